@@ -1,0 +1,45 @@
+# Compile and link options that every target of the project shares.
+add_library(trivium_options INTERFACE)
+target_compile_features(trivium_options INTERFACE cxx_std_20)
+target_include_directories(trivium_options INTERFACE ${PROJECT_SOURCE_DIR})
+# -ffp-contract=off: a fused multiply-add appears only where the code asks for
+# one, so that every compiler rounds alike (see "Batch invariance").
+target_compile_options(trivium_options INTERFACE
+  -Wall -Wextra -Wno-unused-parameter -ffp-contract=off
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Werror=thread-safety>)
+if(TRIVIUM_ASSERTIONS)
+  target_compile_options(trivium_options INTERFACE -UNDEBUG)
+endif()
+if(TRIVIUM_SANITIZE)
+  target_compile_options(trivium_options INTERFACE
+    -fsanitize=${TRIVIUM_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(trivium_options INTERFACE
+    -fsanitize=${TRIVIUM_SANITIZE})
+endif()
+
+# trivium_library(NAME [DEPENDENCY...]): the library of the calling folder,
+# made of its *.cc (not of its subfolders').
+function(trivium_library name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "main\\.cc$")
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PUBLIC trivium_options ${ARGN})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE trivium_options ${ARGN})
+  endif()
+endfunction()
+
+# trivium_test(NAME [DEPENDENCY...]): one program of the calling folder's
+# *_test.cc, run by ctest.
+function(trivium_test name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  if(sources)
+    add_executable(${name} ${sources})
+    target_link_libraries(${name} PRIVATE trivium_options ${ARGN}
+                          GTest::gmock GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  endif()
+endfunction()

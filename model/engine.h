@@ -1,0 +1,165 @@
+#ifndef TRIVIUM_MODEL_ENGINE_H_
+#define TRIVIUM_MODEL_ENGINE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/logits.h"
+
+namespace trivium {
+
+// Handles that an engine gives out: small integers, reused after release.
+using SourceId = int32_t;
+using HypothesisId = int32_t;
+inline constexpr SourceId kNoSource = -1;
+
+// Attention maps to compute. Empty lists mean every layer or head.
+struct AttentionSelection {
+  std::vector<int> layers;  // ascending, each in [0, layers of the stack)
+  std::vector<int> heads;   // ascending, each in [0, heads)
+};
+
+// The encoder's input. `type_ids` (segments) is empty or as long as `ids`.
+struct EncoderInput {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> type_ids;
+
+  friend bool operator==(const EncoderInput&, const EncoderInput&) = default;
+};
+
+// What to keep of an encoded source.
+struct SourceOptions {
+  bool cross_attention = true;  // keys and values for the decoder
+  bool states = false;          // the last layer's hidden states
+  bool attention = false;       // maps of `selection`
+  AttentionSelection selection;
+};
+
+// Sizes that a scheduler plans with; constant for an engine's life.
+struct EngineLimits {
+  int encoder_layers = 0;        // 0: no encoder
+  int decoder_layers = 0;        // 0: no decoder
+  int vocabulary = 0;            // of the decoder's output
+  int max_source_tokens = 0;     // positions of the encoder
+  int max_target_tokens = 0;     // positions of the decoder, prefix included
+  int block_tokens = 16;         // tokens of a KV block
+  int total_blocks = 0;          // KV blocks of this engine
+};
+
+// One iteration's work.
+struct StepPlan {
+  // Advances a source through its next `layers` encoder layers. The source is
+  // ready in the step that finishes the last one; decode work of the same
+  // plan may use it already. A source appears once.
+  struct Encode {
+    SourceId source;
+    int layers;
+  };
+  // Appends `tokens` (one in a decode step, several in a prefill) to a
+  // hypothesis and answers `query` for the position after the last of them.
+  // A hypothesis appears once.
+  struct Decode {
+    HypothesisId hypothesis;
+    std::span<const int32_t> tokens;
+    LogitsQuery query;
+    // Maps to return for every one of `tokens`, or null.
+    const AttentionSelection* self_attention = nullptr;
+    const AttentionSelection* cross_attention = nullptr;
+  };
+  std::vector<Encode> encode;
+  std::vector<Decode> decode;
+
+  void Clear() {
+    encode.clear();
+    decode.clear();
+  }
+};
+
+// Where a step's time went, in seconds.
+struct PhaseSeconds {
+  double encode = 0;
+  double self_attention = 0;
+  double cross_attention = 0;
+  double feed_forward = 0;
+  double output_projection = 0;
+  double quantize = 0;
+  double other = 0;
+};
+
+struct StepResult {
+  struct Row {
+    LogitsRow logits;
+    // [layers, heads, tokens, keys] as selected; empty if not asked for.
+    std::span<const float> self_attention;
+    std::span<const float> cross_attention;
+  };
+  std::vector<Row> rows;  // rows[i] answers plan.decode[i]
+  int encoder_rows = 0;   // tokens that went through encoder layers
+  int decoder_rows = 0;   // tokens that went through the decoder
+  int padding_rows = 0;   // rows added to reach a row bucket
+  PhaseSeconds seconds;
+};
+
+// The computing part of a loaded model, for one thread: the KV cache, the
+// encoder states of sources under way and the scratch memory of one worker.
+// Weights are shared with the other engines of the model, which outlives it.
+// Not thread-safe; every call returns without waiting for anything.
+//
+// Use:
+//   source = engine.AddSource(input, {});
+//   hypothesis = engine.AddHypothesis(source);
+//   engine.Step({encode: {source, all layers},
+//                decode: {hypothesis, {start token}, query}}, &result);
+//   ... search picks tokens; a beam forks: child = engine.Fork(hypothesis)
+//   engine.Step({decode: {hypothesis, {token}, query}, ...}, &result);
+//   engine.ReleaseHypothesis(hypothesis); engine.ReleaseSource(source);
+//
+// Blocks: the keys and values of a source's cross-attention and of a
+// hypothesis's self-attention live in blocks of `block_tokens` tokens out of
+// one pool of `total_blocks`. AddSource takes BlocksFor(source tokens) at once
+// (none without cross-attention); Decode work takes a block when its tokens
+// cross a block border or when it writes to a block that another hypothesis
+// shares. Whoever plans must keep the worst case within the pool
+// (BlocksFor(source) + beams x BlocksFor(prefix + new tokens)); a Step without
+// a free block fails with RESOURCE_EXHAUSTED and changes nothing.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual const EngineLimits& limits() const = 0;
+  virtual int free_blocks() const = 0;
+  int BlocksFor(int tokens) const {
+    return (tokens + limits().block_tokens - 1) / limits().block_tokens;
+  }
+
+  // INVALID_ARGUMENT for an empty or too long input, or an id or type out of
+  // range; RESOURCE_EXHAUSTED without free blocks.
+  virtual absl::StatusOr<SourceId> AddSource(const EncoderInput& input,
+                                             const SourceOptions& options) = 0;
+  virtual void ReleaseSource(SourceId source) = 0;
+
+  // Of a ready source with `states`: [tokens, d_model].
+  virtual std::span<const float> EncoderStates(SourceId source) const = 0;
+  // Of a ready source with `attention`: [layers, heads, tokens, tokens].
+  virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
+
+  // An empty hypothesis that reads `source` (kNoSource for decoder-only
+  // models). Several may share a source.
+  virtual HypothesisId AddHypothesis(SourceId source) = 0;
+  // A copy that shares the parent's blocks.
+  virtual HypothesisId Fork(HypothesisId parent) = 0;
+  virtual void ReleaseHypothesis(HypothesisId hypothesis) = 0;
+
+  // Runs one iteration. `result` is reused from step to step; its spans point
+  // into the engine and hold until the next Step. After an error other than
+  // RESOURCE_EXHAUSTED the hypotheses of the plan must be released.
+  virtual absl::Status Step(const StepPlan& plan, StepResult* result) = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_ENGINE_H_

@@ -1,0 +1,44 @@
+#ifndef TRIVIUM_MODEL_LOGITS_H_
+#define TRIVIUM_MODEL_LOGITS_H_
+
+#include <cstdint>
+#include <span>
+
+namespace trivium {
+
+// What a search asks about the next token of one hypothesis, and what the
+// engine answers. The engine never builds a [rows, vocabulary] array: it keeps
+// the best logits while it computes them. Every rule that changes logits
+// (banned, forced, repeated tokens...) is arithmetic of the search: it names
+// the tokens it will change as `watched` and gets their raw logits apart.
+struct LogitsQuery {
+  // How many of the best tokens that are not watched to return; 0 .. 1024.
+  int top_k = 0;
+  // Sorted ascending, no duplicates, each in [0, vocabulary).
+  std::span<const int32_t> watched;
+  // Also return the logits of the whole row (sampling without top-k).
+  bool all = false;
+};
+
+struct Candidate {
+  int32_t token;
+  float logit;
+};
+
+// Views into the engine's memory, valid until its next Step.
+struct LogitsRow {
+  // Tokens that are not watched: higher logit first, then lower token id.
+  // Fewer than top_k only when the vocabulary has no more.
+  std::span<const Candidate> best;
+  // log(sum(exp(logit))) over the tokens that are not watched; -infinity when
+  // all are. log-sum-exp of the whole row = this combined with `watched`.
+  float rest_log_sum_exp = 0;
+  // Raw logits of the query's watched tokens, in its order.
+  std::span<const float> watched;
+  // [vocabulary] raw logits if the query asked for all, else empty.
+  std::span<const float> all;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_LOGITS_H_

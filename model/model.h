@@ -1,0 +1,113 @@
+#ifndef TRIVIUM_MODEL_MODEL_H_
+#define TRIVIUM_MODEL_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/isa.h"
+#include "model/engine.h"
+#include "model/search/decoding.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+enum class Precision { kAuto, kF32, kBf16, kInt8 };
+
+// "auto", "f32", "bf16", "int8".
+std::string_view PrecisionName(Precision precision);
+absl::StatusOr<Precision> ParsePrecision(std::string_view name);
+
+// The three ways that meet here.
+enum class Design { kEncoder, kDecoder, kEncoderDecoder };
+
+struct LoadOptions {
+  Precision precision = Precision::kAuto;
+};
+
+struct Language {
+  std::string bcp47;  // "de"
+  std::string code;   // the folder's own, ">>deu<<" or "de"
+
+  friend bool operator==(const Language&, const Language&) = default;
+};
+
+// What GetModel tells.
+struct ModelInfo {
+  std::string folder;
+  std::string family;  // "marian"
+  Design design = Design::kEncoderDecoder;
+  Precision precision = Precision::kF32;  // never kAuto
+  Isa isa = Isa::kAvx2;
+  bool batch_invariant = false;  // found by the start-up self-test
+  int64_t parameters = 0;
+  int64_t weight_bytes = 0;  // as served
+  std::string revision;      // hex digest of config and weights' headers
+  int d_model = 0;
+  int max_source_tokens = 0;
+  int max_target_tokens = 0;
+  int vocabulary = 0;
+  int encoder_layers = 0;
+  int decoder_layers = 0;
+  int heads = 0;  // of the encoder, or the decoder where there is none
+  std::vector<Language> source_languages;  // empty: not known or not needed
+  std::vector<Language> target_languages;
+};
+
+// A translation direction, resolved; prefix_ids go before the source text
+// (a >>xx<< token), forced_first_id is the decoder's (mBART's).
+struct Direction {
+  std::vector<int32_t> prefix_ids;
+  std::optional<int32_t> forced_first_id;
+};
+
+// A loaded model: tokenizer, configuration and weights; the one door into
+// this folder. Immutable and thread-safe; engines are made from it, one a
+// worker.
+class Model {
+ public:
+  // Loads an ordinary Hugging Face folder: config.json, generation_config.json
+  // (optional), model.safetensors (single or sharded) or pytorch_model.bin,
+  // and the tokenizer's files (without them the model serves token ids only).
+  // The error names the file, what is wrong and how to mend it.
+  static absl::StatusOr<std::unique_ptr<Model>> Load(
+      const std::string& folder, const LoadOptions& options);
+
+  // Every problem of a folder at once, for --check; empty when it would load.
+  static std::vector<std::string> Check(const std::string& folder,
+                                        const LoadOptions& options);
+
+  virtual ~Model() = default;
+
+  virtual const ModelInfo& info() const = 0;
+  // Null when the folder has no tokenizer files.
+  virtual const Tokenizer* tokenizer() const = 0;
+
+  // The folder's generation_config.json (or config.json in older folders)
+  // over Transformers' defaults. max_new_tokens is the most the model allows.
+  virtual const DecodingOptions& decoding_defaults() const = 0;
+  // What the decoder reads first: {decoder_start_token_id}; empty for
+  // decoder-only models, whose prompt is the prefix.
+  virtual const std::vector<int32_t>& decoder_prefix() const = 0;
+
+  // An unset language is allowed where the model has exactly one. Accepts
+  // BCP 47 or the folder's own code. INVALID_ARGUMENT lists the choices.
+  virtual absl::StatusOr<Direction> ResolveDirection(
+      std::optional<std::string_view> source_language,
+      std::optional<std::string_view> target_language) const = 0;
+
+  // An engine with `kv_cache_bytes` of KV blocks (rounded down to blocks;
+  // RESOURCE_EXHAUSTED when that is less than one longest sequence needs).
+  // Memory is taken from the system when it is first touched.
+  virtual absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
+      int64_t kv_cache_bytes) const = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_MODEL_H_

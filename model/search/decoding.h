@@ -1,0 +1,145 @@
+#ifndef TRIVIUM_MODEL_SEARCH_DECODING_H_
+#define TRIVIUM_MODEL_SEARCH_DECODING_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/logits.h"
+
+namespace trivium {
+
+// When a beam search stops, as Transformers' `early_stopping`.
+enum class EarlyStopping {
+  kHeuristic,  // false: when no running hypothesis can beat the worst
+               // finished one at its present length
+  kAtOnce,     // true: as soon as beam_size hypotheses have finished
+  kNever,      // "never": only when no longer hypothesis could ever beat it
+};
+
+// How to search. Defaults are Transformers'; a model folder's
+// generation_config.json and then the request override them.
+struct DecodingOptions {
+  // Greedy: beam_size 1, sample false. Beam search: beam_size > 1, sample
+  // false. Sampling: sample true, beam_size 1, `hypotheses` independent draws.
+  int beam_size = 1;      // 1 .. 16
+  bool sample = false;
+  int hypotheses = 1;     // returned; at most beam_size unless sampling
+  float length_penalty = 1.0f;
+  EarlyStopping early_stopping = EarlyStopping::kHeuristic;
+
+  // New tokens, the end token counted, the prefix not.
+  int max_new_tokens = 20;
+  int min_new_tokens = 0;
+
+  float temperature = 1.0f;  // > 0
+  int top_k = 50;            // 0: all
+  float top_p = 1.0f;        // (0, 1]
+  uint64_t seed = 0;
+
+  float repetition_penalty = 1.0f;  // > 0; 1 = none
+  int no_repeat_ngram_size = 0;     // 0: no limit
+
+  std::vector<int32_t> end_ids;                     // any of them ends
+  std::vector<std::vector<int32_t>> banned_sequences;  // bad_words_ids
+  std::optional<int32_t> forced_first_id;           // forced_bos_token_id
+  std::optional<int32_t> forced_last_id;            // forced_eos_token_id
+  bool renormalize_logits = false;
+
+  int top_logprobs = 0;  // 0 .. 20 alternatives to report per token
+};
+
+enum class FinishReason {
+  kEnd,     // the end token
+  kStop,    // a stop string
+  kLength,  // max_new_tokens
+};
+
+struct TokenLogprob {
+  int32_t token;
+  float logprob;
+};
+
+// One result. `ids` are the new tokens, with the end token if there is one.
+struct Hypothesis {
+  std::vector<int32_t> ids;
+  // Sum of the log-probabilities of ids after the rules above changed the
+  // logits, before temperature, top-k and top-p.
+  float log_probability = 0;
+  // As Transformers' sequences_scores: log_probability divided by
+  // (number of ids ^ length_penalty).
+  float score = 0;
+  FinishReason reason = FinishReason::kLength;
+  std::vector<float> logprobs;                         // [ids]
+  std::vector<std::vector<TokenLogprob>> top_logprobs;  // [ids][<= top_logprobs]
+};
+
+// Tells whether new tokens contain a stop condition outside of the search's
+// vocabulary of rules, such as a stop string across token borders.
+class StopMatcher {
+ public:
+  virtual ~StopMatcher() = default;
+  // `ids` are the new tokens of one hypothesis.
+  virtual bool Matches(std::span<const int32_t> ids) const = 0;
+};
+
+// The search of one request as a pure state machine: no model, no thread, no
+// time. Same options and same rows give the same result, bit by bit.
+//
+//   auto decoding = Decoding::Create(options, prefix, &stop).value();
+//   while (!decoding->done()) {
+//     engine answers decoding->queries() -> rows
+//     decoding->Advance(rows);
+//     for each i: the new live hypothesis i continues the old live hypothesis
+//       continuations()[i].parent with continuations()[i].token
+//   }
+//   decoding->TakeResults();
+//
+// At the start one hypothesis is live: the prefix. Ties between candidates:
+// higher score, then lower parent, then lower token id.
+class Decoding {
+ public:
+  struct Continuation {
+    int parent;     // index among the hypotheses live before Advance
+    int32_t token;  // its next token
+  };
+
+  virtual ~Decoding() = default;
+
+  // `prefix`: what the decoder has read before the first new token (start
+  // token, then the target prefix); rules that look back see it. `stop` may
+  // be null and outlives the decoding. INVALID_ARGUMENT names the option, its
+  // value and its range.
+  static absl::StatusOr<std::unique_ptr<Decoding>> Create(
+      const DecodingOptions& options, std::vector<int32_t> prefix,
+      const StopMatcher* stop);
+
+  // One query a live hypothesis; empty when done.
+  virtual std::span<const LogitsQuery> queries() const = 0;
+  // rows[i] answers queries()[i].
+  virtual void Advance(std::span<const LogitsRow> rows) = 0;
+  // The hypotheses live after the last Advance, ordered; empty when done.
+  virtual std::span<const Continuation> continuations() const = 0;
+  virtual bool done() const = 0;
+
+  // New tokens of result `index` that no later step can change: all of a
+  // greedy or sampled one, the common beginning of what a beam search may
+  // still return as its best. Grows only.
+  virtual std::span<const int32_t> CertainTokens(int index) const = 0;
+  // Whether result `index` has ended although others may still run.
+  virtual bool Ended(int index) const = 0;
+
+  // Best first (in order of index when sampling). Once, when done.
+  virtual std::vector<Hypothesis> TakeResults() = 0;
+};
+
+// Checks ranges; INVALID_ARGUMENT names the option by its API name.
+absl::Status ValidateDecodingOptions(const DecodingOptions& options);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_SEARCH_DECODING_H_

@@ -1,0 +1,93 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_TOKENIZER_H_
+#define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace trivium {
+
+// One token of a text. Offsets count from the start of the text as the caller
+// gave it, [begin, end); a token that stands for no text (end of sentence) has
+// begin == end.
+struct Token {
+  int32_t id = 0;
+  std::string piece;
+  int byte_begin = 0;
+  int byte_end = 0;
+  int char_begin = 0;  // Unicode code points
+  int char_end = 0;
+  bool special = false;
+};
+
+// A text's, or a pair of texts', ids with the special tokens of the model.
+struct Encoding {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> type_ids;  // segments; empty where the model has none
+  // Tokens cut from the end of the text to obey EncodeOptions::max_tokens.
+  int truncated = 0;
+};
+
+// Which side's vocabulary a text belongs to; models with one vocabulary treat
+// both alike.
+enum class TextSide { kSource, kTarget };
+
+struct EncodeOptions {
+  TextSide side = TextSide::kSource;
+  // Put in front of the text as it is, for example {">>de<<"}'s id.
+  std::span<const int32_t> prefix_ids;
+  // Add the end (and begin) tokens that the model was trained with.
+  bool add_special_tokens = true;
+  // Most ids to return, special tokens and prefix included; what is beyond is
+  // cut from the end of the text (special tokens stay). 0: no limit.
+  int max_tokens = 0;
+};
+
+// Turns ids into text one by one, for streaming: the strings that Push and
+// Finish return, joined, are Decode() of the same ids; each is whole UTF-8
+// characters, and none is ever taken back.
+class StreamingDecoder {
+ public:
+  virtual ~StreamingDecoder() = default;
+  // The text that became certain with this token; often empty.
+  virtual std::string Push(int32_t id) = 0;
+  // The rest.
+  virtual std::string Finish() = 0;
+};
+
+// Text to ids and back, as the tokenizer of the model's own folder does it.
+// Immutable and thread-safe. Input texts are valid UTF-8.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual absl::StatusOr<Encoding> Encode(
+      std::string_view text, const EncodeOptions& options) const = 0;
+  // A pair for models that read two segments; FAILED_PRECONDITION else.
+  virtual absl::StatusOr<Encoding> EncodePair(
+      std::string_view first, std::string_view second,
+      const EncodeOptions& options) const = 0;
+  // The same ids as Encode, with pieces and offsets.
+  virtual absl::StatusOr<std::vector<Token>> Tokenize(
+      std::string_view text, const EncodeOptions& options) const = 0;
+
+  // Text of target ids; special tokens are left out. Ids out of range are
+  // left out too. Byte pieces that form no UTF-8 become U+FFFD.
+  virtual std::string Decode(std::span<const int32_t> ids) const = 0;
+  virtual std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const = 0;
+
+  virtual int vocabulary_size(TextSide side) const = 0;
+  // The piece of an id; empty when out of range.
+  virtual std::string IdToPiece(int32_t id, TextSide side) const = 0;
+  // -1 when the vocabulary has no such piece.
+  virtual int32_t PieceToId(std::string_view piece, TextSide side) const = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_TOKENIZER_H_

@@ -1,0 +1,104 @@
+#ifndef TRIVIUM_SERVER_BATCHING_BATCHER_H_
+#define TRIVIUM_SERVER_BATCHING_BATCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "server/batching/request.h"
+
+namespace trivium {
+
+// Sees what the batcher does, for metrics. Called on workers' threads and on
+// Submit's; implementations are thread-safe and do not block.
+class BatchingObserver {
+ public:
+  virtual ~BatchingObserver() = default;
+
+  struct Iteration {
+    int model;
+    int worker;
+    int encoder_rows, decoder_rows, padding_rows;
+    int running;  // requests of this worker in the iteration
+    absl::Duration duration;
+    PhaseSeconds phases;
+  };
+  virtual void OnIteration(const Iteration& iteration) {}
+  virtual void OnQueued(int model, int64_t waiting_tokens,
+                        int64_t waiting_requests) {}
+  virtual void OnStarted(int model, absl::Duration queue_wait) {}
+  virtual void OnSharedSource(int model) {}
+  virtual void OnFirstToken(int model, absl::Duration since_submit) {}
+  virtual void OnNextToken(int model, absl::Duration since_last) {}
+  // stage: "queued" or "running".
+  virtual void OnDeadlineMissed(int model, const char* stage) {}
+  virtual void OnRejected(int model, const char* reason) {}
+  virtual void OnBlocks(int worker, int model, int used, int total) {}
+};
+
+// Shares the work of concurrent requests: admission bounded in tokens, one
+// queue, workers that each run a continuous batch. Thread-safe.
+//
+//   auto batcher = Batcher::Create(options, std::move(models));
+//   batcher->Submit(batcher->NewCall(), std::move(requests));
+//   ... observers hear of tokens and results on workers' threads
+//   batcher->Drain(timeout);   // or the destructor, which cancels the rest
+class Batcher {
+ public:
+  struct Options {
+    // Worker threads; each has an engine of every model.
+    int workers = 1;
+    // Tokens that may wait: source + beams x max_new_tokens of every request
+    // that has not started.
+    int64_t max_waiting_tokens = 1 << 20;
+    // Encoder rows x layers of newcomers that one iteration takes at most, in
+    // units of whole-encoder tokens, so that running requests do not stall.
+    int encode_budget_tokens = 256;
+    // Most hypotheses (decoder rows) of one worker's iteration.
+    int max_rows = 256;
+    const Clock* clock = Clock::Real();
+    BatchingObserver* observer = nullptr;  // may be null; outlives the batcher
+  };
+
+  // The engines of one model, one a worker.
+  struct ModelEngines {
+    std::vector<std::unique_ptr<Engine>> engines;  // [workers]
+  };
+
+  static absl::StatusOr<std::unique_ptr<Batcher>> Create(
+      const Options& options, std::vector<ModelEngines> models);
+
+  virtual ~Batcher() = default;
+
+  virtual CallId NewCall() = 0;
+
+  // Takes all of the requests or none, and answers at once.
+  // - INVALID_ARGUMENT: a request that could never run (options, longer than
+  //   the model, more KV blocks than an empty worker has, more tokens than an
+  //   empty queue takes); the message begins with its index, "2: ...".
+  // - RESOURCE_EXHAUSTED: full. RetryAfter() tells when to come again.
+  // - UNAVAILABLE: draining.
+  // Observers of refused requests hear nothing.
+  virtual absl::Status Submit(CallId call, std::vector<Request> requests) = 0;
+
+  // Waiting tokens over the rate of the last seconds, at least 10 ms; without
+  // jitter, which the RPC layer adds.
+  virtual absl::Duration RetryAfter() const = 0;
+
+  // Tokens that may still be queued before Submit refuses; streams read on
+  // only while there is room.
+  virtual int64_t free_waiting_tokens() const = 0;
+
+  // Accepts nothing more and waits until all is answered or `timeout` passed
+  // (real time), then cancels the rest with UNAVAILABLE. True if all finished.
+  virtual bool Drain(absl::Duration timeout) = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_BATCHER_H_

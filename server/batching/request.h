@@ -1,0 +1,90 @@
+#ifndef TRIVIUM_SERVER_BATCHING_REQUEST_H_
+#define TRIVIUM_SERVER_BATCHING_REQUEST_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "model/engine.h"
+#include "model/search/decoding.h"
+
+namespace trivium {
+
+// Set by whoever no longer wants the answer; read before every iteration.
+class Cancellation {
+ public:
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+// Attention of a finished hypothesis to its source, from one teacher-forced
+// pass over the final tokens: [layers, heads, tokens, keys].
+struct AttentionMap {
+  int layers = 0, heads = 0, queries = 0, keys = 0;
+  std::vector<float> weights;
+};
+
+// What a request got.
+struct RequestResult {
+  std::vector<float> states;  // [source tokens, d_model] if asked for
+  AttentionMap encoder_attention;              // if asked for
+  std::vector<Hypothesis> hypotheses;          // best first; if decoding
+  std::vector<AttentionMap> cross_attention;   // [hypotheses] if asked for
+  int source_tokens = 0;
+  absl::Duration queue_time;      // submitted to first iteration
+  absl::Duration inference_time;  // first iteration to last
+  bool shared_source = false;     // another request had it encoded
+};
+
+// How a request hears of its progress. Called on a worker's thread, never two
+// at once for one request: must not block, throw or call the batcher. Nothing
+// is called after OnDone.
+class RequestObserver {
+ public:
+  virtual ~RequestObserver() = default;
+  // New tokens of result `index` that are certain (Decoding::CertainTokens).
+  // Only if Request::stream.
+  virtual void OnTokens(int index, std::span<const int32_t> ids,
+                        std::span<const float> logprobs) {}
+  // Exactly once for every accepted request. Errors: DEADLINE_EXCEEDED,
+  // CANCELLED, UNAVAILABLE (shut down), INTERNAL (the engine failed).
+  virtual void OnDone(absl::StatusOr<RequestResult> result) = 0;
+};
+
+// One sequence's work: encode a source, and decode from it if `decoding`.
+struct Request {
+  int model = 0;  // index among Batcher::Options::models
+  EncoderInput source;  // empty ids for decoder-only models
+  // Unset: encode only.
+  std::optional<DecodingOptions> decoding;
+  // What the decoder reads first: start token, then the target prefix.
+  std::vector<int32_t> prefix;
+  std::shared_ptr<const StopMatcher> stop;  // may be null
+  bool stream = false;                      // call OnTokens
+
+  bool states = false;
+  std::optional<AttentionSelection> encoder_attention;
+  std::optional<AttentionSelection> cross_attention;
+
+  absl::Time deadline = absl::InfiniteFuture();
+  std::shared_ptr<const Cancellation> cancellation;  // may be null
+  std::shared_ptr<RequestObserver> observer;
+};
+
+// The requests of one call; fairness is between calls. A TranslateStream uses
+// one CallId for all its items.
+using CallId = uint64_t;
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_REQUEST_H_

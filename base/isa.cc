@@ -1,0 +1,83 @@
+#include "base/isa.h"
+
+#include <cpuid.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace trivium {
+namespace {
+
+constexpr std::array<std::pair<Isa, std::string_view>, 5> kNames = {{
+    {Isa::kAvx2, "avx2"},
+    {Isa::kAvx512, "avx512"},
+    {Isa::kAvx512Vnni, "vnni"},
+    {Isa::kAvx512Bf16, "bf16"},
+    {Isa::kAmx, "amx"},
+}};
+
+// The tiles' state is large, so Linux gives it only to processes that ask
+// (Documentation/x86/xstate.rst). Asking again is harmless.
+bool AskForAmx() {
+  constexpr int kArchReqXcompPerm = 0x1023;
+  constexpr int kXfeatureXtileData = 18;
+  return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtileData) == 0;
+}
+
+// CPUID.(EAX=7,ECX=0):EDX, as in Intel's manual, volume 2A.
+bool CpuHasAmx() {
+  constexpr unsigned kAmxBf16 = 1u << 22;
+  constexpr unsigned kAmxTile = 1u << 24;
+  constexpr unsigned kAmxInt8 = 1u << 25;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+  const unsigned all = kAmxBf16 | kAmxTile | kAmxInt8;
+  return (edx & all) == all;
+}
+
+}  // namespace
+
+std::string_view IsaName(Isa isa) {
+  for (const auto& [value, name] : kNames) {
+    if (value == isa) return name;
+  }
+  return "unknown";
+}
+
+absl::StatusOr<Isa> ParseIsa(std::string_view name) {
+  std::string names;
+  for (const auto& entry : kNames) {
+    if (entry.second == name) return entry.first;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.second);
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("unknown instruction set '{}': give one of {}", name, names));
+}
+
+absl::StatusOr<Isa> DetectIsa() {
+  // These check that the operating system saves the registers, too.
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    return absl::FailedPreconditionError(fmt::format(
+        "this CPU (or the virtual machine's CPU model) lacks {}; Trivium needs "
+        "AVX2 and FMA, which x86-64 CPUs have since 2013 (Intel Haswell, AMD "
+        "Excavator)",
+        __builtin_cpu_supports("avx2") ? "FMA" : "AVX2"));
+  }
+  if (!__builtin_cpu_supports("avx512f") ||
+      !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512cd") ||
+      !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512vl")) {
+    return Isa::kAvx2;
+  }
+  if (!__builtin_cpu_supports("avx512vnni")) return Isa::kAvx512;
+  if (!__builtin_cpu_supports("avx512bf16")) return Isa::kAvx512Vnni;
+  return CpuHasAmx() && AskForAmx() ? Isa::kAmx : Isa::kAvx512Bf16;
+}
+
+}  // namespace trivium

@@ -1,0 +1,214 @@
+#include "tests/support/reference_transformer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace trivium {
+namespace {
+
+std::vector<float> Values(const TensorView* tensor) {
+  std::vector<float> values(tensor->elements());
+  CopyToF32(*tensor, 0, values);
+  return values;
+}
+
+// y = x W^T + b. x [rows, in], W [out, in], b [out] or null.
+Matrix Linear(const Matrix& x, const LinearTensors& tensors) {
+  const std::vector<float> weight = Values(tensors.weight);
+  const std::vector<float> bias =
+      tensors.bias ? Values(tensors.bias) : std::vector<float>();
+  Matrix y(x.rows, static_cast<int>(tensors.weight->shape[0]));
+  for (int i = 0; i < x.rows; ++i) {
+    for (int o = 0; o < y.columns; ++o) {
+      double sum = bias.empty() ? 0 : bias[o];
+      const float* w = weight.data() + static_cast<size_t>(o) * x.columns;
+      for (int k = 0; k < x.columns; ++k) sum += x.row(i)[k] * w[k];
+      y.row(i)[o] = sum;
+    }
+  }
+  return y;
+}
+
+// y = (x - mean) / sqrt(variance + epsilon) * weight + bias, over each row
+// ("Layer Normalization", Ba et al., 2016).
+Matrix LayerNorm(Matrix x, const NormTensors& tensors, double epsilon) {
+  const std::vector<float> weight = Values(tensors.weight);
+  const std::vector<float> bias = Values(tensors.bias);
+  for (int i = 0; i < x.rows; ++i) {
+    double* row = x.row(i);
+    double mean = 0;
+    for (int k = 0; k < x.columns; ++k) mean += row[k] / x.columns;
+    double variance = 0;
+    for (int k = 0; k < x.columns; ++k) {
+      variance += (row[k] - mean) * (row[k] - mean) / x.columns;
+    }
+    const double scale = 1 / std::sqrt(variance + epsilon);
+    for (int k = 0; k < x.columns; ++k) {
+      row[k] = (row[k] - mean) * scale * weight[k] + bias[k];
+    }
+  }
+  return x;
+}
+
+double Activate(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kRelu:
+      return std::max(x, 0.0);
+    case Activation::kGelu:  // x Phi(x), Hendrycks and Gimpel, 2016
+      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Activation::kGeluTanh:
+      return 0.5 * x *
+             (1 + std::tanh(std::sqrt(2 / std::numbers::pi) *
+                            (x + 0.044715 * x * x * x)));
+    case Activation::kSwish:  // Ramachandran et al., 2017
+      return x / (1 + std::exp(-x));
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+Matrix Add(Matrix a, const Matrix& b) {
+  for (size_t i = 0; i < a.data.size(); ++i) a.data[i] += b.data[i];
+  return a;
+}
+
+// Per head: softmax(Q K^T / sqrt(head size)) V, heads joined, output layer.
+// x [queries, d_model] asks, memory [keys, d_model] answers; when causal,
+// query i sees keys 0 .. i. Appends the weights [heads, queries, keys] to
+// `maps`.
+Matrix Attention(const Matrix& x, const Matrix& memory,
+                 const AttentionTensors& tensors, int heads, bool causal,
+                 std::vector<double>* maps) {
+  const Matrix query = Linear(x, tensors.query);
+  const Matrix key = Linear(memory, tensors.key);
+  const Matrix value = Linear(memory, tensors.value);
+  const int head_size = query.columns / heads;
+  Matrix joined(x.rows, query.columns);
+  for (int h = 0; h < heads; ++h) {
+    const int begin = h * head_size;
+    for (int i = 0; i < x.rows; ++i) {
+      const int visible = causal ? i + 1 : memory.rows;
+      std::vector<double> weights(memory.rows, 0);
+      double largest = -std::numeric_limits<double>::infinity();
+      for (int j = 0; j < visible; ++j) {
+        for (int d = begin; d < begin + head_size; ++d) {
+          weights[j] += query.row(i)[d] * key.row(j)[d];
+        }
+        weights[j] /= std::sqrt(static_cast<double>(head_size));
+        largest = std::max(largest, weights[j]);
+      }
+      double sum = 0;
+      for (int j = 0; j < visible; ++j) {
+        weights[j] = std::exp(weights[j] - largest);
+        sum += weights[j];
+      }
+      for (int j = 0; j < visible; ++j) {
+        weights[j] /= sum;
+        for (int d = begin; d < begin + head_size; ++d) {
+          joined.row(i)[d] += weights[j] * value.row(j)[d];
+        }
+      }
+      maps->insert(maps->end(), weights.begin(), weights.end());
+    }
+  }
+  return Linear(joined, tensors.output);
+}
+
+Matrix FeedForward(const Matrix& x, const LayerTensors& tensors,
+                   Activation activation) {
+  Matrix inner = Linear(x, tensors.up);
+  for (double& value : inner.data) value = Activate(activation, value);
+  return Linear(inner, tensors.down);
+}
+
+// token embedding x scale + position embedding.
+Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids) {
+  const std::vector<float> tokens = Values(stack.embeddings.tokens);
+  const std::vector<float> positions =
+      stack.positions == PositionEncoding::kLearned
+          ? Values(stack.embeddings.positions)
+          : std::vector<float>();
+  const int d = stack.d_model;
+  const int half = (d + 1) / 2;
+  Matrix x(static_cast<int>(ids.size()), d);
+  for (int i = 0; i < x.rows; ++i) {
+    for (int k = 0; k < d; ++k) {
+      double position = 0;
+      if (stack.positions == PositionEncoding::kLearned) {
+        position = positions[static_cast<size_t>(i) * d + k];
+      } else {
+        const int pair = k < half ? k : k - half;
+        const double angle = i / std::pow(10000.0, 2.0 * pair / d);
+        position = k < half ? std::sin(angle) : std::cos(angle);
+      }
+      x.row(i)[k] =
+          stack.embedding_scale * tokens[static_cast<size_t>(ids[i]) * d + k] +
+          position;
+    }
+  }
+  if (stack.embedding_norm) {
+    x = LayerNorm(std::move(x), *stack.embedding_norm, stack.norm_epsilon);
+  }
+  return x;
+}
+
+// x + f(x) with the norm after the sum or before f.
+template <typename Function>
+Matrix Sublayer(const StackDescription& stack, const NormTensors& norm,
+                const Matrix& x, const Function& f) {
+  if (stack.norm_placement == NormPlacement::kBefore) {
+    return Add(x, f(LayerNorm(x, norm, stack.norm_epsilon)));
+  }
+  return LayerNorm(Add(x, f(x)), norm, stack.norm_epsilon);
+}
+
+// The layers of an encoder (causal false) or a decoder, and the final norm.
+Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
+                bool causal, const Matrix& source_states,
+                std::vector<double>* self_maps,
+                std::vector<double>* cross_maps) {
+  Matrix x = Embed(stack, ids);
+  for (const LayerTensors& layer : stack.layer) {
+    x = Sublayer(stack, layer.self_attention_norm, x, [&](const Matrix& in) {
+      return Attention(in, in, layer.self_attention, stack.heads, causal,
+                       self_maps);
+    });
+    if (layer.cross_attention) {
+      x = Sublayer(stack, layer.cross_attention_norm, x, [&](const Matrix& in) {
+        return Attention(in, source_states, *layer.cross_attention, stack.heads,
+                         /*causal=*/false, cross_maps);
+      });
+    }
+    x = Sublayer(stack, layer.feed_forward_norm, x, [&](const Matrix& in) {
+      return FeedForward(in, layer, stack.activation);
+    });
+  }
+  if (stack.final_norm) {
+    x = LayerNorm(std::move(x), *stack.final_norm, stack.norm_epsilon);
+  }
+  return x;
+}
+
+}  // namespace
+
+ReferenceTransformer::Encoded ReferenceTransformer::Encode(
+    std::span<const int32_t> ids) const {
+  Encoded encoded;
+  encoded.states =
+      RunStack(*description_.encoder, ids, /*causal=*/false, Matrix(),
+               &encoded.attention, /*cross_maps=*/nullptr);
+  return encoded;
+}
+
+ReferenceTransformer::Decoded ReferenceTransformer::Decode(
+    const Matrix& source_states, std::span<const int32_t> targets) const {
+  Decoded decoded;
+  decoded.states =
+      RunStack(*description_.decoder, targets, /*causal=*/true, source_states,
+               &decoded.self_attention, &decoded.cross_attention);
+  decoded.logits = Linear(decoded.states, description_.output_projection);
+  return decoded;
+}
+
+}  // namespace trivium

@@ -1,0 +1,288 @@
+// Every golden case through Model::Load and Engine, in f32. The folder of
+// cases comes from TRIVIUM_GOLDENS; TRIVIUM_MAX_ISA caps the instruction set
+// as --max-isa does; --isa=NAME asks for exactly that one, and ends with exit
+// status 77 where the machine lacks it.
+#include "tests/support/golden.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/isa.h"
+#include "model/kernels/runtime.h"
+#include "model/model.h"
+#include "tests/support/generate.h"
+
+namespace trivium {
+namespace {
+
+constexpr int64_t kKvCacheBytes = int64_t{64} << 20;
+
+struct LoadedCase {
+  std::unique_ptr<GoldenCase> golden;
+  std::unique_ptr<Model> model;
+  std::string error;  // empty: loaded
+};
+
+// Loaded once for all tests of the case.
+const LoadedCase& Load(const std::string& folder) {
+  static auto* cases = new std::map<std::string, LoadedCase>;
+  const auto [entry, is_new] = cases->try_emplace(folder);
+  LoadedCase& loaded = entry->second;
+  if (!is_new) return loaded;
+  auto golden = GoldenCase::Open(folder);
+  if (!golden.ok()) {
+    loaded.error = golden.status().ToString();
+    return loaded;
+  }
+  loaded.golden = *std::move(golden);
+  LoadOptions options;
+  options.precision = Precision::kF32;
+  auto model = Model::Load(loaded.golden->model_folder(), options);
+  if (!model.ok()) {
+    loaded.error = model.status().ToString();
+    return loaded;
+  }
+  loaded.model = *std::move(model);
+  return loaded;
+}
+
+class GoldenTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const LoadedCase& loaded = Load(GetParam());
+    ASSERT_EQ(loaded.error, "") << GetParam();
+    golden_ = loaded.golden.get();
+    model_ = loaded.model.get();
+    auto engine = model_->NewEngine(kKvCacheBytes);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    blocks_ = engine_->free_blocks();
+  }
+
+  void TearDown() override {
+    if (engine_) {
+      EXPECT_EQ(engine_->free_blocks(), blocks_);
+    }
+  }
+
+  bool decoder_only() const { return golden_->kind() == "decoder"; }
+  int runs() const { return static_cast<int>(golden_->runs().size()); }
+
+  // The encoder's input; nothing where there is no encoder.
+  EncoderInput Source(const GoldenRun& run) const {
+    if (decoder_only()) return {};
+    return {run.input_ids, run.type_ids};
+  }
+
+  // What the decoder reads before its first new token.
+  std::vector<int32_t> Prefix(const GoldenRun& run) const {
+    return decoder_only() ? run.input_ids : model_->decoder_prefix();
+  }
+
+  // What the golden logits were forced with: given, or the greedy result.
+  std::vector<int32_t> Targets(const GoldenRun& run) const {
+    if (decoder_only()) return run.input_ids;
+    if (!run.decoder_input_ids.empty()) return run.decoder_input_ids;
+    std::vector<int32_t> targets = model_->decoder_prefix();
+    for (const GoldenSearch& search : run.searches) {
+      if (search.options.beam_size > 1) continue;
+      const std::vector<int32_t>& ids = search.expected[0].ids;
+      targets.insert(targets.end(), ids.begin(), ids.end() - 1);
+      break;
+    }
+    return targets;
+  }
+
+  // Compares layer after layer of maps [layers, heads, queries, keys] with the
+  // tensors "NAME.LAYER" that the golden has.
+  void ExpectMaps(int run, const std::string& name, int layers,
+                  const std::vector<float>& maps) const {
+    const size_t size = maps.size() / layers;
+    for (int layer = 0; layer < layers; ++layer) {
+      const TensorView* expected =
+          golden_->Find(run, fmt::format("{}.{}", name, layer));
+      if (expected == nullptr) continue;
+      EXPECT_EQ(CompareTensor(*expected, {maps.begin() + layer * size,
+                                          maps.begin() + (layer + 1) * size}),
+                absl::OkStatus())
+          << "run " << run << ", " << name << ", layer " << layer;
+    }
+  }
+
+  const GoldenCase* golden_ = nullptr;
+  const Model* model_ = nullptr;
+  std::unique_ptr<Engine> engine_;
+  int blocks_ = 0;
+};
+
+TEST_P(GoldenTest, KnowsEveryTensor) {
+  for (const std::string& name : golden_->TensorNames()) {
+    const std::string key = name.substr(name.find('.') + 1);
+    const bool known = key == "logits" || key == "encoder_last_hidden_state" ||
+                       key == "last_hidden_state" || key == "mean_normalized" ||
+                       key.rfind("attentions.", 0) == 0 ||
+                       key.rfind("cross_attentions.", 0) == 0;
+    EXPECT_TRUE(known) << name << " is in the golden, but nothing checks it";
+  }
+}
+
+TEST_P(GoldenTest, Encoder) {
+  if (decoder_only()) GTEST_SKIP() << "has no encoder";
+  for (int i = 0; i < runs(); ++i) {
+    const auto encoded = EncodeAlone(engine_.get(), Source(golden_->runs()[i]));
+    ASSERT_TRUE(encoded.ok()) << encoded.status();
+    for (const char* name :
+         {"encoder_last_hidden_state", "last_hidden_state"}) {
+      if (const TensorView* expected = golden_->Find(i, name)) {
+        EXPECT_EQ(CompareTensor(*expected, encoded->states), absl::OkStatus())
+            << "run " << i << ", " << name;
+      }
+    }
+    if (const TensorView* expected = golden_->Find(i, "mean_normalized")) {
+      std::vector<float> mean(model_->info().d_model);
+      for (size_t k = 0; k < encoded->states.size(); ++k) {
+        mean[k % mean.size()] += encoded->states[k];
+      }
+      const float length = std::sqrt(
+          std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0f));
+      for (float& value : mean) value /= length;
+      EXPECT_EQ(CompareTensor(*expected, mean), absl::OkStatus())
+          << "run " << i;
+    }
+    ExpectMaps(i, "attentions", engine_->limits().encoder_layers,
+               encoded->attention);
+  }
+}
+
+TEST_P(GoldenTest, TeacherForcedStepByStep) {
+  if (engine_->limits().decoder_layers == 0) GTEST_SKIP() << "has no decoder";
+  for (int i = 0; i < runs(); ++i) {
+    const TensorView* expected = golden_->Find(i, "logits");
+    if (expected == nullptr) continue;
+    const GoldenRun& run = golden_->runs()[i];
+    const auto forced =
+        ForceTargets(engine_.get(), Source(run), Targets(run), 1);
+    ASSERT_TRUE(forced.ok()) << forced.status();
+    EXPECT_EQ(CompareTensor(*expected, forced->logits), absl::OkStatus())
+        << "run " << i;
+    const int layers = engine_->limits().decoder_layers;
+    ExpectMaps(i, "cross_attentions", layers, forced->cross_attention);
+    if (decoder_only()) {
+      ExpectMaps(i, "attentions", layers, forced->self_attention);
+    }
+  }
+}
+
+// The same in one step: its only logits, and every map.
+TEST_P(GoldenTest, TeacherForcedAtOnce) {
+  if (engine_->limits().decoder_layers == 0) GTEST_SKIP() << "has no decoder";
+  for (int i = 0; i < runs(); ++i) {
+    const TensorView* expected = golden_->Find(i, "logits");
+    if (expected == nullptr) continue;
+    const GoldenRun& run = golden_->runs()[i];
+    const std::vector<int32_t> targets = Targets(run);
+    const auto forced = ForceTargets(engine_.get(), Source(run), targets,
+                                     static_cast<int>(targets.size()));
+    ASSERT_TRUE(forced.ok()) << forced.status();
+    const size_t row = model_->info().vocabulary;
+    TensorView last = *expected;
+    last.shape[0] = 1;
+    last.data = last.data.last(row * DTypeSize(last.dtype));
+    EXPECT_EQ(
+        CompareTensor(last, {forced->logits.end() - row, forced->logits.end()}),
+        absl::OkStatus())
+        << "run " << i;
+    const int layers = engine_->limits().decoder_layers;
+    ExpectMaps(i, "cross_attentions", layers, forced->cross_attention);
+    if (decoder_only()) {
+      ExpectMaps(i, "attentions", layers, forced->self_attention);
+    }
+  }
+}
+
+TEST_P(GoldenTest, Searches) {
+  for (int i = 0; i < runs(); ++i) {
+    const GoldenRun& run = golden_->runs()[i];
+    for (const GoldenSearch& search : run.searches) {
+      SCOPED_TRACE(fmt::format("run {}, {}", i, search.name));
+      const auto hypotheses =
+          GenerateAlone(engine_.get(), Source(run), Prefix(run),
+                        golden_->Complete(search, model_->decoding_defaults()));
+      ASSERT_TRUE(hypotheses.ok()) << hypotheses.status();
+      EXPECT_EQ(CompareHypotheses(search.expected, *hypotheses),
+                absl::OkStatus());
+    }
+  }
+}
+
+std::string CaseName(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = std::filesystem::path(info.param).filename().string();
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !isalnum(c); },
+      '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest,
+                         ::testing::ValuesIn(GoldenFolders()), CaseName);
+
+// The exit status if the program must not go on, else 0.
+int SetUpIsa(const std::string& exact) {
+  constexpr int kNotOnThisMachine = 77;
+  const char* cap = std::getenv("TRIVIUM_MAX_ISA");
+  const std::string name = !exact.empty() ? exact : cap != nullptr ? cap : "";
+  const absl::StatusOr<Isa> best = DetectIsa();
+  const absl::StatusOr<Isa> wanted = name.empty() ? best : ParseIsa(name);
+  for (const absl::Status& status : {best.status(), wanted.status()}) {
+    if (status.ok()) continue;
+    fmt::print(stderr, "golden_test: {}\n", std::string(status.message()));
+    return 1;
+  }
+  if (!exact.empty() && *wanted > *best) {
+    fmt::print("golden_test: {} is not on this machine, whose best is {}\n",
+               exact, IsaName(*best));
+    return kNotOnThisMachine;
+  }
+  if (const absl::Status status = CapIsa(*wanted); !status.ok()) {
+    fmt::print(stderr, "golden_test: {}\n", std::string(status.message()));
+    return 1;
+  }
+  fmt::print("golden_test: runs at {}\n", IsaName(ActiveIsa()));
+  return 0;
+}
+
+}  // namespace
+}  // namespace trivium
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  std::string isa;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind("--isa=", 0) != 0) {
+      fmt::print(stderr, "golden_test: unknown argument {}\n", argument);
+      return 2;
+    }
+    isa = argument.substr(6);
+  }
+  if (const int status = trivium::SetUpIsa(isa); status != 0) return status;
+  if (trivium::GoldenFolders().empty()) {
+    fmt::print(stderr,
+               "golden_test: no folder with a golden.json in {}; run it from "
+               "the repository's root or set TRIVIUM_GOLDENS\n",
+               std::getenv("TRIVIUM_GOLDENS") ? std::getenv("TRIVIUM_GOLDENS")
+                                              : "tests/golden");
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -51,8 +51,8 @@ class Weights {
   virtual const TensorView* Find(std::string_view name) const = 0;
   // Sorted.
   virtual std::vector<std::string_view> Names() const = 0;
-  // Hex digest of names, types, shapes and sizes: what tells two weight files
-  // of one architecture apart cheaply (file sizes and headers, not the data).
+  // Hex digest of names, types, shapes and the first and last bytes of each
+  // tensor: what tells two weight files apart without reading all of them.
   virtual std::string Fingerprint() const = 0;
 };
 

@@ -1,0 +1,31 @@
+#ifndef TRIVIUM_MODEL_WEIGHTS_PICKLE_GLOBALS_H_
+#define TRIVIUM_MODEL_WEIGHTS_PICKLE_GLOBALS_H_
+
+#include <optional>
+#include <string_view>
+
+#include "model/weights/weights.h"
+
+namespace trivium {
+
+// The names that a pickle may call: each builds plain data.
+inline constexpr std::string_view kOrderedDict = "collections.OrderedDict";
+inline constexpr std::string_view kRebuildTensor =
+    "torch._utils._rebuild_tensor";
+inline constexpr std::string_view kRebuildTensorV2 =
+    "torch._utils._rebuild_tensor_v2";
+inline constexpr std::string_view kRebuildParameter =
+    "torch._utils._rebuild_parameter";
+
+// Whether a pickle may name `global` ("module.name"): the four above and
+// torch's storage classes. A list, not a pattern: what is not needed to read
+// tensors is refused.
+bool IsAllowedGlobal(std::string_view global);
+
+// The element type of an allowed storage class; nothing for those whose
+// elements no tensor here can have (double, short, char).
+std::optional<DType> StorageDType(std::string_view global);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_WEIGHTS_PICKLE_GLOBALS_H_

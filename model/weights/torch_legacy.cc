@@ -1,0 +1,139 @@
+#include "model/weights/torch_legacy.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "base/status.h"
+#include "model/weights/torch_state.h"
+
+namespace trivium {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+// 0x1950a86a20f9469cfc6c, little-endian: torch's MAGIC_NUMBER.
+constexpr std::string_view kMagic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
+                                  10);
+constexpr int64_t kProtocol = 1001;
+
+using StorageMap = std::map<std::string, std::span<const std::byte>>;
+
+absl::Status Problem(std::string what) {
+  return absl::InvalidArgumentError(std::move(what));
+}
+
+absl::Status CheckPreamble(const Pickle& magic, const Pickle& protocol,
+                           const Pickle& system) {
+  const PickleValue& number = magic.at(magic.root);
+  if (number.kind != Kind::kBytes || number.text != kMagic) {
+    return Problem("does not begin as weights of torch do; fetch it again");
+  }
+  const PickleValue& version = protocol.at(protocol.root);
+  if (version.kind != Kind::kInteger || version.integer != kProtocol) {
+    return Problem(
+        "is of an unknown version of torch's format; save it with a current "
+        "torch");
+  }
+  const PickleValue& info = system.at(system.root);
+  const PickleValue* little = system.Find(info, "little_endian");
+  if (little == nullptr || little->kind != Kind::kBool ||
+      little->integer == 0) {
+    return Problem(
+        "was written by a big-endian machine; save it on a little-endian one");
+  }
+  return absl::OkStatus();
+}
+
+// Element size of each storage that the state dict names; the storages
+// themselves do not tell.
+std::map<std::string, TorchStorage> NamedStorages(const Pickle& state) {
+  std::map<std::string, TorchStorage> named;
+  for (const PickleValue& value : state.values) {
+    if (value.kind != Kind::kStorage) continue;
+    std::optional<TorchStorage> storage = ParseTorchStorage(state, value);
+    if (storage) named.emplace(storage->key, *std::move(storage));
+  }
+  return named;
+}
+
+// The storages after the pickles, in the order of `keys`.
+absl::StatusOr<StorageMap> ReadStorages(std::span<const std::byte> bytes,
+                                        const Pickle& state,
+                                        const Pickle& keys) {
+  const std::map<std::string, TorchStorage> named = NamedStorages(state);
+  StorageMap storages;
+  for (const uint32_t item : keys.at(keys.root).items) {
+    const std::string& key = keys.at(item).text;
+    const auto storage = named.find(key);
+    if (storage == named.end()) {
+      return Problem(
+          fmt::format("storage {} belongs to no tensor; fetch the "
+                      "file again",
+                      Quoted(key)));
+    }
+    if (!storage->second.dtype) {
+      return Problem(
+          fmt::format("storage {} is a {}, which is not supported; "
+                      "save the tensors as float32",
+                      Quoted(key), storage->second.type));
+    }
+    int64_t elements = 0;
+    if (bytes.size() < sizeof(elements)) {
+      return Problem(
+          fmt::format("ends before storage {}; it is truncated, fetch it again",
+                      Quoted(key)));
+    }
+    std::memcpy(&elements, bytes.data(), sizeof(elements));
+    bytes = bytes.subspan(sizeof(elements));
+    const std::optional<int64_t> size =
+        ByteCount(elements, *storage->second.dtype);
+    if (elements < 0 || !size || *size > static_cast<int64_t>(bytes.size())) {
+      return Problem(fmt::format(
+          "storage {} claims {} elements where {} bytes are left; the file is "
+          "truncated, fetch it again",
+          Quoted(key), elements, bytes.size()));
+    }
+    if (!storages.emplace(key, bytes.subspan(0, *size)).second) {
+      return Problem(fmt::format("storage {} appears twice", Quoted(key)));
+    }
+    bytes = bytes.subspan(*size);
+  }
+  return storages;
+}
+
+}  // namespace
+
+absl::StatusOr<TensorFile> ReadTorchLegacy(std::span<const std::byte> bytes) {
+  size_t position = 0;
+  Pickle pickles[5];
+  auto& [magic, protocol, system, state, keys] = pickles;
+  for (Pickle& pickle : pickles) {
+    TRIVIUM_ASSIGN_OR_RETURN(pickle, Unpickle(bytes.subspan(position)));
+    position += pickle.size;
+  }
+  TRIVIUM_RETURN_IF_ERROR(CheckPreamble(magic, protocol, system));
+  TRIVIUM_ASSIGN_OR_RETURN(const StorageMap storages,
+                           ReadStorages(bytes.subspan(position), state, keys));
+  const StorageLookup lookup =
+      [&](const std::string& key,
+          int64_t size) -> absl::StatusOr<std::span<const std::byte>> {
+    const auto found = storages.find(key);
+    if (found == storages.end()) {
+      return Problem(fmt::format(
+          "its storage {} is missing; fetch the file again", Quoted(key)));
+    }
+    if (static_cast<int64_t>(found->second.size()) != size) {
+      return Problem(fmt::format(
+          "its storage {} has {} bytes instead of {}; fetch the file again",
+          Quoted(key), found->second.size(), size));
+    }
+    return found->second;
+  };
+  return ReadTorchState(state, lookup,
+                        std::make_shared<CopyArena>(bytes.size()));
+}
+
+}  // namespace trivium

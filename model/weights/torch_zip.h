@@ -1,0 +1,20 @@
+#ifndef TRIVIUM_MODEL_WEIGHTS_TORCH_ZIP_H_
+#define TRIVIUM_MODEL_WEIGHTS_TORCH_ZIP_H_
+
+#include <cstddef>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "model/weights/tensor_file.h"
+
+namespace trivium {
+
+// Reads a pytorch_model.bin as torch writes it since 1.6: a zip archive of
+// stored entries NAME/data.pkl (the state dict) and NAME/data/KEY (storages).
+// Storages are copied once, with the archive's checksums verified.
+// Errors name the tensor; the caller adds the file.
+absl::StatusOr<TensorFile> ReadTorchZip(std::span<const std::byte> bytes);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_WEIGHTS_TORCH_ZIP_H_

@@ -1,0 +1,182 @@
+#include "model/weights/weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "model/weights/digest.h"
+#include "model/weights/json_file.h"
+#include "model/weights/mapped_file.h"
+#include "model/weights/safetensors.h"
+#include "model/weights/tensor_file.h"
+#include "model/weights/torch_legacy.h"
+#include "model/weights/torch_zip.h"
+
+namespace trivium {
+namespace {
+
+// What a folder may hold, in the order in which Transformers looks.
+constexpr std::string_view kSafetensors = "model.safetensors";
+constexpr std::string_view kSafetensorsIndex = "model.safetensors.index.json";
+constexpr std::string_view kTorch = "pytorch_model.bin";
+constexpr std::string_view kTorchIndex = "pytorch_model.bin.index.json";
+
+bool StartsWith(std::span<const std::byte> bytes, std::string_view text) {
+  return bytes.size() >= text.size() &&
+         std::equal(text.begin(), text.end(), bytes.begin(),
+                    [](char c, std::byte byte) {
+                      return static_cast<std::byte>(c) == byte;
+                    });
+}
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.substr(text.size() - end.size()) == end;
+}
+
+// A weights file in the format that its name and its first bytes tell.
+absl::StatusOr<TensorFile> Parse(std::span<const std::byte> bytes,
+                                 std::string_view name) {
+  if (StartsWith(bytes, "version https://git-lfs")) {
+    return absl::InvalidArgumentError(
+        "is a Git LFS pointer instead of the weights; run `git lfs pull` in "
+        "the folder");
+  }
+  if (EndsWith(name, ".safetensors")) return ReadSafetensors(bytes);
+  if (StartsWith(bytes, "PK")) return ReadTorchZip(bytes);
+  if (StartsWith(bytes, "\x80")) return ReadTorchLegacy(bytes);
+  return absl::InvalidArgumentError(
+      "is neither of the two formats that torch writes; fetch it again");
+}
+
+class MappedWeights : public Weights {
+ public:
+  absl::Status Load(const std::string& folder, const std::string& name) {
+    TRIVIUM_ASSIGN_OR_RETURN(TensorFile file, Map(folder, name));
+    tensors_ = std::move(file.tensors);
+    return absl::OkStatus();
+  }
+
+  // The tensors of several files, as the index says.
+  absl::Status LoadShards(const std::string& folder, const std::string& index);
+
+  const TensorView* Find(std::string_view name) const override {
+    const auto found = tensors_.find(name);
+    return found == tensors_.end() ? nullptr : &found->second;
+  }
+
+  std::vector<std::string_view> Names() const override {
+    std::vector<std::string_view> names;
+    names.reserve(tensors_.size());
+    for (const auto& [name, tensor] : tensors_) names.push_back(name);
+    return names;
+  }
+
+  std::string Fingerprint() const override {
+    constexpr size_t kSample = 64;
+    Digest digest;
+    for (const auto& [name, tensor] : tensors_) {
+      digest.Add(name);
+      digest.Add(DTypeName(tensor.dtype));
+      digest.Add(tensor.shape.size());
+      for (const int64_t size : tensor.shape) {
+        digest.Add(static_cast<uint64_t>(size));
+      }
+      const size_t sample = std::min(kSample, tensor.data.size());
+      digest.Add(tensor.data.first(sample));
+      digest.Add(tensor.data.last(sample));
+    }
+    return digest.Hex();
+  }
+
+ private:
+  absl::StatusOr<TensorFile> Map(const std::string& folder,
+                                 const std::string& name) {
+    const std::string path = folder + "/" + name;
+    TRIVIUM_ASSIGN_OR_RETURN(auto file, MappedFile::Open(path));
+    absl::StatusOr<TensorFile> tensors = Parse(file->bytes(), name);
+    if (!tensors.ok()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: {}", path, std::string(tensors.status().message())));
+    }
+    files_.push_back(std::move(file));
+    for (auto& memory : tensors->memory) memory_.push_back(std::move(memory));
+    return tensors;
+  }
+
+  std::vector<std::unique_ptr<MappedFile>> files_;
+  std::vector<std::shared_ptr<const void>> memory_;
+  TensorMap tensors_;
+};
+
+absl::Status MappedWeights::LoadShards(const std::string& folder,
+                                       const std::string& index) {
+  const std::string path = folder + "/" + index;
+  const auto problem = [&](const std::string& what) {
+    return absl::InvalidArgumentError(fmt::format("{}: {}", path, what));
+  };
+  TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json json, ReadJsonFile(path));
+  const auto map = json.find("weight_map");
+  if (map == json.end() || !map->is_object() || map->empty()) {
+    return problem("has no weight_map; fetch the file again");
+  }
+  std::map<std::string, TensorMap> shards;
+  for (const auto& [tensor, shard] : map->items()) {
+    if (!shard.is_string()) {
+      return problem(fmt::format("tensor {} has no file name", Quoted(tensor)));
+    }
+    const std::string& name = shard.get_ref<const std::string&>();
+    // A plain name: an index must not reach outside of its folder.
+    if (name.empty() || name.find('/') != name.npos ||
+        name.find('\0') != name.npos || name == "." || name == "..") {
+      return problem(fmt::format(
+          "tensor {} is in {}, which is not a file name of this folder",
+          Quoted(tensor), Quoted(name)));
+    }
+    auto loaded = shards.find(name);
+    if (loaded == shards.end()) {
+      absl::StatusOr<TensorFile> file = Map(folder, name);
+      if (!file.ok()) {
+        // A missing shard is a broken folder, not a folder without weights.
+        return absl::InvalidArgumentError(
+            fmt::format("{} (named by {}); fetch the file again",
+                        std::string(file.status().message()), index));
+      }
+      loaded = shards.emplace(name, std::move(file->tensors)).first;
+    }
+    auto found = loaded->second.find(tensor);
+    if (found == loaded->second.end()) {
+      return problem(fmt::format(
+          "tensor {} is not in {}, where it should be; fetch both files again",
+          Quoted(tensor), Quoted(name)));
+    }
+    tensors_.insert(loaded->second.extract(found));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Weights>> Weights::Open(
+    const std::string& folder) {
+  auto weights = std::make_unique<MappedWeights>();
+  for (const std::string_view name :
+       {kSafetensors, kSafetensorsIndex, kTorch, kTorchIndex}) {
+    const bool index = EndsWith(name, ".json");
+    const absl::Status status =
+        index ? weights->LoadShards(folder, std::string(name))
+              : weights->Load(folder, std::string(name));
+    if (status.ok()) return weights;
+    if (!absl::IsNotFound(status)) return status;
+  }
+  return absl::NotFoundError(fmt::format(
+      "{}: has no weights; put one of {}, {}, {} or {} there", folder,
+      kSafetensors, kSafetensorsIndex, kTorch, kTorchIndex));
+}
+
+}  // namespace trivium

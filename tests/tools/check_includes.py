@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Checks the layers of ARCHITECTURE.md: who may include what.
+
+Usage: check_includes.py [ROOT]. Prints one line a violation and exits with 1
+if there is any. Also checks that include guards follow the path.
+"""
+
+import pathlib
+import re
+import sys
+
+# What of the model the layers above it may see.
+MODEL = (
+    r"model/[a-z_]+\.h",
+    r"model/tokenizer/tokenizer\.h",
+    r"model/search/.*",
+)
+
+# Folder -> patterns of the project's headers that it may include, besides its
+# own and base/. The longest matching folder counts.
+LAYERS = {
+    "base": (),
+    "model/kernels": (),
+    "model/weights": (),
+    "model/tokenizer": (r"model/weights/json_file\.h",),
+    "model/search": (r"model/logits\.h",),
+    "model/transformer": (
+        r"model/kernels/.*",
+        r"model/weights/.*",
+        r"model/engine\.h",
+        r"model/logits\.h",
+    ),
+    "model/families": (
+        r"model/transformer/.*",
+        r"model/weights/.*",
+        r"model/model\.h",
+        r"model/search/.*",
+        r"model/tokenizer/tokenizer\.h",
+    ),
+    "model": (r"model/.*",),
+    "server/batching": MODEL,
+    "server/observability": (r"server/batching/.*",) + MODEL,
+    "server/rpc": (r"server/(batching|observability)/.*",) + MODEL,
+    # The program caps the instruction set before it loads a model.
+    "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
+    "client": (r"client/.*",),
+    "tests": (r".*",),
+}
+
+# Headers from outside (and generated ones) -> the folders that may see them.
+OUTSIDE = {
+    r"(oneapi/)?dnnl.*|hwy/.*|[a-z]*mmintrin\.h|immintrin\.h": ("model/kernels",),
+    r"sentencepiece.*": ("model/tokenizer",),
+    r"zip\.h": ("model/weights",),
+    r"prometheus/.*|httplib\.h": ("server/observability",),
+    r"spdlog/.*": ("server",),
+    r"(grpc|grpcpp|google|trivium)/.*": ("server/rpc", "server", "client"),
+    r"CLI/.*": ("server", "client"),
+    r"gtest/.*|gmock/.*|benchmark/.*": (),
+}
+# Of "server" itself, not of the folders below it.
+TOP_ONLY = {
+    r"(grpc|grpcpp|google|trivium)/.*": ("server",),
+    r"CLI/.*": ("server",),
+}
+
+FOLDERS = ("base", "model", "server", "client", "tests")
+INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^">]+)[">]')
+
+
+def is_in(folder, parent):
+    return folder == parent or folder.startswith(parent + "/")
+
+
+def layer_of(folder):
+    matching = [layer for layer in LAYERS if is_in(folder, layer)]
+    return max(matching, key=len)
+
+
+def allowed(folder, header):
+    """Whether a file of `folder` may include `header`."""
+    if is_in(folder, "tests"):
+        return True
+    layer = layer_of(folder)
+    if header.split("/")[0] in FOLDERS and "/" in header:
+        own = is_in(str(pathlib.PurePath(header).parent), layer)
+        if header.startswith("base/") or (own and layer != "server"):
+            return True
+        return any(re.fullmatch(p, header) for p in LAYERS[layer])
+    for pattern, layers in OUTSIDE.items():
+        if re.fullmatch(pattern, header):
+            top_only = TOP_ONLY.get(pattern, ())
+            return any(
+                folder == one if one in top_only else is_in(folder, one)
+                for one in layers
+            )
+    return True
+
+
+def guard_of(path):
+    return "TRIVIUM_" + re.sub(r"[^A-Za-z0-9]", "_", str(path)).upper() + "_"
+
+
+def check(root):
+    problems = []
+    for top in FOLDERS:
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in (".cc", ".h"):
+                continue
+            relative = path.relative_to(root)
+            text = path.read_text(encoding="utf-8")
+            folder = str(relative.parent)
+            for number, line in enumerate(text.splitlines(), 1):
+                match = INCLUDE.match(line)
+                if match and not allowed(folder, match[1]):
+                    problems.append(
+                        f"{relative}:{number}: {layer_of(folder)} may not "
+                        f"include {match[1]}"
+                    )
+            # Highway includes a file of per-target code many times.
+            per_target = path.name.endswith("-inl.h")
+            if path.suffix == ".h" and not per_target:
+                guard = guard_of(relative)
+                if f"#ifndef {guard}\n#define {guard}\n" not in text:
+                    problems.append(f"{relative}:1: its include guard must be {guard}")
+    return problems
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    problems = check(root)
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,18 +7,17 @@
 #include "absl/status/statusor.h"
 
 // Returns from the calling function when the expression's status is an error.
-#define TRIVIUM_RETURN_IF_ERROR(expression)                      \
-  do {                                                           \
-    if (absl::Status trivium_status = (expression);              \
-        !trivium_status.ok()) {                                  \
-      return trivium_status;                                     \
-    }                                                            \
+#define TRIVIUM_RETURN_IF_ERROR(expression)                                 \
+  do {                                                                      \
+    if (absl::Status trivium_status = (expression); !trivium_status.ok()) { \
+      return trivium_status;                                                \
+    }                                                                       \
   } while (false)
 
 // TRIVIUM_ASSIGN_OR_RETURN(auto x, F()): x is F()'s value, or F()'s error is
 // returned from the calling function.
-#define TRIVIUM_ASSIGN_OR_RETURN(declaration, expression)              \
-  TRIVIUM_ASSIGN_OR_RETURN_AT_(TRIVIUM_CONCAT_(trivium_, __LINE__),    \
+#define TRIVIUM_ASSIGN_OR_RETURN(declaration, expression)           \
+  TRIVIUM_ASSIGN_OR_RETURN_AT_(TRIVIUM_CONCAT_(trivium_, __LINE__), \
                                declaration, expression)
 
 #define TRIVIUM_CONCAT_(a, b) TRIVIUM_CONCAT_INNER_(a, b)

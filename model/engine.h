@@ -41,13 +41,13 @@ struct SourceOptions {
 
 // Sizes that a scheduler plans with; constant for an engine's life.
 struct EngineLimits {
-  int encoder_layers = 0;        // 0: no encoder
-  int decoder_layers = 0;        // 0: no decoder
-  int vocabulary = 0;            // of the decoder's output
-  int max_source_tokens = 0;     // positions of the encoder
-  int max_target_tokens = 0;     // positions of the decoder, prefix included
-  int block_tokens = 16;         // tokens of a KV block
-  int total_blocks = 0;          // KV blocks of this engine
+  int encoder_layers = 0;     // 0: no encoder
+  int decoder_layers = 0;     // 0: no decoder
+  int vocabulary = 0;         // of the decoder's output
+  int max_source_tokens = 0;  // positions of the encoder
+  int max_target_tokens = 0;  // positions of the decoder, prefix included
+  int block_tokens = 16;      // tokens of a KV block
+  int total_blocks = 0;       // KV blocks of this engine
 };
 
 // One iteration's work.

@@ -2,10 +2,58 @@
 
 #include <atomic>
 
+#include "base/status.h"
+#include "fmt/format.h"
 #include "hwy/targets.h"
 #include "oneapi/dnnl/dnnl.hpp"
 
 namespace trivium {
-absl::Status CapIsa(Isa isa) { return absl::OkStatus(); }
-Isa ActiveIsa() { return Isa::kAvx512Vnni; }
+namespace {
+
+std::atomic<int>& CappedIsa() {
+  static std::atomic<int> isa{static_cast<int>(Isa::kAmx)};
+  return isa;
+}
+
+dnnl::cpu_isa DnnlIsa(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx2:
+      return dnnl::cpu_isa::avx2;
+    case Isa::kAvx512:
+      return dnnl::cpu_isa::avx512_core;
+    case Isa::kAvx512Vnni:
+      return dnnl::cpu_isa::avx512_core_vnni;
+    case Isa::kAvx512Bf16:
+      return dnnl::cpu_isa::avx512_core_bf16;
+    case Isa::kAmx:
+      break;
+  }
+  return dnnl::cpu_isa::all;
+}
+
+}  // namespace
+
+absl::Status CapIsa(Isa isa) {
+  TRIVIUM_RETURN_IF_ERROR(DetectIsa().status());
+  const dnnl::status status = dnnl::set_max_cpu_isa(DnnlIsa(isa));
+  if (status != dnnl::status::success) {
+    return absl::FailedPreconditionError(fmt::format(
+        "the instruction set cannot be capped at {}: oneDNN is in use already",
+        std::string(IsaName(isa))));
+  }
+  if (isa == Isa::kAvx2) {
+    hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL);
+  }
+  CappedIsa() = static_cast<int>(isa);
+  return absl::OkStatus();
+}
+
+Isa ActiveIsa() {
+  static const Isa detected = [] {
+    const absl::StatusOr<Isa> isa = DetectIsa();
+    return isa.ok() ? *isa : Isa::kAvx2;
+  }();
+  return std::min(detected, static_cast<Isa>(CappedIsa().load()));
+}
+
 }  // namespace trivium

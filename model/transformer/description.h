@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/kernels/activation.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
@@ -11,8 +12,6 @@ namespace trivium {
 // The one Transformer, as data. families/<name>.cc reads config.json and the
 // weights into a TransformerDescription; transformer/ computes it. A family
 // has no forward pass of its own.
-
-enum class Activation { kRelu, kGelu, kGeluTanh, kSwish };
 
 // Where layer norm stands: after each residual sum (the original Transformer,
 // BERT, Marian) or before each sublayer (GPT-2, LLaMA, mBART).

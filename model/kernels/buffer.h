@@ -1,0 +1,60 @@
+#ifndef TRIVIUM_MODEL_KERNELS_BUFFER_H_
+#define TRIVIUM_MODEL_KERNELS_BUFFER_H_
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace trivium {
+
+// Zeroed memory straight from the system, aligned to pages, in huge pages
+// where the system grants them (madvise); physical memory is taken when it is
+// first touched. Large allocations abort the process only where the system
+// refuses address space.
+class RawBuffer {
+ public:
+  RawBuffer() = default;
+  explicit RawBuffer(size_t bytes);
+  ~RawBuffer();
+  RawBuffer(RawBuffer&& other) noexcept { *this = std::move(other); }
+  RawBuffer& operator=(RawBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// An array of plain values in a RawBuffer. Reserve() only ever grows, so that
+// a steady state allocates nothing; growing loses the contents.
+template <typename T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(size_t count) { Reserve(count); }
+
+  // Makes room for `count` values and returns them.
+  T* Reserve(size_t count) {
+    if (count * sizeof(T) > raw_.bytes()) {
+      const size_t slack = raw_.bytes() > 0 ? count / 4 : 0;
+      raw_ = RawBuffer();  // the old one goes before the new one comes
+      raw_ = RawBuffer((count + slack) * sizeof(T));
+    }
+    return data();
+  }
+  T* data() const { return static_cast<T*>(raw_.data()); }
+  size_t bytes() const { return raw_.bytes(); }
+
+ private:
+  RawBuffer raw_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_KERNELS_BUFFER_H_

@@ -1,0 +1,141 @@
+#include "model/kernels/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/kernels/candidates.cc"
+#include "hwy/foreach_target.h"
+// Highway asks for this order.
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "model/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+float MaxOf(const float* HWY_RESTRICT x, int n) {
+  const F32 d;
+  auto max = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int i = 0;
+  for (; i + lanes <= n; i += lanes) max = hn::Max(max, hn::LoadU(d, x + i));
+  float best = hn::GetLane(hn::MaxOfLanes(d, max));
+  for (; i < n; ++i) best = x[i] > best ? x[i] : best;
+  return best;
+}
+
+// sum(exp(x - max))
+float SumExp(const float* HWY_RESTRICT x, int n, float max) {
+  const F32 d;
+  const auto shift = hn::Set(d, max);
+  auto sum = hn::Zero(d);
+  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+    const auto e = hn::Exp(d, hn::Sub(some.Load(d, x + i), shift));
+    sum = hn::Add(sum, some.Mask(d, e));
+  });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// The index of the first of x[begin..n) that is at least `bound`, or n.
+int FindAtLeast(const float* HWY_RESTRICT x, int begin, int n, float bound) {
+  const F32 d;
+  const auto limit = hn::Set(d, bound);
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int i = begin;
+  for (; i + lanes <= n; i += lanes) {
+    const intptr_t found =
+        hn::FindFirstTrue(d, hn::Ge(hn::LoadU(d, x + i), limit));
+    if (found >= 0) return i + static_cast<int>(found);
+  }
+  while (i < n && !(x[i] >= bound)) ++i;
+  return i;
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace trivium {
+
+HWY_EXPORT(MaxOf);
+HWY_EXPORT(SumExp);
+HWY_EXPORT(FindAtLeast);
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+bool Better(const Candidate& a, const Candidate& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
+}
+
+}  // namespace
+
+void RowCandidates::Start(int top_k, std::span<const int32_t> watched) {
+  top_k_ = static_cast<size_t>(top_k);
+  watched_ = watched;
+  next_watched_ = 0;
+  best_.clear();
+  watched_logits_.clear();
+  sums_.clear();
+}
+
+void RowCandidates::Add(int first_token, std::span<float> logits) {
+  const int n = static_cast<int>(logits.size());
+  for (; next_watched_ < watched_.size() &&
+         watched_[next_watched_] < first_token + n;
+       ++next_watched_) {
+    float& logit = logits[watched_[next_watched_] - first_token];
+    watched_logits_.push_back(logit);
+    logit = -kInfinity;
+  }
+  const float max = HWY_DYNAMIC_DISPATCH(MaxOf)(logits.data(), n);
+  if (max == -kInfinity) return;  // every token of the block is watched
+  sums_.push_back({max, HWY_DYNAMIC_DISPATCH(SumExp)(logits.data(), n, max)});
+  if (top_k_ > 0) Collect(first_token, logits, max);
+}
+
+void RowCandidates::Collect(int first_token, std::span<const float> logits,
+                            float max) {
+  const int n = static_cast<int>(logits.size());
+  // The lowest logit that could still enter. Tokens come in order, so one
+  // that equals the worst kept is worse by its id.
+  const auto bound = [&] {
+    if (top_k_ == 1) return max;
+    return best_.size() < top_k_ ? std::numeric_limits<float>::lowest()
+                                 : best_.front().logit;
+  };
+  if (best_.size() == top_k_ && max <= best_.front().logit) return;
+  for (int i = 0;; ++i) {
+    i = HWY_DYNAMIC_DISPATCH(FindAtLeast)(logits.data(), i, n, bound());
+    if (i >= n) return;
+    const Candidate candidate = {first_token + i, logits[i]};
+    if (best_.size() == top_k_) {
+      if (!Better(candidate, best_.front())) continue;
+      std::pop_heap(best_.begin(), best_.end(), Better);
+      best_.back() = candidate;
+    } else {
+      best_.push_back(candidate);
+    }
+    std::push_heap(best_.begin(), best_.end(), Better);
+    if (top_k_ == 1) return;  // the block's maximum is in
+  }
+}
+
+void RowCandidates::Finish() {
+  std::sort_heap(best_.begin(), best_.end(), Better);
+  float max = -kInfinity;
+  for (const BlockSum& block : sums_) max = std::max(max, block.max);
+  float sum = 0;
+  for (const BlockSum& block : sums_) {
+    sum += block.sum * std::exp(block.max - max);
+  }
+  rest_log_sum_exp_ = sums_.empty() ? -kInfinity : max + std::log(sum);
+}
+
+}  // namespace trivium
+#endif  // HWY_ONCE

@@ -1,0 +1,53 @@
+#ifndef TRIVIUM_MODEL_KERNELS_CANDIDATES_H_
+#define TRIVIUM_MODEL_KERNELS_CANDIDATES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/logits.h"
+
+namespace trivium {
+
+// Finds one row's best logits and their log-sum-exp while the output
+// projection computes the row block by block. The result depends on the
+// blocks' borders and the row alone.
+//
+//   row.Start(top_k, watched);
+//   for each block of columns: row.Add(first_token, logits);
+//   row.Finish();
+class RowCandidates {
+ public:
+  // `watched` (sorted) must live until Finish.
+  void Start(int top_k, std::span<const int32_t> watched);
+  // The next block's logits; overwrites the watched ones. Blocks come in
+  // order of their tokens.
+  void Add(int first_token, std::span<float> logits);
+  void Finish();
+
+  // Higher logit first, then lower token.
+  std::span<const Candidate> best() const { return best_; }
+  // Of all tokens but the watched ones.
+  float rest_log_sum_exp() const { return rest_log_sum_exp_; }
+  std::span<const float> watched() const { return watched_logits_; }
+
+ private:
+  struct BlockSum {
+    float max;
+    float sum;  // of exp(logit - max)
+  };
+
+  void Collect(int first_token, std::span<const float> logits, float max);
+
+  size_t top_k_ = 0;
+  std::span<const int32_t> watched_;
+  size_t next_watched_ = 0;
+  std::vector<Candidate> best_;  // a heap, worst on top, until Finish
+  std::vector<float> watched_logits_;
+  std::vector<BlockSum> sums_;
+  float rest_log_sum_exp_ = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_KERNELS_CANDIDATES_H_

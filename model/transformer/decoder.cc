@@ -1,0 +1,251 @@
+#include "model/transformer/decoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/status.h"
+
+namespace trivium {
+namespace {
+
+// Queries of one Attend call, as in the encoder.
+constexpr int kQueryGroup = 16;
+
+}  // namespace
+
+Decoder::Decoder(const TransformerWeights& weights)
+    : weights_(weights),
+      stack_(*weights.decoder()),
+      head_size_(stack_.head_size()),
+      rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model),
+      last_(weights.arithmetic()) {}
+
+absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
+                          LinearScratch* scratch, PhaseTimer* timer,
+                          StepResult* result) {
+  Embed(items);
+  timer->End(&PhaseSeconds::other);
+  const int layers = static_cast<int>(stack_.layers.size());
+  for (int layer = 0; layer < layers; ++layer) {
+    TRIVIUM_RETURN_IF_ERROR(SelfAttention(items, layer, cache, scratch));
+    timer->End(&PhaseSeconds::self_attention);
+    if (stack_.layers[layer].cross_query.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(CrossAttention(items, layer, *cache, scratch));
+      timer->End(&PhaseSeconds::cross_attention);
+    }
+    TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(stack_.layers[layer], scratch));
+    timer->End(&PhaseSeconds::feed_forward);
+  }
+  rows_.Finish(stack_.final_norm);
+  for (const Item& item : items) {
+    item.hypothesis->length += static_cast<int>(item.work->tokens.size());
+  }
+  result->decoder_rows += rows_.rows();
+  TRIVIUM_RETURN_IF_ERROR(ProjectOut(items, scratch, result));
+  timer->End(&PhaseSeconds::output_projection);
+  return absl::OkStatus();
+}
+
+void Decoder::Embed(std::span<const Item> items) {
+  row_.clear();
+  last_row_.clear();
+  for (size_t i = 0; i < items.size(); ++i) {
+    const int tokens = static_cast<int>(items[i].work->tokens.size());
+    for (int t = 0; t < tokens; ++t) {
+      row_.push_back({static_cast<int>(i), items[i].hypothesis->length + t});
+    }
+    last_row_.push_back(static_cast<int>(row_.size()) - 1);
+  }
+  const int rows = static_cast<int>(row_.size());
+  rows_.Resize(rows);
+  query_.Reserve(static_cast<size_t>(rows) * stack_.d_model);
+  self_maps_.resize(items.size());
+  cross_maps_.resize(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    self_maps_[i].weights.clear();
+    cross_maps_[i].weights.clear();
+  }
+  for (int row = 0; row < rows; ++row) {
+    const Item& item = items[row_[row].item];
+    const int position = row_[row].position;
+    stack_.embeddings.Lookup(
+        item.work->tokens[position - item.hypothesis->length], position,
+        rows_.x(row));
+  }
+  rows_.Embedded(stack_.embedding_norm);
+}
+
+// Masked self-attention: a token sees itself and what came before it.
+absl::Status Decoder::SelfAttention(std::span<const Item> items,
+                                    int layer_index, KvCache* cache,
+                                    LinearScratch* scratch) {
+  const Layer& layer = stack_.layers[layer_index];
+  const int d_model = stack_.d_model;
+  rows_.Begin(layer.self_norm);
+  TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
+      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
+        std::copy_n(y, d_model,
+                    query_.data() + static_cast<size_t>(row) * d_model);
+        const int position = row_[row].position;
+        const HypothesisState& hypothesis = *items[row_[row].item].hypothesis;
+        const int block = hypothesis.blocks[position / kTileTokens];
+        for (int head = 0; head < stack_.heads; ++head) {
+          const float* key = y + d_model + head * head_size_;
+          StoreKeyValue(cache->type(), head_size_, key, key + d_model,
+                        position % kTileTokens,
+                        cache->Tile(block, layer_index, head));
+        }
+      }));
+  rows_.other.Resize(rows_.rows(), d_model);
+  for (int row = 0; row < rows_.rows(); ++row) {
+    const Item& item = items[row_[row].item];
+    const int keys = row_[row].position + 1;
+    for (int head = 0; head < stack_.heads; ++head) {
+      Attend(*cache, item.hypothesis->blocks, layer_index, head, row, 1, keys);
+      if (item.work->self_attention != nullptr) {
+        KeepMap(item, *item.work->self_attention, layer_index, head, row, keys,
+                map_.data(), &self_maps_[row_[row].item]);
+      }
+    }
+    rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
+  }
+  return layer.self_output.Forward(
+      rows_.other, rows_.rows(), scratch,
+      [&](int row, float* y) { rows_.Add(row, y, layer.self_norm); });
+}
+
+// Attention to the encoder's states. Neighbouring rows of one source, its
+// hypotheses, share the reading of its keys and values.
+absl::Status Decoder::CrossAttention(std::span<const Item> items,
+                                     int layer_index, const KvCache& cache,
+                                     LinearScratch* scratch) {
+  const Layer& layer = stack_.layers[layer_index];
+  const int d_model = stack_.d_model;
+  rows_.Begin(layer.cross_norm);
+  TRIVIUM_RETURN_IF_ERROR(layer.cross_query->Forward(
+      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
+        std::copy_n(y, d_model,
+                    query_.data() + static_cast<size_t>(row) * d_model);
+      }));
+  rows_.other.Resize(rows_.rows(), d_model);
+  for (int first = 0, count; first < rows_.rows(); first += count) {
+    const SourceState* source = items[row_[first].item].source;
+    count = 1;
+    while (count < kQueryGroup && first + count < rows_.rows() &&
+           items[row_[first + count].item].source == source) {
+      ++count;
+    }
+    const int keys = source->tokens();
+    for (int head = 0; head < stack_.heads; ++head) {
+      Attend(cache, source->cross_blocks, layer_index, head, first, count,
+             keys);
+      for (int i = 0; i < count; ++i) {
+        const Item& item = items[row_[first + i].item];
+        if (item.work->cross_attention == nullptr) continue;
+        KeepMap(item, *item.work->cross_attention, layer_index, head, first + i,
+                keys, map_.data() + i * PaddedKeys(keys),
+                &cross_maps_[row_[first + i].item]);
+      }
+    }
+    for (int row = first; row < first + count; ++row) {
+      rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
+    }
+  }
+  return layer.cross_output->Forward(
+      rows_.other, rows_.rows(), scratch,
+      [&](int row, float* y) { rows_.Add(row, y, layer.cross_norm); });
+}
+
+void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
+                     int head, int first, int count, int keys) {
+  tile_list_.clear();
+  for (int b = 0; b * kTileTokens < keys; ++b) {
+    tile_list_.push_back(cache.Tile(blocks[b], layer, head));
+  }
+  float* query = query_.data() + static_cast<size_t>(first) * stack_.d_model +
+                 head * head_size_;
+  trivium::Attend({.type = cache.type(),
+                   .head_size = head_size_,
+                   .tiles = tile_list_.data(),
+                   .keys = keys,
+                   .queries = count,
+                   .query = query,
+                   .query_stride = static_cast<size_t>(stack_.d_model),
+                   .scale = 1.0f / std::sqrt(static_cast<float>(head_size_)),
+                   .out = query,
+                   .out_stride = static_cast<size_t>(stack_.d_model),
+                   .weights = map_.Reserve(static_cast<size_t>(kQueryGroup) *
+                                           PaddedKeys(keys))});
+}
+
+void Decoder::KeepMap(const Item& item, const AttentionSelection& selection,
+                      int layer, int head, int row, int keys,
+                      const float* weights, MapOutput* out) {
+  const SelectedMaps maps(selection, static_cast<int>(stack_.layers.size()),
+                          stack_.heads);
+  const int tokens = static_cast<int>(item.work->tokens.size());
+  const int token = row_[row].position - item.hypothesis->length;
+  if (out->weights.empty()) {
+    // Masked self-attention sees fewer keys at first; the rest stays zero.
+    out->keys = &selection == item.work->self_attention
+                    ? item.hypothesis->length + tokens
+                    : keys;
+    out->weights.assign(static_cast<size_t>(maps.count()) * tokens * out->keys,
+                        0.0f);
+  }
+  const int map = maps.Find(layer, head);
+  if (map < 0) return;
+  std::copy_n(
+      weights, keys,
+      &out->weights[(static_cast<size_t>(map) * tokens + token) * out->keys]);
+}
+
+// Logits of each item's last row, block by block; candidates are chosen while
+// a block's logits are in the cache.
+absl::Status Decoder::ProjectOut(std::span<const Item> items,
+                                 LinearScratch* scratch, StepResult* result) {
+  const int count = static_cast<int>(items.size());
+  if (static_cast<int>(candidates_.size()) < count) candidates_.resize(count);
+  last_.Resize(count, stack_.d_model);
+  std::vector<float*> all(count, nullptr);
+  int wanting_all = 0;
+  for (const Item& item : items) wanting_all += item.work->query.all;
+  all_logits_.Reserve(static_cast<size_t>(wanting_all) * stack_.vocabulary);
+  wanting_all = 0;
+  for (int i = 0; i < count; ++i) {
+    const LogitsQuery& query = items[i].work->query;
+    candidates_[i].Start(query.top_k, query.watched);
+    last_.Set(i, rows_.x(last_row_[i]));
+    if (query.all) {
+      all[i] = all_logits_.data() +
+               static_cast<size_t>(wanting_all++) * stack_.vocabulary;
+    }
+  }
+  int first = 0;
+  for (const Linear& block : weights_.output_blocks()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        block.Forward(last_, count, scratch, [&](int i, float* y) {
+          if (all[i] != nullptr) std::copy_n(y, block.out(), all[i] + first);
+          candidates_[i].Add(first,
+                             std::span(y, static_cast<size_t>(block.out())));
+        }));
+    first += block.out();
+  }
+  result->rows.resize(count);
+  for (int i = 0; i < count; ++i) {
+    candidates_[i].Finish();
+    StepResult::Row& row = result->rows[i];
+    row.logits.best = candidates_[i].best();
+    row.logits.rest_log_sum_exp = candidates_[i].rest_log_sum_exp();
+    row.logits.watched = candidates_[i].watched();
+    row.logits.all = all[i] == nullptr
+                         ? std::span<const float>()
+                         : std::span<const float>(
+                               all[i], static_cast<size_t>(stack_.vocabulary));
+    row.self_attention = self_maps_[i].weights;
+    row.cross_attention = cross_maps_[i].weights;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

@@ -1,0 +1,80 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_DECODER_H_
+#define TRIVIUM_MODEL_TRANSFORMER_DECODER_H_
+
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "model/kernels/candidates.h"
+#include "model/transformer/sequences.h"
+#include "model/transformer/transformer_weights.h"
+
+namespace trivium {
+
+// Runs the new tokens of all hypotheses of an iteration through the decoder
+// as packed rows: every product sees them all; attention reads each
+// hypothesis's own blocks, and a source's cross keys and values once for all
+// its hypotheses. One a worker.
+class Decoder {
+ public:
+  // A hypothesis with room in its blocks for the tokens of `work`, and its
+  // source (null for decoder-only models).
+  struct Item {
+    const StepPlan::Decode* work;
+    HypothesisState* hypothesis;
+    const SourceState* source;
+  };
+
+  // `weights` has a decoder and outlives this.
+  explicit Decoder(const TransformerWeights& weights);
+
+  // rows of `result` answer `items`; lengths of hypotheses grow.
+  absl::Status Run(std::span<const Item> items, KvCache* cache,
+                   LinearScratch* scratch, PhaseTimer* timer,
+                   StepResult* result);
+
+ private:
+  // One token of an item.
+  struct Row {
+    int item;
+    int position;  // in its hypothesis
+  };
+  // Where an item's attention maps go: [layers, heads, tokens, keys].
+  struct MapOutput {
+    std::vector<float> weights;
+    int keys = 0;
+  };
+
+  void Embed(std::span<const Item> items);
+  absl::Status SelfAttention(std::span<const Item> items, int layer,
+                             KvCache* cache, LinearScratch* scratch);
+  absl::Status CrossAttention(std::span<const Item> items, int layer,
+                              const KvCache& cache, LinearScratch* scratch);
+  // Attention of one head of rows [first, first + count), whose keys are the
+  // first `keys` of `blocks`; the output replaces the queries.
+  void Attend(const KvCache& cache, const BlockTable& blocks, int layer,
+              int head, int first, int count, int keys);
+  absl::Status ProjectOut(std::span<const Item> items, LinearScratch* scratch,
+                          StepResult* result);
+  void KeepMap(const Item& item, const AttentionSelection& selection, int layer,
+               int head, int row, int keys, const float* weights,
+               MapOutput* out);
+
+  const TransformerWeights& weights_;
+  const Stack& stack_;
+  const int head_size_;
+  Rows rows_;
+  std::vector<Row> row_;
+  std::vector<int> last_row_;  // of each item
+  Buffer<float> query_;        // [rows, d_model]; attention's output afterwards
+  Buffer<float> map_;          // [kQueryGroup, padded keys]
+  std::vector<KvTile> tile_list_;
+  Operand last_;  // the rows that the output projection reads
+  std::vector<RowCandidates> candidates_;  // [items]
+  Buffer<float> all_logits_;               // [items that want all, vocabulary]
+  std::vector<MapOutput> self_maps_, cross_maps_;  // [items]
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_DECODER_H_

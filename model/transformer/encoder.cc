@@ -1,0 +1,202 @@
+#include "model/transformer/encoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/status.h"
+
+namespace trivium {
+namespace {
+
+// Queries of one Attend call: enough to read each key once for several of
+// them, few enough that their weights stay in the first cache.
+constexpr int kQueryGroup = 16;
+
+}  // namespace
+
+Encoder::Encoder(const TransformerWeights& weights)
+    : weights_(weights),
+      stack_(*weights.encoder()),
+      head_size_(stack_.head_size()),
+      rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model) {}
+
+absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
+                          KvCache* cache, LinearScratch* scratch) {
+  Load(sources);
+  const int begin = sources.front()->layers_done;
+  const int all = static_cast<int>(stack_.layers.size());
+  const int end = std::min(begin + layers, all);
+  for (int layer = begin; layer < end; ++layer) {
+    TRIVIUM_RETURN_IF_ERROR(SelfAttention(sources, layer, scratch));
+    TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(stack_.layers[layer], scratch));
+  }
+  if (end == all) {
+    rows_.Finish(stack_.final_norm);
+    TRIVIUM_RETURN_IF_ERROR(CrossKeyValues(sources, cache, scratch));
+  }
+  int row = 0;
+  for (SourceState* source : sources) {
+    source->layers_done = end;
+    source->ready = end == all;
+    if (!source->ready || source->options.states) {
+      source->states.assign(
+          rows_.x(row), rows_.x(row) + static_cast<size_t>(source->tokens()) *
+                                           stack_.d_model);
+    } else {
+      source->states = {};
+    }
+    row += source->tokens();
+  }
+  return absl::OkStatus();
+}
+
+// Fills rows_ with the sources' embeddings, or with where they had got to.
+void Encoder::Load(std::span<SourceState* const> sources) {
+  source_of_row_.clear();
+  position_of_row_.clear();
+  first_block_.clear();
+  int blocks = 0;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const int tokens = sources[s]->tokens();
+    first_block_.push_back(blocks);
+    blocks += PaddedKeys(tokens) / kTileTokens;
+    for (int i = 0; i < tokens; ++i) {
+      source_of_row_.push_back(static_cast<int>(s));
+      position_of_row_.push_back(i);
+    }
+  }
+  const int rows = static_cast<int>(source_of_row_.size());
+  rows_.Resize(rows);
+  query_.Reserve(static_cast<size_t>(rows) * stack_.d_model);
+  tiles_.Reserve(2 * KvTileBytes(weights_.kv_type(), head_size_) *
+                 stack_.heads * blocks);
+  const bool start = sources.front()->layers_done == 0;
+  for (int row = 0; row < rows; ++row) {
+    const SourceState& source = *sources[source_of_row_[row]];
+    const int position = position_of_row_[row];
+    if (start) {
+      stack_.embeddings.Lookup(source.input.ids[position], position,
+                               rows_.x(row));
+    } else {
+      std::copy_n(
+          &source.states[static_cast<size_t>(position) * stack_.d_model],
+          stack_.d_model, rows_.x(row));
+    }
+  }
+  rows_.Embedded(start ? stack_.embedding_norm : std::nullopt);
+}
+
+absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
+                                    int layer_index, LinearScratch* scratch) {
+  const Layer& layer = stack_.layers[layer_index];
+  const int d_model = stack_.d_model;
+  rows_.Begin(layer.self_norm);
+  TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
+      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
+        std::copy_n(y, d_model,
+                    query_.data() + static_cast<size_t>(row) * d_model);
+        const int position = position_of_row_[row];
+        const int block =
+            first_block_[source_of_row_[row]] + position / kTileTokens;
+        for (int head = 0; head < stack_.heads; ++head) {
+          const float* key = y + d_model + head * head_size_;
+          StoreKeyValue(weights_.kv_type(), head_size_, key, key + d_model,
+                        position % kTileTokens, Tile(block, head));
+        }
+      }));
+  int row = 0;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    Attend(sources[s], row, first_block_[s], layer_index);
+    row += sources[s]->tokens();
+  }
+  rows_.other.Resize(rows_.rows(), d_model);
+  for (row = 0; row < rows_.rows(); ++row) {
+    rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
+  }
+  return layer.self_output.Forward(
+      rows_.other, rows_.rows(), scratch,
+      [&](int r, float* y) { rows_.Add(r, y, layer.self_norm); });
+}
+
+// Bidirectional attention inside one source; the output replaces the queries.
+void Encoder::Attend(SourceState* source, int first_row, int first_block,
+                     int layer) {
+  const int tokens = source->tokens();
+  const int blocks = PaddedKeys(tokens) / kTileTokens;
+  const SelectedMaps maps(source->options.selection,
+                          static_cast<int>(stack_.layers.size()), stack_.heads);
+  if (source->options.attention && source->attention.empty()) {
+    source->attention.resize(static_cast<size_t>(maps.count()) * tokens *
+                             tokens);
+  }
+  for (int head = 0; head < stack_.heads; ++head) {
+    tile_list_.clear();
+    for (int b = 0; b < blocks; ++b) {
+      tile_list_.push_back(Tile(first_block + b, head));
+    }
+    const int map = source->options.attention ? maps.Find(layer, head) : -1;
+    for (int first = 0; first < tokens; first += kQueryGroup) {
+      const int queries = std::min(kQueryGroup, tokens - first);
+      const size_t padded = PaddedKeys(tokens);
+      float* query = query_.data() +
+                     static_cast<size_t>(first_row + first) * stack_.d_model +
+                     head * head_size_;
+      float* weights = map_.Reserve(kQueryGroup * padded);
+      trivium::Attend(
+          {.type = weights_.kv_type(),
+           .head_size = head_size_,
+           .tiles = tile_list_.data(),
+           .keys = tokens,
+           .queries = queries,
+           .query = query,
+           .query_stride = static_cast<size_t>(stack_.d_model),
+           .scale = 1.0f / std::sqrt(static_cast<float>(head_size_)),
+           .out = query,
+           .out_stride = static_cast<size_t>(stack_.d_model),
+           .weights = weights});
+      for (int q = 0; map >= 0 && q < queries; ++q) {
+        std::copy_n(
+            weights + q * padded, tokens,
+            &source->attention[(static_cast<size_t>(map) * tokens + first + q) *
+                               tokens]);
+      }
+    }
+  }
+}
+
+KvTile Encoder::Tile(int block, int head) const {
+  const size_t bytes = KvTileBytes(weights_.kv_type(), head_size_);
+  char* at = tiles_.data() +
+             2 * bytes * (static_cast<size_t>(block) * stack_.heads + head);
+  return {at, at + bytes};
+}
+
+// Keys and values of all decoder layers, once a source.
+absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
+                                     KvCache* cache, LinearScratch* scratch) {
+  if (!weights_.cross_key_value().has_value()) return absl::OkStatus();
+  const bool wanted = std::any_of(
+      sources.begin(), sources.end(),
+      [](const SourceState* s) { return s->options.cross_attention; });
+  if (!wanted) return absl::OkStatus();
+  const int layers = static_cast<int>(weights_.decoder()->layers.size());
+  const int d_model = weights_.decoder()->d_model;
+  return weights_.cross_key_value()->Forward(
+      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
+        const SourceState& source = *sources[source_of_row_[row]];
+        if (!source.options.cross_attention) return;
+        const int position = position_of_row_[row];
+        const int block = source.cross_blocks[position / kTileTokens];
+        for (int layer = 0; layer < layers; ++layer) {
+          for (int head = 0; head < cache->heads(); ++head) {
+            const float* key =
+                y + 2 * layer * d_model + head * cache->head_size();
+            StoreKeyValue(cache->type(), cache->head_size(), key, key + d_model,
+                          position % kTileTokens,
+                          cache->Tile(block, layer, head));
+          }
+        }
+      });
+}
+
+}  // namespace trivium

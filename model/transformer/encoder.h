@@ -1,0 +1,51 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_ENCODER_H_
+#define TRIVIUM_MODEL_TRANSFORMER_ENCODER_H_
+
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "model/transformer/sequences.h"
+#include "model/transformer/transformer_weights.h"
+
+namespace trivium {
+
+// Runs sources through encoder layers as packed rows: every product sees the
+// tokens of all sources at once, without padding; only attention looks at one
+// source at a time. One a worker.
+class Encoder {
+ public:
+  // `weights` has an encoder and outlives this.
+  explicit Encoder(const TransformerWeights& weights);
+
+  // Advances all `sources`, which have the same layers_done, through the next
+  // `layers` layers. Those that finish the last one become ready; their cross
+  // keys and values go to their blocks of `cache` (null without a decoder).
+  absl::Status Run(std::span<SourceState* const> sources, int layers,
+                   KvCache* cache, LinearScratch* scratch);
+
+ private:
+  void Load(std::span<SourceState* const> sources);
+  absl::Status SelfAttention(std::span<SourceState* const> sources, int layer,
+                             LinearScratch* scratch);
+  void Attend(SourceState* source, int first_row, int first_block, int layer);
+  KvTile Tile(int block, int head) const;
+  absl::Status CrossKeyValues(std::span<SourceState* const> sources,
+                              KvCache* cache, LinearScratch* scratch);
+
+  const TransformerWeights& weights_;
+  const Stack& stack_;
+  const int head_size_;
+  Rows rows_;
+  std::vector<int> source_of_row_;    // index in `sources`
+  std::vector<int> position_of_row_;  // in its source
+  std::vector<int> first_block_;      // of each source, in tiles_
+  Buffer<float> query_;  // [rows, d_model]; attention's output afterwards
+  Buffer<char> tiles_;   // [blocks][heads] keys and values of one layer
+  Buffer<float> map_;    // [kQueryGroup, padded keys]
+  std::vector<KvTile> tile_list_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_ENCODER_H_

@@ -1,0 +1,139 @@
+#include "model/transformer/linear.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "model/kernels/runtime.h"
+
+namespace trivium {
+namespace {
+
+MatmulType TypeOf(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::kF32:
+      return MatmulType::kF32;
+    case Arithmetic::kBf16:
+      return MatmulType::kBf16;
+    case Arithmetic::kInt8:
+      break;
+  }
+  return MatmulType::kInt8;
+}
+
+// Symmetric s8 with one scale for an output channel: w ~ scale * q.
+void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
+                     int32_t* sum) {
+  float most = 0;
+  for (const float value : w) most = std::max(most, std::fabs(value));
+  *scale = most / 127;
+  *sum = 0;
+  const float inverse = most > 0 ? 127 / most : 0;
+  for (size_t i = 0; i < w.size(); ++i) {
+    q[i] = static_cast<int8_t>(std::lrintf(w[i] * inverse));
+    *sum += q[i];
+  }
+}
+
+}  // namespace
+
+Operand::Operand(Arithmetic arithmetic)
+    : arithmetic_(arithmetic),
+      size_(OperandSize(TypeOf(arithmetic))),
+      levels_(ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127) {}
+
+void Operand::Resize(int rows, int k) {
+  k_ = k;
+  // Products read up to kMaxMatmulRows rows from any row on.
+  data_.Reserve(static_cast<size_t>(rows + kMaxMatmulRows) * k * size_);
+  scales_.Reserve(rows);
+}
+
+void Operand::Set(int row, const float* x) {
+  char* to = data_.data() + static_cast<size_t>(row) * k_ * size_;
+  switch (arithmetic_) {
+    case Arithmetic::kF32:
+      std::memcpy(to, x, static_cast<size_t>(k_) * sizeof(float));
+      break;
+    case Arithmetic::kBf16:
+      Bf16Row(x, k_, reinterpret_cast<uint16_t*>(to));
+      break;
+    case Arithmetic::kInt8:
+      scales_.data()[row] =
+          QuantizeRow(x, k_, levels_, reinterpret_cast<uint8_t*>(to));
+      break;
+  }
+}
+
+absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
+                                      std::span<const LinearTensors> parts,
+                                      int64_t begin, int64_t count) {
+  const auto rows_of = [count](const LinearTensors& part) {
+    return count > 0 ? count : part.weight->shape[0];
+  };
+  const int64_t in = parts.front().weight->shape[1];
+  int64_t out = 0;
+  bool has_bias = false;
+  for (const LinearTensors& part : parts) {
+    out += rows_of(part);
+    has_bias |= part.bias != nullptr;
+  }
+
+  Linear linear;
+  if (has_bias) linear.bias_.assign(out, 0.0f);
+  const bool int8 = arithmetic == Arithmetic::kInt8;
+  if (int8) {
+    linear.scale_.resize(out);
+    linear.sum_.resize(out);
+  }
+  // Row by row, so that no f32 copy of the whole matrix is made.
+  std::vector<float> row(in);
+  std::vector<char> packed(out * in * OperandSize(TypeOf(arithmetic)));
+  int64_t at = 0;
+  for (const LinearTensors& part : parts) {
+    const int64_t rows = rows_of(part);
+    if (part.bias != nullptr) {
+      CopyToF32(*part.bias, begin, std::span(linear.bias_).subspan(at, rows));
+    }
+    for (int64_t i = 0; i < rows; ++i, ++at) {
+      CopyToF32(*part.weight, (begin + i) * in, row);
+      switch (arithmetic) {
+        case Arithmetic::kF32:
+          std::memcpy(&packed[at * in * 4], row.data(), in * 4);
+          break;
+        case Arithmetic::kBf16:
+          Bf16Row(row.data(), static_cast<int>(in),
+                  reinterpret_cast<uint16_t*>(&packed[at * in * 2]));
+          break;
+        case Arithmetic::kInt8:
+          QuantizeWeights(row, reinterpret_cast<int8_t*>(&packed[at * in]),
+                          &linear.scale_[at], &linear.sum_[at]);
+          break;
+      }
+    }
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      linear.matrix_,
+      PackedMatrix::Create(TypeOf(arithmetic), static_cast<int>(out),
+                           static_cast<int>(in), packed.data()));
+  return linear;
+}
+
+int64_t Linear::bytes() const {
+  return matrix_.bytes() +
+         static_cast<int64_t>((bias_.size() + scale_.size() + sum_.size()) * 4);
+}
+
+float* Linear::Finish(int32_t* product, const Operand& x, int row,
+                      float* y) const {
+  const float* bias = bias_.empty() ? nullptr : bias_.data();
+  if (matrix_.type() == MatmulType::kInt8) {
+    DequantizeRow(product, x.scale(row), scale_.data(), sum_.data(), bias,
+                  out(), y);
+    return y;
+  }
+  float* in_place = reinterpret_cast<float*>(product);
+  if (bias != nullptr) AddRow(bias, out(), in_place);
+  return in_place;
+}
+
+}  // namespace trivium

@@ -1,0 +1,113 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_LINEAR_H_
+#define TRIVIUM_MODEL_TRANSFORMER_LINEAR_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/status.h"
+#include "model/kernels/buffer.h"
+#include "model/kernels/matmul.h"
+#include "model/kernels/row_ops.h"
+#include "model/transformer/description.h"
+#include "model/transformer/transformer.h"
+
+namespace trivium {
+
+// Rows of activations in the form that products read: f32, bf16, or u8 with a
+// scale a row.
+class Operand {
+ public:
+  explicit Operand(Arithmetic arithmetic);
+
+  // Makes room for `rows` rows of `k` values; contents are lost when it grows
+  // or when `k` changes.
+  void Resize(int rows, int k);
+  // Converts x [k] to row `row`.
+  void Set(int row, const float* x);
+
+  const void* row(int row) const {
+    return data_.data() + static_cast<size_t>(row) * k_ * size_;
+  }
+  RowScale scale(int row) const { return scales_.data()[row]; }
+  int k() const { return k_; }
+
+ private:
+  Arithmetic arithmetic_;
+  int size_;    // bytes of a value
+  int levels_;  // of u8
+  int k_ = 0;
+  Buffer<char> data_;
+  Buffer<RowScale> scales_;
+};
+
+// One worker's scratch for Linear::Forward.
+struct LinearScratch {
+  MatmulRunner runner;
+  Buffer<int32_t> product;   // [kMaxMatmulRows, N], s32 or f32
+  Buffer<float> row;         // [N]
+  int64_t padding_rows = 0;  // computed but not asked for
+};
+
+// y = W x + b in the model's arithmetic. Several layers that read the same
+// input are stacked into one (Q, K and V; all decoder layers' cross K and V).
+class Linear {
+ public:
+  // Outputs of `parts` one after the other; all have the same input width.
+  // Only rows [begin, begin + count) of each weight are taken if count > 0.
+  static absl::StatusOr<Linear> Create(Arithmetic arithmetic,
+                                       std::span<const LinearTensors> parts,
+                                       int64_t begin = 0, int64_t count = 0);
+  Linear() = default;
+
+  int in() const { return matrix_.k(); }
+  int out() const { return matrix_.n(); }
+  int64_t bytes() const;
+  bool batch_invariant() const { return matrix_.batch_invariant(); }
+
+  // Computes rows [0, rows) of x and calls sink(row, y) for each in order,
+  // with y [out] in a scratch row that the sink may change: dequantization,
+  // bias and whatever the sink does next (activation, residual, norm,
+  // quantization for the next product) happen in one pass while the row is in
+  // the first cache.
+  template <typename Sink>
+  absl::Status Forward(const Operand& x, int rows, LinearScratch* scratch,
+                       Sink sink) const {
+    const int chunk = ChunkRows();
+    int32_t* product =
+        scratch->product.Reserve(static_cast<size_t>(kMaxMatmulRows) * out());
+    float* y = scratch->row.Reserve(out());
+    for (int first = 0; first < rows; first += chunk) {
+      const int count = std::min(chunk, rows - first);
+      scratch->padding_rows += matrix_.ComputedRows(count) - count;
+      TRIVIUM_RETURN_IF_ERROR(
+          scratch->runner.Run(matrix_, x.row(first), count, product));
+      for (int i = 0; i < count; ++i) {
+        sink(first + i,
+             Finish(product + static_cast<size_t>(i) * out(), x, first + i, y));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Rows of one product: as many as keep its output within half a megabyte,
+  // so that it is still in the second cache when its rows are finished.
+  int ChunkRows() const {
+    return std::clamp((128 << 10) / out() / 16 * 16, 16, kMaxMatmulRows);
+  }
+  // The product's row made f32 with bias: in place, or in y.
+  float* Finish(int32_t* product, const Operand& x, int row, float* y) const;
+
+  PackedMatrix matrix_;
+  std::vector<float> bias_;   // [out], or empty
+  std::vector<float> scale_;  // [out], int8 only
+  std::vector<int32_t> sum_;  // [out], int8 only: of each output's weights
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_LINEAR_H_

@@ -1,0 +1,82 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_SEQUENCES_H_
+#define TRIVIUM_MODEL_TRANSFORMER_SEQUENCES_H_
+
+#include <memory>
+#include <vector>
+
+#include "model/engine.h"
+#include "model/transformer/kv_cache.h"
+
+namespace trivium {
+
+// A source on its way through the encoder, or ready.
+struct SourceState {
+  EncoderInput input;
+  SourceOptions options;
+  int layers_done = 0;
+  bool ready = false;
+  // [tokens, d_model]: hidden states between iterations, and at the end if
+  // options.states.
+  std::vector<float> states;
+  // [layers, heads, tokens, tokens] of the selection.
+  std::vector<float> attention;
+  BlockTable cross_blocks;  // keys and values for the decoder
+
+  int tokens() const { return static_cast<int>(input.ids.size()); }
+};
+
+// A decoder hypothesis: which source it reads and where its keys and values
+// are.
+struct HypothesisState {
+  SourceId source = kNoSource;
+  BlockTable blocks;
+  int length = 0;  // tokens in the blocks
+};
+
+// Objects by small reusable handles.
+template <typename T>
+class Slots {
+ public:
+  int Add() {
+    if (free_.empty()) {
+      slots_.push_back(std::make_unique<T>());
+      used_.push_back(true);
+      return static_cast<int>(slots_.size()) - 1;
+    }
+    const int slot = free_.back();
+    free_.pop_back();
+    used_[slot] = true;
+    return slot;
+  }
+  void Release(int slot) {
+    *slots_[slot] = T();
+    used_[slot] = false;
+    free_.push_back(slot);
+  }
+  bool valid(int slot) const {
+    return slot >= 0 && slot < static_cast<int>(slots_.size()) && used_[slot];
+  }
+  T& operator[](int slot) { return *slots_[slot]; }
+  const T& operator[](int slot) const { return *slots_[slot]; }
+
+ private:
+  std::vector<std::unique_ptr<T>> slots_;  // stable while the vector grows
+  std::vector<char> used_;
+  std::vector<int> free_;
+};
+
+// The layers and heads of a selection, "all" spelled out.
+struct SelectedMaps {
+  std::vector<int> layers;
+  std::vector<int> heads;
+
+  SelectedMaps(const AttentionSelection& selection, int all_layers,
+               int all_heads);
+  // Position of (layer, head) among the selected maps, or -1.
+  int Find(int layer, int head) const;
+  int count() const { return static_cast<int>(layers.size() * heads.size()); }
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_SEQUENCES_H_

@@ -1,0 +1,150 @@
+#include "model/transformer/transformer_weights.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/status.h"
+
+namespace trivium {
+namespace {
+
+// Elements of all tensors of a description; tied ones count once.
+class ParameterCount {
+ public:
+  void Add(const TensorView* tensor) {
+    if (tensor != nullptr && seen_.insert(tensor).second) {
+      total_ += tensor->elements();
+    }
+  }
+  void Add(const LinearTensors& tensors) {
+    Add(tensors.weight);
+    Add(tensors.bias);
+  }
+  void Add(const NormTensors& tensors) {
+    Add(tensors.weight);
+    Add(tensors.bias);
+  }
+  void Add(const AttentionTensors& tensors) {
+    Add(tensors.query);
+    Add(tensors.key);
+    Add(tensors.value);
+    Add(tensors.output);
+  }
+  void Add(const StackDescription& stack) {
+    Add(stack.embeddings.tokens);
+    Add(stack.embeddings.positions);
+    if (stack.embedding_norm.has_value()) Add(*stack.embedding_norm);
+    if (stack.final_norm.has_value()) Add(*stack.final_norm);
+    for (const LayerTensors& layer : stack.layer) {
+      Add(layer.self_attention);
+      Add(layer.self_attention_norm);
+      if (layer.cross_attention.has_value()) Add(*layer.cross_attention);
+      Add(layer.cross_attention_norm);
+      Add(layer.up);
+      Add(layer.down);
+      Add(layer.feed_forward_norm);
+    }
+  }
+  int64_t total() const { return total_; }
+
+ private:
+  std::set<const TensorView*> seen_;
+  int64_t total_ = 0;
+};
+
+absl::StatusOr<Stack> PackStack(const StackDescription& description,
+                                std::shared_ptr<const TokenTable> tokens,
+                                Arithmetic arithmetic) {
+  Stack stack;
+  stack.embeddings = Embeddings(description, std::move(tokens));
+  const float epsilon = description.norm_epsilon;
+  if (description.embedding_norm.has_value()) {
+    stack.embedding_norm = Norm::Create(*description.embedding_norm, epsilon);
+  }
+  if (description.final_norm.has_value()) {
+    stack.final_norm = Norm::Create(*description.final_norm, epsilon);
+  }
+  stack.norm_placement = description.norm_placement;
+  stack.d_model = description.d_model;
+  stack.heads = description.heads;
+  stack.vocabulary = description.vocabulary;
+  stack.max_positions = description.max_positions;
+  for (const LayerTensors& tensors : description.layer) {
+    TRIVIUM_ASSIGN_OR_RETURN(Layer layer,
+                             Layer::Create(tensors, description, arithmetic));
+    stack.layers.push_back(std::move(layer));
+  }
+  return stack;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const TransformerWeights>>
+TransformerWeights::Pack(const TransformerDescription& description,
+                         Arithmetic arithmetic) {
+  auto weights = std::make_shared<TransformerWeights>();
+  weights->arithmetic_ = arithmetic;
+  int64_t& bytes = weights->weight_bytes_;
+  bool invariant = true;
+
+  std::shared_ptr<const TokenTable> tokens;
+  const TensorView* table_of = nullptr;
+  const auto pack = [&](const StackDescription& stack,
+                        std::optional<Stack>* packed) -> absl::Status {
+    if (stack.embeddings.tokens != table_of) {
+      table_of = stack.embeddings.tokens;
+      tokens = std::make_shared<TokenTable>(*table_of, arithmetic);
+      bytes += tokens->bytes();
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(*packed, PackStack(stack, tokens, arithmetic));
+    bytes += (*packed)->embeddings.position_bytes();
+    for (const Layer& layer : (*packed)->layers) {
+      bytes += layer.bytes();
+      invariant = invariant && layer.batch_invariant();
+    }
+    return absl::OkStatus();
+  };
+  if (description.encoder.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(pack(*description.encoder, &weights->encoder_));
+  }
+  if (description.decoder.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(pack(*description.decoder, &weights->decoder_));
+
+    std::vector<LinearTensors> cross;
+    for (const LayerTensors& layer : description.decoder->layer) {
+      if (!layer.cross_attention.has_value()) continue;
+      cross.push_back(layer.cross_attention->key);
+      cross.push_back(layer.cross_attention->value);
+    }
+    if (!cross.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(weights->cross_key_value_,
+                               Linear::Create(arithmetic, cross));
+      bytes += weights->cross_key_value_->bytes();
+      invariant = invariant && weights->cross_key_value_->batch_invariant();
+    }
+
+    const LinearTensors output = description.output_projection;
+    const int64_t vocabulary = description.decoder->vocabulary;
+    for (int64_t begin = 0; begin < vocabulary; begin += kOutputBlock) {
+      const int64_t count = std::min<int64_t>(kOutputBlock, vocabulary - begin);
+      TRIVIUM_ASSIGN_OR_RETURN(
+          Linear block,
+          Linear::Create(arithmetic, std::span(&output, 1), begin, count));
+      bytes += block.bytes();
+      invariant = invariant && block.batch_invariant();
+      weights->output_blocks_.push_back(std::move(block));
+    }
+  }
+  // bf16 products do not promise it, whatever this machine's test says.
+  weights->batch_invariant_ = invariant && arithmetic != Arithmetic::kBf16;
+
+  ParameterCount parameters;
+  if (description.encoder.has_value()) parameters.Add(*description.encoder);
+  if (description.decoder.has_value()) parameters.Add(*description.decoder);
+  parameters.Add(description.output_projection);
+  weights->parameters_ = parameters.total();
+  return std::shared_ptr<const TransformerWeights>(std::move(weights));
+}
+
+}  // namespace trivium

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/logits.h"
 
@@ -21,14 +22,20 @@ enum class EarlyStopping {
   kNever,      // "never": only when no longer hypothesis could ever beat it
 };
 
+// The most a search serves.
+inline constexpr int kMaxBeamSize = 16;
+inline constexpr int kMaxTopLogprobs = 20;
+inline constexpr int kMaxEndIds = 63;
+
 // How to search. Defaults are Transformers'; a model folder's
 // generation_config.json and then the request override them.
 struct DecodingOptions {
   // Greedy: beam_size 1, sample false. Beam search: beam_size > 1, sample
   // false. Sampling: sample true, beam_size 1, `hypotheses` independent draws.
-  int beam_size = 1;      // 1 .. 16
+  int beam_size = 1;  // 1 .. 16
   bool sample = false;
-  int hypotheses = 1;     // returned; at most beam_size unless sampling
+  // Returned: at most beam_size, or 16 when sampling.
+  int hypotheses = 1;
   float length_penalty = 1.0f;
   EarlyStopping early_stopping = EarlyStopping::kHeuristic;
 
@@ -44,10 +51,14 @@ struct DecodingOptions {
   float repetition_penalty = 1.0f;  // > 0; 1 = none
   int no_repeat_ngram_size = 0;     // 0: no limit
 
-  std::vector<int32_t> end_ids;                     // any of them ends
+  std::vector<int32_t> end_ids;                        // any of them ends
   std::vector<std::vector<int32_t>> banned_sequences;  // bad_words_ids
-  std::optional<int32_t> forced_first_id;           // forced_bos_token_id
-  std::optional<int32_t> forced_last_id;            // forced_eos_token_id
+  // The first new token, whatever the prefix. (Transformers'
+  // forced_bos_token_id applies only after a prefix of one token: whoever takes
+  // it from a model and adds a target prefix puts it into the prefix.)
+  std::optional<int32_t> forced_first_id;
+  // The last new token where max_new_tokens cuts; forced_eos_token_id.
+  std::optional<int32_t> forced_last_id;
   bool renormalize_logits = false;
 
   int top_logprobs = 0;  // 0 .. 20 alternatives to report per token
@@ -74,8 +85,9 @@ struct Hypothesis {
   // (number of ids ^ length_penalty).
   float score = 0;
   FinishReason reason = FinishReason::kLength;
-  std::vector<float> logprobs;                         // [ids]
-  std::vector<std::vector<TokenLogprob>> top_logprobs;  // [ids][<= top_logprobs]
+  std::vector<float> logprobs;  // [ids]
+  std::vector<std::vector<TokenLogprob>>
+      top_logprobs;  // [ids][<= top_logprobs]
 };
 
 // Tells whether new tokens contain a stop condition outside of the search's
@@ -83,7 +95,9 @@ struct Hypothesis {
 class StopMatcher {
  public:
   virtual ~StopMatcher() = default;
-  // `ids` are the new tokens of one hypothesis.
+  // `ids` are the new tokens of one hypothesis, none of whose shorter
+  // beginnings matched: a matcher need only look at what the last token may
+  // have changed.
   virtual bool Matches(std::span<const int32_t> ids) const = 0;
 };
 
@@ -130,15 +144,21 @@ class Decoding {
   // greedy or sampled one, the common beginning of what a beam search may
   // still return as its best. Grows only.
   virtual std::span<const int32_t> CertainTokens(int index) const = 0;
+  // Their log-probabilities: [CertainTokens(index)].
+  virtual std::span<const float> CertainLogprobs(int index) const = 0;
   // Whether result `index` has ended although others may still run.
   virtual bool Ended(int index) const = 0;
 
-  // Best first (in order of index when sampling). Once, when done.
+  // Best first (in order of index when sampling). Once, when done. Fewer than
+  // asked for only where the rules leave too few possible sequences.
   virtual std::vector<Hypothesis> TakeResults() = 0;
 };
 
-// Checks ranges; INVALID_ARGUMENT names the option by its API name.
-absl::Status ValidateDecodingOptions(const DecodingOptions& options);
+// Checks ranges, and ids against the vocabulary's size where it is given
+// (greater than 0). INVALID_ARGUMENT starts with the option's name in the API
+// and a colon: "beam_size: 17 is out of range, give 1 to 16".
+absl::Status ValidateDecodingOptions(const DecodingOptions& options,
+                                     int vocabulary = 0);
 
 }  // namespace trivium
 

@@ -1,0 +1,213 @@
+#include "model/search/beam_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace trivium {
+
+BeamSearch::BeamSearch(const DecodingOptions& options,
+                       std::vector<int32_t> prefix, const StopMatcher* stop)
+    : options_(options),
+      prefix_size_(prefix.size()),
+      beam_size_(options.beam_size),
+      // Even if every hypothesis's best extensions are its end tokens, enough
+      // others remain to keep beam_size running.
+      extensions_kept_(std::max<size_t>(2, 1 + options.end_ids.size()) *
+                       beam_size_),
+      stop_(stop),
+      rules_(options) {
+  running_.resize(1);
+  running_[0].tokens = std::move(prefix);
+  MakeQueries();
+}
+
+void BeamSearch::MakeQueries() {
+  queries_.clear();
+  edits_.resize(running_.size());
+  for (size_t i = 0; i < running_.size(); ++i) {
+    rules_.EditsAfter(running_[i].tokens, length_, &edits_[i]);
+    LogitsQuery query;
+    if (!edits_[i].forced.has_value()) {
+      query.watched = edits_[i].watched;
+      query.top_k = static_cast<int>(std::max<size_t>(
+          extensions_kept_, static_cast<size_t>(options_.top_logprobs)));
+    }
+    queries_.push_back(query);
+  }
+}
+
+std::vector<BeamSearch::Extension> BeamSearch::BestExtensions(
+    std::span<const LogitsRow> rows) {
+  const size_t tops = static_cast<size_t>(options_.top_logprobs);
+  std::vector<Extension> extensions;
+  tops_.clear();
+  for (size_t i = 0; i < running_.size(); ++i) {
+    ScoreLogProbabilities(rows[i], edits_[i], options_.renormalize_logits,
+                          std::max(extensions_kept_, tops), &possible_);
+    if (tops > 0) {
+      tops_.push_back(std::make_shared<const std::vector<TokenLogprob>>(
+          TopLogprobs(possible_, tops)));
+    }
+    for (const ScoredToken& token : possible_) {
+      extensions.push_back({static_cast<int>(i), token,
+                            running_[i].log_probability + token.logprob});
+    }
+  }
+  const size_t kept = std::min(extensions_kept_, extensions.size());
+  std::partial_sort(extensions.begin(), extensions.begin() + kept,
+                    extensions.end(),
+                    [](const Extension& a, const Extension& b) {
+                      if (a.log_probability != b.log_probability) {
+                        return a.log_probability > b.log_probability;
+                      }
+                      if (a.parent != b.parent) return a.parent < b.parent;
+                      return a.token.token < b.token.token;
+                    });
+  extensions.resize(kept);
+  return extensions;
+}
+
+BeamSearch::Beam BeamSearch::Extend(const Extension& extension) const {
+  Beam beam = running_[extension.parent];
+  beam.tokens.push_back(extension.token.token);
+  beam.logprobs.push_back(static_cast<float>(extension.token.logprob));
+  if (!tops_.empty()) beam.top.push_back(tops_[extension.parent]);
+  beam.log_probability = extension.log_probability;
+  return beam;
+}
+
+bool BeamSearch::Ends(const Beam& beam, FinishReason* reason) const {
+  const std::vector<int32_t>& end_ids = options_.end_ids;
+  if (std::find(end_ids.begin(), end_ids.end(), beam.tokens.back()) !=
+      end_ids.end()) {
+    *reason = FinishReason::kEnd;
+    return true;
+  }
+  if (stop_ != nullptr &&
+      stop_->Matches(std::span(beam.tokens).subspan(prefix_size_))) {
+    *reason = FinishReason::kStop;
+    return true;
+  }
+  *reason = FinishReason::kLength;
+  return beam.logprobs.size() == static_cast<size_t>(options_.max_new_tokens);
+}
+
+double BeamSearch::Score(double log_probability, int length) const {
+  return log_probability /
+         std::pow(static_cast<double>(length), options_.length_penalty);
+}
+
+void BeamSearch::AddFinished(Beam beam, FinishReason reason) {
+  const double score =
+      Score(beam.log_probability,
+            std::max(1, static_cast<int>(beam.logprobs.size())));
+  const auto place = std::find_if(
+      finished_.begin(), finished_.end(),
+      [score](const Finished& other) { return other.score < score; });
+  finished_.insert(place, {std::move(beam), score, reason});
+  if (finished_.size() > beam_size_) finished_.pop_back();
+}
+
+void BeamSearch::Advance(std::span<const LogitsRow> rows) {
+  const std::vector<Extension> extensions = BestExtensions(rows);
+  ++length_;
+  continuations_.clear();
+  std::vector<Beam> next;
+  for (size_t rank = 0; rank < extensions.size(); ++rank) {
+    // Beyond the first beam_size, an extension only fills a running place.
+    if (rank >= beam_size_ && next.size() == beam_size_) break;
+    Beam beam = Extend(extensions[rank]);
+    FinishReason reason;
+    if (Ends(beam, &reason)) {
+      if (rank < beam_size_) AddFinished(std::move(beam), reason);
+    } else if (next.size() < beam_size_) {
+      next.push_back(std::move(beam));
+      continuations_.push_back(
+          {extensions[rank].parent, extensions[rank].token.token});
+    }
+  }
+  if (extensions.empty()) {
+    // The rules leave no token at all: what runs ends where it is.
+    for (Beam& beam : running_) {
+      AddFinished(std::move(beam), FinishReason::kLength);
+    }
+  }
+  running_ = std::move(next);
+  if (CanImprove()) {
+    MakeQueries();
+  } else {
+    Finish();
+  }
+  UpdateCertain();
+}
+
+bool BeamSearch::CanImprove() const {
+  if (running_.empty()) return false;
+  if (finished_.size() < beam_size_) return true;
+  if (options_.early_stopping == EarlyStopping::kAtOnce) return false;
+  const bool longest = options_.early_stopping == EarlyStopping::kNever &&
+                       options_.length_penalty > 0;
+  const double best_possible = Score(
+      running_[0].log_probability, longest ? options_.max_new_tokens : length_);
+  return best_possible > finished_.back().score;
+}
+
+void BeamSearch::Finish() {
+  done_ = true;
+  running_.clear();
+  queries_.clear();
+  continuations_.clear();
+}
+
+void BeamSearch::UpdateCertain() {
+  if (done_) return;
+  const Beam& sample = running_[0];
+  const auto shares = [&](const Beam& beam) {
+    const size_t place = prefix_size_ + certain_;
+    return place < beam.tokens.size() &&
+           beam.tokens[place] == sample.tokens[place];
+  };
+  while (certain_ < sample.logprobs.size() &&
+         std::all_of(running_.begin(), running_.end(), shares) &&
+         (finished_.empty() || shares(finished_[0].beam))) {
+    ++certain_;
+  }
+}
+
+std::span<const int32_t> BeamSearch::CertainTokens(int index) const {
+  if (done_) {
+    if (index >= static_cast<int>(finished_.size())) return {};
+    return std::span(finished_[index].beam.tokens).subspan(prefix_size_);
+  }
+  if (index > 0) return {};
+  return std::span(running_[0].tokens).subspan(prefix_size_, certain_);
+}
+
+std::span<const float> BeamSearch::CertainLogprobs(int index) const {
+  if (done_) {
+    if (index >= static_cast<int>(finished_.size())) return {};
+    return finished_[index].beam.logprobs;
+  }
+  if (index > 0) return {};
+  return std::span(running_[0].logprobs).first(certain_);
+}
+
+std::vector<Hypothesis> BeamSearch::TakeResults() {
+  std::vector<Hypothesis> results;
+  for (Finished& finished : finished_) {
+    if (results.size() == static_cast<size_t>(options_.hypotheses)) break;
+    const Beam& beam = finished.beam;
+    Hypothesis result;
+    result.ids.assign(beam.tokens.begin() + prefix_size_, beam.tokens.end());
+    result.log_probability = static_cast<float>(beam.log_probability);
+    result.score = static_cast<float>(finished.score);
+    result.reason = finished.reason;
+    result.logprobs = beam.logprobs;
+    for (const SharedTop& top : beam.top) result.top_logprobs.push_back(*top);
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace trivium

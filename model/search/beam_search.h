@@ -1,0 +1,93 @@
+#ifndef TRIVIUM_MODEL_SEARCH_BEAM_SEARCH_H_
+#define TRIVIUM_MODEL_SEARCH_BEAM_SEARCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/search/decoding.h"
+#include "model/search/logits_rules.h"
+#include "model/search/row_scores.h"
+
+namespace trivium {
+
+// Beam search as Transformers 5's GenerationMixin._beam_search does it for one
+// input. One difference: Transformers fills empty places among the running
+// hypotheses with copies whose score is -1e9; here there are none, so fewer
+// than beam_size hypotheses may run.
+class BeamSearch : public Decoding {
+ public:
+  // `options` are valid; `stop` may be null.
+  BeamSearch(const DecodingOptions& options, std::vector<int32_t> prefix,
+             const StopMatcher* stop);
+
+  std::span<const LogitsQuery> queries() const override { return queries_; }
+  void Advance(std::span<const LogitsRow> rows) override;
+  std::span<const Continuation> continuations() const override {
+    return continuations_;
+  }
+  bool done() const override { return done_; }
+  std::span<const int32_t> CertainTokens(int index) const override;
+  std::span<const float> CertainLogprobs(int index) const override;
+  bool Ended(int index) const override { return done_; }
+  std::vector<Hypothesis> TakeResults() override;
+
+ private:
+  using SharedTop = std::shared_ptr<const std::vector<TokenLogprob>>;
+
+  struct Beam {
+    std::vector<int32_t> tokens;  // prefix, then new tokens
+    std::vector<float> logprobs;  // [new tokens]
+    std::vector<SharedTop> top;   // [new tokens] with top_logprobs, else empty
+    double log_probability = 0;
+  };
+  struct Finished {
+    Beam beam;
+    double score;
+    FinishReason reason;
+  };
+  // One more token for the running hypothesis `parent`.
+  struct Extension {
+    int parent;
+    ScoredToken token;
+    double log_probability;  // of the hypothesis with this token
+  };
+
+  // The best extensions of all running hypotheses, best first.
+  std::vector<Extension> BestExtensions(std::span<const LogitsRow> rows);
+  Beam Extend(const Extension& extension) const;
+  // Whether `beam` ends with its last token, and why.
+  bool Ends(const Beam& beam, FinishReason* reason) const;
+  double Score(double log_probability, int length) const;
+  // Keeps the beam_size best, the older of equals first.
+  void AddFinished(Beam beam, FinishReason reason);
+  bool CanImprove() const;
+  void Finish();
+  void UpdateCertain();
+  void MakeQueries();
+
+  const DecodingOptions options_;
+  const size_t prefix_size_;
+  const size_t beam_size_;
+  const size_t extensions_kept_;
+  const StopMatcher* const stop_;
+  const LogitsRules rules_;
+
+  int length_ = 0;  // new tokens of every running hypothesis
+  std::vector<Beam> running_;
+  std::vector<Finished> finished_;  // best first, at most beam_size_
+  bool done_ = false;
+  size_t certain_ = 0;  // new tokens that all possible best results share
+
+  std::vector<LogitsEdits> edits_;    // [running_]
+  std::vector<LogitsQuery> queries_;  // [running_], views into edits_
+  std::vector<SharedTop> tops_;       // [running_] of this step
+  std::vector<Continuation> continuations_;
+  std::vector<ScoredToken> possible_;  // scratch
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_SEARCH_BEAM_SEARCH_H_

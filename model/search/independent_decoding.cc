@@ -1,0 +1,149 @@
+#include "model/search/independent_decoding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "model/search/counter_rng.h"
+#include "model/search/sampling.h"
+
+namespace trivium {
+namespace {
+
+// The most candidates that a LogitsQuery may ask for.
+constexpr int kMostCandidates = 1024;
+
+}  // namespace
+
+IndependentDecoding::IndependentDecoding(const DecodingOptions& options,
+                                         std::vector<int32_t> prefix,
+                                         const StopMatcher* stop)
+    : options_(options),
+      prefix_size_(prefix.size()),
+      stop_(stop),
+      rules_(options),
+      draws_(options.hypotheses),
+      live_(options.hypotheses) {
+  for (Draw& draw : draws_) draw.tokens = prefix;
+  std::iota(live_.begin(), live_.end(), 0);
+  edits_.resize(1);
+  MakeQueries();
+}
+
+void IndependentDecoding::MakeQueries() {
+  queries_.clear();
+  for (size_t i = 0; i < edits_.size(); ++i) {
+    const Draw& draw = draws_[live_[i]];
+    rules_.EditsAfter(draw.tokens, NewTokens(draw), &edits_[i]);
+    LogitsQuery query;
+    if (!edits_[i].forced.has_value()) {
+      query.watched = edits_[i].watched;
+      query.top_k = std::max(1, options_.top_logprobs);
+      if (options_.sample) {
+        query.all = options_.top_k == 0 || options_.top_k > kMostCandidates;
+        if (!query.all) query.top_k = std::max(query.top_k, options_.top_k);
+      }
+    }
+    queries_.push_back(query);
+  }
+}
+
+bool IndependentDecoding::Choose(int index, const LogitsRow& row,
+                                 const LogitsEdits& edits,
+                                 ScoredToken* chosen) {
+  if (!options_.sample) {
+    ScoreLogits(row, edits, 1, &possible_);
+    if (!possible_.empty()) *chosen = possible_.front();
+    return !possible_.empty();
+  }
+  if (options_.top_k == 0 || options_.top_k > kMostCandidates) {
+    ScoreAllLogits(row, edits, &possible_);
+    if (options_.top_k > 0) {
+      const size_t kept = std::min<size_t>(possible_.size(), options_.top_k);
+      std::partial_sort(possible_.begin(), possible_.begin() + kept,
+                        possible_.end(), Better);
+      possible_.resize(kept);
+    }
+  } else {
+    ScoreLogits(row, edits, options_.top_k, &possible_);
+  }
+  if (possible_.empty()) return false;
+  *chosen = DrawToken(options_.temperature, options_.top_p,
+                      UniformAt(options_.seed, index, NewTokens(draws_[index])),
+                      &possible_);
+  return true;
+}
+
+void IndependentDecoding::Append(const ScoredToken& token, const LogitsRow& row,
+                                 const LogitsEdits& edits, Draw* draw) {
+  draw->tokens.push_back(token.token);
+  draw->logprobs.push_back(static_cast<float>(token.logprob));
+  draw->log_probability += token.logprob;
+  if (options_.top_logprobs > 0) {
+    ScoreLogits(row, edits, options_.top_logprobs, &possible_);
+    draw->top_logprobs.push_back(TopLogprobs(possible_, options_.top_logprobs));
+  }
+  const std::vector<int32_t>& end_ids = options_.end_ids;
+  if (std::find(end_ids.begin(), end_ids.end(), token.token) != end_ids.end()) {
+    draw->ended = true;
+    draw->reason = FinishReason::kEnd;
+  } else if (stop_ != nullptr &&
+             stop_->Matches(std::span(draw->tokens).subspan(prefix_size_))) {
+    draw->ended = true;
+    draw->reason = FinishReason::kStop;
+  } else if (NewTokens(*draw) == options_.max_new_tokens) {
+    draw->ended = true;
+  }
+}
+
+void IndependentDecoding::Advance(std::span<const LogitsRow> rows) {
+  continuations_.clear();
+  std::vector<int> live;
+  for (size_t i = 0; i < live_.size(); ++i) {
+    // One row answers all draws before their first token.
+    const size_t row = std::min(i, rows.size() - 1);
+    Draw& draw = draws_[live_[i]];
+    ScoredToken chosen;
+    if (!Choose(live_[i], rows[row], edits_[row], &chosen)) {
+      draw.ended = true;
+      continue;
+    }
+    Append(chosen, rows[row], edits_[row], &draw);
+    if (draw.ended) continue;
+    live.push_back(live_[i]);
+    continuations_.push_back({static_cast<int>(row), chosen.token});
+  }
+  live_ = std::move(live);
+  edits_.resize(live_.size());
+  MakeQueries();
+}
+
+std::span<const int32_t> IndependentDecoding::CertainTokens(int index) const {
+  return std::span(draws_[index].tokens).subspan(prefix_size_);
+}
+
+std::span<const float> IndependentDecoding::CertainLogprobs(int index) const {
+  return draws_[index].logprobs;
+}
+
+bool IndependentDecoding::Ended(int index) const { return draws_[index].ended; }
+
+std::vector<Hypothesis> IndependentDecoding::TakeResults() {
+  std::vector<Hypothesis> results;
+  for (Draw& draw : draws_) {
+    Hypothesis result;
+    result.ids.assign(draw.tokens.begin() + prefix_size_, draw.tokens.end());
+    result.log_probability = static_cast<float>(draw.log_probability);
+    const double length = std::max<double>(1, NewTokens(draw));
+    result.score = static_cast<float>(
+        draw.log_probability / std::pow(length, options_.length_penalty));
+    result.reason = draw.reason;
+    result.logprobs = draw.logprobs;
+    result.top_logprobs = std::move(draw.top_logprobs);
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace trivium

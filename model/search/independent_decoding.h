@@ -1,0 +1,71 @@
+#ifndef TRIVIUM_MODEL_SEARCH_INDEPENDENT_DECODING_H_
+#define TRIVIUM_MODEL_SEARCH_INDEPENDENT_DECODING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/search/decoding.h"
+#include "model/search/logits_rules.h"
+#include "model/search/row_scores.h"
+
+namespace trivium {
+
+// Greedy search and sampling: one or more sequences that never look at each
+// other. Results are indexed by draw.
+class IndependentDecoding : public Decoding {
+ public:
+  // `options` are valid; `stop` may be null.
+  IndependentDecoding(const DecodingOptions& options,
+                      std::vector<int32_t> prefix, const StopMatcher* stop);
+
+  std::span<const LogitsQuery> queries() const override { return queries_; }
+  void Advance(std::span<const LogitsRow> rows) override;
+  std::span<const Continuation> continuations() const override {
+    return continuations_;
+  }
+  bool done() const override { return live_.empty(); }
+  std::span<const int32_t> CertainTokens(int index) const override;
+  std::span<const float> CertainLogprobs(int index) const override;
+  bool Ended(int index) const override;
+  std::vector<Hypothesis> TakeResults() override;
+
+ private:
+  struct Draw {
+    std::vector<int32_t> tokens;  // prefix, then new tokens
+    std::vector<float> logprobs;
+    std::vector<std::vector<TokenLogprob>> top_logprobs;
+    double log_probability = 0;
+    bool ended = false;
+    FinishReason reason = FinishReason::kLength;
+  };
+
+  int NewTokens(const Draw& draw) const {
+    return static_cast<int>(draw.tokens.size() - prefix_size_);
+  }
+  // Draw `index`'s next token out of `row`; possible_ is left with the
+  // candidates. False when the rules leave none.
+  bool Choose(int index, const LogitsRow& row, const LogitsEdits& edits,
+              ScoredToken* chosen);
+  void Append(const ScoredToken& token, const LogitsRow& row,
+              const LogitsEdits& edits, Draw* draw);
+  void MakeQueries();
+
+  const DecodingOptions options_;
+  const size_t prefix_size_;
+  const StopMatcher* const stop_;
+  const LogitsRules rules_;
+  std::vector<Draw> draws_;
+
+  // Draws that have not ended. Before the first token they share row 0.
+  std::vector<int> live_;
+  std::vector<LogitsEdits> edits_;    // [queries]
+  std::vector<LogitsQuery> queries_;  // views into edits_
+  std::vector<Continuation> continuations_;
+  std::vector<ScoredToken> possible_;  // scratch
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_SEARCH_INDEPENDENT_DECODING_H_

@@ -1,0 +1,90 @@
+#include "model/search/stop_strings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "fmt/format.h"
+
+namespace trivium {
+
+absl::Status ValidateStopStrings(std::span<const std::string> stops,
+                                 const StopLimits& limits) {
+  if (stops.size() > limits.strings) {
+    return absl::InvalidArgumentError(
+        fmt::format("stop: {} strings are too many, give at most {}",
+                    stops.size(), limits.strings));
+  }
+  for (size_t i = 0; i < stops.size(); ++i) {
+    if (stops[i].empty() || stops[i].size() > limits.bytes) {
+      return absl::InvalidArgumentError(
+          fmt::format("stop[{}]: a length of {} bytes is out of range, give 1 "
+                      "to {}",
+                      i, stops[i].size(), limits.bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+size_t FindStop(std::string_view text, std::span<const std::string> stops) {
+  size_t first = std::string_view::npos;
+  for (const std::string& stop : stops) {
+    first = std::min(first, text.find(stop));
+  }
+  return first;
+}
+
+StopStringMatcher::StopStringMatcher(std::vector<std::string> stops,
+                                     DecodeFunction decode)
+    : stops_(std::move(stops)), decode_(std::move(decode)) {
+  for (const std::string& stop : stops_) {
+    longest_ = std::max(longest_, stop.size());
+  }
+}
+
+bool StopStringMatcher::Matches(std::span<const int32_t> ids) const {
+  if (stops_.empty() || ids.empty()) return false;
+  // Only a match that the last token completes is new. Decode the shortest
+  // tail whose text without that token is longer than any stop string, and
+  // longer still by what decoding a tail may change at its start (white space
+  // dropped, a character cut) and what the last token may change before itself
+  // (a character completed).
+  constexpr size_t kMargin = 64;
+  size_t tail = 16;
+  while (tail < ids.size() &&
+         decode_(ids.last(tail).first(tail - 1)).size() < longest_ + kMargin) {
+    tail *= 2;
+  }
+  if (tail >= ids.size()) {
+    return FindStop(decode_(ids), stops_) != std::string::npos;
+  }
+  return FindStop(decode_(ids.last(tail)), stops_) != std::string::npos &&
+         FindStop(decode_(ids), stops_) != std::string::npos;
+}
+
+StopStringFilter::StopStringFilter(std::vector<std::string> stops)
+    : stops_(std::move(stops)) {}
+
+std::string StopStringFilter::Push(std::string_view text) {
+  if (stopped_) return "";
+  held_ += text;
+  const size_t found = FindStop(held_, stops_);
+  if (found != std::string::npos) {
+    stopped_ = true;
+    held_.resize(found);
+    return std::exchange(held_, "");
+  }
+  size_t keep = 0;
+  for (const std::string& stop : stops_) {
+    for (size_t n = std::min(stop.size() - 1, held_.size()); n > keep; --n) {
+      if (held_.ends_with(std::string_view(stop).substr(0, n))) keep = n;
+    }
+  }
+  std::string certain = held_.substr(0, held_.size() - keep);
+  held_.erase(0, certain.size());
+  return certain;
+}
+
+std::string StopStringFilter::Finish() { return std::exchange(held_, ""); }
+
+}  // namespace trivium

@@ -1,0 +1,104 @@
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/search/decoding.h"
+
+namespace trivium {
+namespace {
+
+absl::Status CheckRange(std::string_view name, int value, int low, int high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: {} is out of range, give {} to {}", name, value, low, high));
+}
+
+absl::Status CheckPositive(std::string_view name, float value) {
+  if (std::isfinite(value) && value > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} is out of range, give a finite number greater than 0",
+                  name, value));
+}
+
+absl::Status CheckId(std::string_view name, int32_t id, int vocabulary) {
+  if (id >= 0 && (vocabulary == 0 || id < vocabulary)) return absl::OkStatus();
+  const std::string most =
+      vocabulary == 0 ? "2147483647" : fmt::format("{}", vocabulary - 1);
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: id {} is not in the vocabulary, give 0 to {}", name, id, most));
+}
+
+absl::Status CheckIds(const DecodingOptions& options, int vocabulary) {
+  TRIVIUM_RETURN_IF_ERROR(CheckRange(
+      "end_ids", static_cast<int>(options.end_ids.size()), 0, kMaxEndIds));
+  for (const int32_t id : options.end_ids) {
+    TRIVIUM_RETURN_IF_ERROR(CheckId("end_ids", id, vocabulary));
+  }
+  for (size_t i = 0; i < options.banned_sequences.size(); ++i) {
+    const std::string name = fmt::format("banned[{}]", i);
+    if (options.banned_sequences[i].empty()) {
+      return absl::InvalidArgumentError(
+          name + ": is empty, give at least one id or leave it out");
+    }
+    for (const int32_t id : options.banned_sequences[i]) {
+      TRIVIUM_RETURN_IF_ERROR(CheckId(name, id, vocabulary));
+    }
+  }
+  if (options.forced_first_id.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckId("forced_first_id", *options.forced_first_id, vocabulary));
+  }
+  if (options.forced_last_id.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckId("forced_last_id", *options.forced_last_id, vocabulary));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidateDecodingOptions(const DecodingOptions& options,
+                                     int vocabulary) {
+  constexpr int kMost = 1 << 24;
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRange("beam_size", options.beam_size, 1, kMaxBeamSize));
+  if (options.sample && options.beam_size != 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("beam_size: {} does not go with sample, give 1 or leave "
+                    "sample out",
+                    options.beam_size));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRange("hypotheses", options.hypotheses, 1,
+                 options.sample ? kMaxBeamSize : options.beam_size));
+  if (!std::isfinite(options.length_penalty) ||
+      std::abs(options.length_penalty) > 10) {
+    return absl::InvalidArgumentError(
+        fmt::format("length_penalty: {} is out of range, give -10 to 10",
+                    options.length_penalty));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRange("max_new_tokens", options.max_new_tokens, 1, kMost));
+  TRIVIUM_RETURN_IF_ERROR(CheckRange("min_new_tokens", options.min_new_tokens,
+                                     0, options.max_new_tokens));
+  TRIVIUM_RETURN_IF_ERROR(CheckPositive("temperature", options.temperature));
+  TRIVIUM_RETURN_IF_ERROR(CheckRange("top_k", options.top_k, 0, kMost));
+  if (!(options.top_p > 0 && options.top_p <= 1)) {
+    return absl::InvalidArgumentError(
+        fmt::format("top_p: {} is out of range, give more than 0 and at most 1",
+                    options.top_p));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckPositive("repetition_penalty", options.repetition_penalty));
+  TRIVIUM_RETURN_IF_ERROR(CheckRange("no_repeat_ngram_size",
+                                     options.no_repeat_ngram_size, 0, kMost));
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRange("top_logprobs", options.top_logprobs, 0, kMaxTopLogprobs));
+  return CheckIds(options, vocabulary);
+}
+
+}  // namespace trivium

@@ -1,0 +1,65 @@
+#ifndef TRIVIUM_TESTS_MODEL_SEARCH_RANDOM_OPTIONS_H_
+#define TRIVIUM_TESTS_MODEL_SEARCH_RANDOM_OPTIONS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "tests/model/search/toy_model.h"
+
+namespace trivium {
+
+// One random search problem; every rule is on in some of them.
+struct RandomCase {
+  explicit RandomCase(uint64_t seed, bool ties = false) : random(seed) {
+    model.seed = seed;
+    model.vocabulary = Int(12, 40);
+    model.spread = static_cast<float>(Int(1, 6));
+    if (ties) model.quantum = 0.5f;
+    const int ends = Int(0, 3);
+    for (int i = 0; i < ends; ++i) {
+      const int32_t id = Token();
+      if (std::find(options.end_ids.begin(), options.end_ids.end(), id) ==
+          options.end_ids.end()) {
+        options.end_ids.push_back(id);
+      }
+    }
+    if (!options.end_ids.empty() && Int(0, 1)) {
+      model.favoured = options.end_ids[0];
+      model.favour = static_cast<float>(Int(1, 5));
+    }
+    options.max_new_tokens = Int(1, 12);
+    if (Int(0, 3) == 0) {
+      options.min_new_tokens = Int(0, options.max_new_tokens);
+    }
+    const float penalties[] = {1.0f, 0.0f, 0.6f, 2.0f, -1.0f};
+    options.length_penalty = penalties[Int(0, 4)];
+    if (Int(0, 2) == 0) options.repetition_penalty = Int(0, 1) ? 1.3f : 0.7f;
+    if (Int(0, 2) == 0) options.no_repeat_ngram_size = Int(1, 3);
+    const int banned = Int(0, 3);
+    for (int i = 0; i < banned; ++i) {
+      std::vector<int32_t> sequence(Int(1, 3));
+      for (int32_t& token : sequence) token = Token();
+      options.banned_sequences.push_back(sequence);
+    }
+    if (Int(0, 5) == 0) options.forced_first_id = Token();
+    if (Int(0, 5) == 0) options.forced_last_id = Token();
+    prefix.resize(Int(1, 4));
+    for (int32_t& token : prefix) token = Token();
+  }
+
+  int Int(int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  }
+  int32_t Token() { return Int(0, model.vocabulary - 1); }
+
+  std::mt19937_64 random;
+  ToyModel model;
+  DecodingOptions options;
+  std::vector<int32_t> prefix;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_MODEL_SEARCH_RANDOM_OPTIONS_H_

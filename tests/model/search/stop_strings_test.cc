@@ -1,0 +1,111 @@
+#include "model/search/stop_strings.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace trivium {
+namespace {
+
+const std::vector<std::string>& Pieces() {
+  static const std::vector<std::string> pieces = {
+      "a", "b", "ab", "ba", " ", "", "abc", "c", "\n", "longer piece "};
+  return pieces;
+}
+
+// Like a tokenizer's: white space at both ends is dropped.
+std::string DecodeToy(std::span<const int32_t> ids) {
+  std::string text;
+  for (const int32_t id : ids) text += Pieces()[id];
+  const size_t begin = text.find_first_not_of(" \n");
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \n") + 1 - begin);
+}
+
+TEST(StopStringsTest, FindsTheFirstInTheText) {
+  const std::vector<std::string> stops = {"cd", "bc", "abcde"};
+  EXPECT_EQ(FindStop("xabcd", stops), 2u);
+  EXPECT_EQ(FindStop("xabcde", stops), 1u);
+  EXPECT_EQ(FindStop("b c d", stops), std::string::npos);
+  EXPECT_EQ(FindStop("", stops), std::string::npos);
+}
+
+TEST(StopStringsTest, ValidationNamesTheString) {
+  EXPECT_TRUE(ValidateStopStrings({}).ok());
+  const std::vector<std::string> empty = {"a", ""};
+  EXPECT_EQ(ValidateStopStrings(empty).message().substr(0, 8), "stop[1]:");
+  const std::vector<std::string> exact = {std::string(256, 'x')};
+  EXPECT_TRUE(ValidateStopStrings(exact).ok());
+  const std::vector<std::string> longer = {std::string(257, 'x')};
+  EXPECT_EQ(ValidateStopStrings(longer).message().substr(0, 8), "stop[0]:");
+  const std::vector<std::string> many(17, "x");
+  EXPECT_EQ(ValidateStopStrings(many).message().substr(0, 5), "stop:");
+}
+
+TEST(StopStringsTest, MatcherFindsWhatAWholeDecodeFinds) {
+  std::mt19937 random(1);
+  const std::vector<std::vector<std::string>> sets = {
+      {"abab"},
+      {"b b", "\nc"},
+      {"piece longer"},
+      {std::string("abcabcabcabc"), " c"},
+      {"zz"}};
+  int matched = 0;
+  for (int round = 0; round < 300; ++round) {
+    const auto& stops = sets[round % sets.size()];
+    const StopStringMatcher matcher(stops, DecodeToy);
+    std::vector<int32_t> ids;
+    for (int i = 0; i < 300; ++i) {
+      // Long runs without text too.
+      const bool blank = (i / 40) % 2 == 1;
+      ids.push_back(blank ? 4 + random() % 2 : random() % Pieces().size());
+      const bool expected =
+          FindStop(DecodeToy(ids), stops) != std::string::npos;
+      ASSERT_EQ(matcher.Matches(ids), expected)
+          << DecodeToy(ids) << " round " << round << " token " << i;
+      matched += expected;
+      if (expected) break;
+    }
+  }
+  EXPECT_GT(matched, 50);
+}
+
+TEST(StopStringsTest, FilterCutsAtTheFirstStop) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::string> stops;
+    for (int i = 0; i < 3; ++i) {
+      std::string stop;
+      const int length = 1 + random() % 4;
+      for (int j = 0; j < length; ++j) stop += "ab"[random() % 2];
+      stops.push_back(stop + "c");
+    }
+    StopStringFilter filter(stops);
+    std::string text, streamed;
+    for (int i = 0; i < 20 && !filter.stopped(); ++i) {
+      const std::string piece(1, "abc"[random() % 3]);
+      text += piece;
+      streamed += filter.Push(piece);
+    }
+    EXPECT_EQ(filter.stopped(), FindStop(text, stops) != std::string::npos);
+    streamed += filter.Finish();
+    EXPECT_EQ(streamed, text.substr(0, FindStop(text, stops)));
+    EXPECT_EQ(filter.Finish(), "");
+  }
+}
+
+TEST(StopStringsTest, FilterHoldsBackNoMoreThanItMust) {
+  StopStringFilter filter({"abc"});
+  EXPECT_EQ(filter.Push("xa"), "x");
+  EXPECT_EQ(filter.Push("b"), "");
+  EXPECT_EQ(filter.Push("x"), "abx");
+  EXPECT_EQ(filter.Push("ab"), "");
+  EXPECT_EQ(filter.Push("cd"), "");
+  EXPECT_TRUE(filter.stopped());
+  EXPECT_EQ(filter.Push("abc"), "");
+}
+
+}  // namespace
+}  // namespace trivium

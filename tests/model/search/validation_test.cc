@@ -1,0 +1,81 @@
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/search/decoding.h"
+
+namespace trivium {
+namespace {
+
+TEST(ValidationTest, AcceptsTheDefaults) {
+  EXPECT_TRUE(ValidateDecodingOptions(DecodingOptions()).ok());
+}
+
+TEST(ValidationTest, NamesEachBadOption) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  struct Case {
+    std::string name;
+    std::function<void(DecodingOptions*)> change;
+  };
+  using O = DecodingOptions;
+  const std::vector<Case> cases = {
+      {"beam_size", [](O* o) { o->beam_size = 0; }},
+      {"beam_size", [](O* o) { o->beam_size = 17; }},
+      {"beam_size", [](O* o) { o->beam_size = -1; }},
+      {"beam_size", [](O* o) { o->beam_size = 4, o->sample = true; }},
+      {"hypotheses", [](O* o) { o->hypotheses = 0; }},
+      {"hypotheses", [](O* o) { o->hypotheses = 2; }},
+      {"hypotheses", [](O* o) { o->sample = true, o->hypotheses = 17; }},
+      {"length_penalty", [=](O* o) { o->length_penalty = nan; }},
+      {"length_penalty", [=](O* o) { o->length_penalty = infinity; }},
+      {"length_penalty", [](O* o) { o->length_penalty = 1e9f; }},
+      {"max_new_tokens", [](O* o) { o->max_new_tokens = 0; }},
+      {"min_new_tokens", [](O* o) { o->min_new_tokens = 21; }},
+      {"temperature", [](O* o) { o->temperature = 0; }},
+      {"temperature", [=](O* o) { o->temperature = nan; }},
+      {"temperature", [=](O* o) { o->temperature = infinity; }},
+      {"top_k", [](O* o) { o->top_k = -1; }},
+      {"top_p", [](O* o) { o->top_p = 0; }},
+      {"top_p", [](O* o) { o->top_p = 1.5f; }},
+      {"top_p", [=](O* o) { o->top_p = nan; }},
+      {"repetition_penalty", [](O* o) { o->repetition_penalty = 0; }},
+      {"repetition_penalty", [](O* o) { o->repetition_penalty = -2; }},
+      {"repetition_penalty", [=](O* o) { o->repetition_penalty = nan; }},
+      {"no_repeat_ngram_size", [](O* o) { o->no_repeat_ngram_size = -1; }},
+      {"banned[1]",
+       [](O* o) {
+         o->banned_sequences = {{1}, {}};
+       }},
+      {"banned[0]",
+       [](O* o) {
+         o->banned_sequences = {{1, -1}};
+       }},
+      {"banned[0]", [](O* o) { o->banned_sequences = {{100}}; }},
+      {"end_ids", [](O* o) { o->end_ids.assign(64, 1); }},
+      {"end_ids", [](O* o) { o->end_ids = {100}; }},
+      {"forced_first_id", [](O* o) { o->forced_first_id = -1; }},
+      {"forced_last_id", [](O* o) { o->forced_last_id = 100; }},
+      {"top_logprobs", [](O* o) { o->top_logprobs = 21; }},
+  };
+  for (const Case& bad : cases) {
+    DecodingOptions options;
+    bad.change(&options);
+    const absl::Status status = ValidateDecodingOptions(options, 100);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad.name;
+    const std::string message(status.message());
+    EXPECT_EQ(message.substr(0, message.find(':')), bad.name) << message;
+  }
+}
+
+TEST(ValidationTest, CreateRefusesBadOptions) {
+  DecodingOptions options;
+  options.top_p = 2;
+  EXPECT_EQ(Decoding::Create(options, {0}, nullptr).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,202 @@
+#include "model/families/marian.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/families/activation_names.h"
+#include "model/families/tensor_reader.h"
+
+namespace trivium {
+namespace {
+
+// Far beyond any real model; keeps every product of two sizes within 64 bits.
+constexpr int kMaxLayers = 1000;
+constexpr int kMaxWidth = 1 << 20;
+constexpr int kMaxVocabulary = 1 << 26;
+constexpr int kMaxPositions = 1 << 24;
+
+struct MarianConfig {
+  StackDescription encoder;
+  StackDescription decoder;
+  bool shared_embeddings = true;
+  bool tied_output = true;
+  bool final_norm = false;
+  bool embedding_norm = false;
+};
+
+StackDescription ReadStack(ConfigReader* config, const std::string& side) {
+  StackDescription stack;
+  stack.layers = config->RequiredInteger(side + "_layers", 1, kMaxLayers);
+  stack.d_model = config->RequiredInteger("d_model", 2, kMaxWidth);
+  const std::string heads_key = side + "_attention_heads";
+  stack.heads = config->RequiredInteger(heads_key, 1, kMaxWidth);
+  stack.feed_forward = config->RequiredInteger(side + "_ffn_dim", 1, kMaxWidth);
+  stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
+  stack.max_positions =
+      config->RequiredInteger("max_position_embeddings", 2, kMaxPositions);
+  if (stack.d_model % stack.heads != 0) {
+    config->Report(heads_key, config->Find(heads_key),
+                   fmt::format("it must divide d_model, {}", stack.d_model));
+  }
+  stack.activation =
+      ReadActivation(config, "activation_function", Activation::kGelu);
+  // The first Marian folders, of 2020, still have the keys of BART.
+  stack.norm_placement = config->Boolean("normalize_before").value_or(false)
+                             ? NormPlacement::kBefore
+                             : NormPlacement::kAfter;
+  stack.norm_epsilon = 1e-5f;
+  stack.positions = PositionEncoding::kSinusoidal;
+  stack.embedding_scale = config->Boolean("scale_embedding").value_or(false)
+                              ? std::sqrt(static_cast<float>(stack.d_model))
+                              : 1.0f;
+  return stack;
+}
+
+MarianConfig ReadConfig(ConfigReader* config) {
+  MarianConfig result;
+  result.encoder = ReadStack(config, "encoder");
+  // What both stacks read is reported once.
+  Problems* problems = config->problems();
+  const size_t reported = problems->size();
+  result.decoder = ReadStack(config, "decoder");
+  for (size_t i = problems->size(); i-- > reported;) {
+    const auto first = problems->begin();
+    if (std::find(first, first + reported, (*problems)[i]) !=
+        first + reported) {
+      problems->erase(first + i);
+    }
+  }
+  if (result.encoder.d_model % 2 != 0) {
+    config->Report("d_model", config->Find("d_model"),
+                   "it must be even, half sines and half cosines");
+  }
+  result.shared_embeddings =
+      config->Boolean("share_encoder_decoder_embeddings").value_or(true);
+  result.tied_output = config->Boolean("tie_word_embeddings").value_or(true);
+  const int decoder_vocabulary =
+      config->Integer("decoder_vocab_size", 1, kMaxVocabulary)
+          .value_or(result.encoder.vocabulary);
+  if (!result.shared_embeddings) {
+    result.decoder.vocabulary = decoder_vocabulary;
+  }
+  result.final_norm = config->Boolean("add_final_layer_norm").value_or(false);
+  result.embedding_norm =
+      config->Boolean("normalize_embedding").value_or(false);
+  return result;
+}
+
+AttentionTensors ReadAttention(TensorReader* tensors, const std::string& name,
+                               int d_model) {
+  return {tensors->Linear(name + ".q_proj", d_model, d_model),
+          tensors->Linear(name + ".k_proj", d_model, d_model),
+          tensors->Linear(name + ".v_proj", d_model, d_model),
+          tensors->Linear(name + ".out_proj", d_model, d_model)};
+}
+
+void ReadLayers(const std::string& side, TensorReader* tensors,
+                Problems* problems, StackDescription* stack) {
+  const int d_model = stack->d_model;
+  for (int i = 0; i < stack->layers; ++i) {
+    const std::string name = fmt::format("{}.layers.{}.", side, i);
+    if (!tensors->HasAnyWith(name)) {
+      problems->push_back(fmt::format(
+          "config.json: {}_layers is {}, but the weights have only {} layers; "
+          "take both files from the same model",
+          side, stack->layers, i));
+      return;
+    }
+    LayerTensors layer;
+    layer.self_attention = ReadAttention(tensors, name + "self_attn", d_model);
+    layer.self_attention_norm =
+        tensors->Norm(name + "self_attn_layer_norm", d_model);
+    if (side == "decoder") {
+      layer.cross_attention =
+          ReadAttention(tensors, name + "encoder_attn", d_model);
+      layer.cross_attention_norm =
+          tensors->Norm(name + "encoder_attn_layer_norm", d_model);
+    }
+    layer.up = tensors->Linear(name + "fc1", stack->feed_forward, d_model);
+    layer.down = tensors->Linear(name + "fc2", d_model, stack->feed_forward);
+    layer.feed_forward_norm = tensors->Norm(name + "final_layer_norm", d_model);
+    stack->layer.push_back(layer);
+  }
+}
+
+void ReadNorms(const std::string& side, const MarianConfig& config,
+               TensorReader* tensors, StackDescription* stack) {
+  if (config.embedding_norm) {
+    stack->embedding_norm =
+        tensors->Norm(side + ".layernorm_embedding", stack->d_model);
+  }
+  if (config.final_norm) {
+    stack->final_norm = tensors->Norm(side + ".layer_norm", stack->d_model);
+  }
+}
+
+// Tied tensors become one pointer, so that they are packed once.
+void ReadEmbeddings(const MarianConfig& config, TensorReader* tensors,
+                    TransformerDescription* description) {
+  const std::string encoder_name = "encoder.embed_tokens.weight";
+  const std::string decoder_name = "decoder.embed_tokens.weight";
+  const std::string output_name = "lm_head.weight";
+  StackDescription& encoder = *description->encoder;
+  StackDescription& decoder = *description->decoder;
+  const int d_model = encoder.d_model;
+  const TensorView*& output = description->output_projection.weight;
+  if (config.shared_embeddings && config.tied_output) {
+    output = tensors->RequiredOneOf(
+        {"shared.weight", encoder_name, decoder_name, output_name},
+        {encoder.vocabulary, d_model});
+    encoder.embeddings.tokens = output;
+    decoder.embeddings.tokens = output;
+  } else {
+    std::vector<std::string> encoder_names = {encoder_name};
+    std::vector<std::string> decoder_names = {decoder_name};
+    if (config.shared_embeddings) {
+      encoder_names.push_back("shared.weight");
+      decoder_names.push_back("shared.weight");
+    }
+    encoder.embeddings.tokens =
+        tensors->RequiredOneOf(encoder_names, {encoder.vocabulary, d_model});
+    decoder.embeddings.tokens =
+        tensors->RequiredOneOf(decoder_names, {decoder.vocabulary, d_model});
+    output =
+        config.tied_output
+            ? decoder.embeddings.tokens
+            : tensors->Required(output_name, {decoder.vocabulary, d_model});
+  }
+  // Transformers takes a missing bias for zeros.
+  if (tensors->Has("final_logits_bias")) {
+    description->output_projection.bias =
+        tensors->Required("final_logits_bias", {1, decoder.vocabulary});
+  }
+}
+
+}  // namespace
+
+FamilyModel LoadMarian(const nlohmann::json& json, const Weights* weights,
+                       Problems* problems) {
+  ConfigReader reader({{"config.json", &json}}, problems);
+  const size_t reported = problems->size();
+  const MarianConfig config = ReadConfig(&reader);
+  FamilyModel model;
+  model.generation_defaults = {{"decoder_start_token_id", 58100},
+                               {"eos_token_id", 0},
+                               {"forced_eos_token_id", 0}};
+  // Without usable sizes there is nothing to compare the tensors with.
+  if (weights == nullptr || problems->size() > reported) return model;
+  TransformerDescription& description = model.description;
+  description.encoder = config.encoder;
+  description.decoder = config.decoder;
+  TensorReader tensors(*weights, {"model."}, problems);
+  ReadEmbeddings(config, &tensors, &description);
+  ReadNorms("encoder", config, &tensors, &*description.encoder);
+  ReadNorms("decoder", config, &tensors, &*description.decoder);
+  ReadLayers("encoder", &tensors, problems, &*description.encoder);
+  ReadLayers("decoder", &tensors, problems, &*description.decoder);
+  return model;
+}
+
+}  // namespace trivium

@@ -1,0 +1,29 @@
+#include "model/families/registry.h"
+
+#include <utility>
+
+#include "model/families/marian.h"
+
+namespace trivium {
+namespace {
+
+constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
+    {"marian", LoadMarian},
+};
+
+}  // namespace
+
+FamilyLoader FindFamily(std::string_view model_type) {
+  for (const auto& family : kFamilies) {
+    if (family.first == model_type) return family.second;
+  }
+  return nullptr;
+}
+
+std::vector<std::string_view> FamilyNames() {
+  std::vector<std::string_view> names;
+  for (const auto& family : kFamilies) names.push_back(family.first);
+  return names;
+}
+
+}  // namespace trivium

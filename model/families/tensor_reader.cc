@@ -1,0 +1,75 @@
+#include "model/families/tensor_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace trivium {
+
+std::pair<std::string, const TensorView*> TensorReader::Find(
+    std::string_view name) const {
+  for (const std::string& prefix : prefixes_) {
+    std::string full = prefix + std::string(name);
+    const TensorView* tensor = weights_.Find(full);
+    if (tensor != nullptr) return {std::move(full), tensor};
+  }
+  return {std::string(name), weights_.Find(name)};
+}
+
+bool TensorReader::HasAnyWith(std::string_view beginning) const {
+  const auto begins = [&](const std::string& full) {
+    const auto found = std::lower_bound(names_.begin(), names_.end(), full);
+    return found != names_.end() && found->substr(0, full.size()) == full;
+  };
+  for (const std::string& prefix : prefixes_) {
+    if (begins(prefix + std::string(beginning))) return true;
+  }
+  return begins(std::string(beginning));
+}
+
+const TensorView* TensorReader::Required(std::string_view name,
+                                         const Shape& shape) {
+  return RequiredOneOf({std::string(name)}, shape);
+}
+
+const TensorView* TensorReader::RequiredOneOf(
+    const std::vector<std::string>& names, const Shape& shape) {
+  for (const std::string& name : names) {
+    const auto [full, tensor] = Find(name);
+    if (tensor == nullptr) continue;
+    if (tensor->shape != shape) {
+      problems_->push_back(fmt::format(
+          "weights: tensor {} is [{}] where config.json makes it [{}]; take "
+          "both files from the same model",
+          full, fmt::join(tensor->shape, ", "), fmt::join(shape, ", ")));
+      return nullptr;
+    }
+    if (tensor->dtype != DType::kF32 && tensor->dtype != DType::kF16 &&
+        tensor->dtype != DType::kBf16) {
+      problems_->push_back(
+          fmt::format("weights: tensor {} is {}; save it as f32, f16 or bf16",
+                      full, DTypeName(tensor->dtype)));
+      return nullptr;
+    }
+    return tensor;
+  }
+  std::vector<std::string> full_names;
+  for (const std::string& name : names) {
+    full_names.push_back((prefixes_.empty() ? "" : prefixes_[0]) + name);
+  }
+  problems_->push_back(
+      fmt::format("weights: tensor {} [{}] is missing; fetch a complete model",
+                  fmt::join(full_names, " or "), fmt::join(shape, ", ")));
+  return nullptr;
+}
+
+LinearTensors TensorReader::Linear(const std::string& name, int out, int in) {
+  return {Required(name + ".weight", {out, in}),
+          Required(name + ".bias", {out})};
+}
+
+NormTensors TensorReader::Norm(const std::string& name, int size) {
+  return {Required(name + ".weight", {size}), Required(name + ".bias", {size})};
+}
+
+}  // namespace trivium

@@ -1,0 +1,56 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_TENSOR_READER_H_
+#define TRIVIUM_MODEL_FAMILIES_TENSOR_READER_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/families/config_reader.h"
+#include "model/transformer/description.h"
+#include "model/weights/weights.h"
+
+namespace trivium {
+
+// Finds a family's tensors by name and checks type and shape of each; what is
+// missing or does not fit becomes a problem. A name counts with and without
+// each of `prefixes` in front ("model." in Marian folders).
+class TensorReader {
+ public:
+  using Shape = std::vector<int64_t>;
+
+  TensorReader(const Weights& weights, std::vector<std::string> prefixes,
+               Problems* problems)
+      : weights_(weights),
+        names_(weights.Names()),
+        prefixes_(std::move(prefixes)),
+        problems_(problems) {}
+
+  bool Has(std::string_view name) const { return Find(name).second != nullptr; }
+  // Whether any tensor's name begins so.
+  bool HasAnyWith(std::string_view beginning) const;
+
+  // Null, and a problem, when there is no such tensor or it does not fit.
+  const TensorView* Required(std::string_view name, const Shape& shape);
+  // The first of several names that exists.
+  const TensorView* RequiredOneOf(const std::vector<std::string>& names,
+                                  const Shape& shape);
+
+  // `name`.weight [out, in] and `name`.bias [out].
+  LinearTensors Linear(const std::string& name, int out, int in);
+  // `name`.weight and `name`.bias [size].
+  NormTensors Norm(const std::string& name, int size);
+
+ private:
+  // The full name and the tensor; null when there is none.
+  std::pair<std::string, const TensorView*> Find(std::string_view name) const;
+
+  const Weights& weights_;
+  const std::vector<std::string_view> names_;  // sorted
+  const std::vector<std::string> prefixes_;
+  Problems* problems_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_TENSOR_READER_H_

@@ -1,0 +1,149 @@
+#include "model/folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "model/kernels/runtime.h"
+#include "model/precision.h"
+#include "model/tokenizer/tokenizer_factory.h"
+#include "model/weights/digest.h"
+#include "model/weights/json_file.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+bool IsFolder(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// A JSON file of the folder; null when it is absent or, with a problem, not
+// readable.
+json ReadJson(const std::string& path, const std::string& name, bool required,
+              Problems* problems) {
+  absl::StatusOr<json> value = ReadJsonFile(path + "/" + name);
+  if (value.ok()) return *std::move(value);
+  if (required || !absl::IsNotFound(value.status())) {
+    problems->push_back(std::string(value.status().message()));
+  }
+  return nullptr;
+}
+
+// The loader that config.json's model_type names; null after a problem.
+FamilyLoader FindLoader(const json& config, std::string* family,
+                        Problems* problems) {
+  ConfigReader reader({{"config.json", &config}}, problems);
+  const ConfigReader::Layer type = reader.Find("model_type");
+  if (type.json != nullptr && type.json->is_string()) {
+    *family = type.json->get<std::string>();
+    const FamilyLoader loader = FindFamily(*family);
+    if (loader != nullptr) return loader;
+  }
+  std::string known;
+  for (const std::string_view name : FamilyNames()) {
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  reader.Report("model_type", type, "this server knows " + known);
+  return nullptr;
+}
+
+// Ids that the tokenizer makes must have an embedding.
+void CheckVocabulary(const Tokenizer& tokenizer,
+                     const TransformerDescription& description,
+                     Problems* problems) {
+  const auto check = [&](TextSide side, std::string_view name, int size) {
+    const int pieces = tokenizer.vocabulary_size(side);
+    if (pieces > size) {
+      problems->push_back(fmt::format(
+          "config.json: the model has {} {} embeddings, but the tokenizer's "
+          "vocabulary has {} pieces; take both from the same model",
+          size, name, pieces));
+    }
+  };
+  if (description.encoder) {
+    check(TextSide::kSource, "source", description.encoder->vocabulary);
+  }
+  if (description.decoder) {
+    check(TextSide::kTarget, "target", description.decoder->vocabulary);
+  }
+}
+
+void ReadGeneration(const json& generation_json, const json& family_defaults,
+                    Problems* problems, ModelFolder* folder) {
+  std::vector<ConfigReader::Layer> layers;
+  if (generation_json.is_object()) {
+    layers.push_back({"generation_config.json", &generation_json});
+  }
+  layers.push_back({"config.json", &folder->config});
+  // As in Transformers, a generation_config.json stands for itself: the
+  // family's defaults are for folders older than that file.
+  if (!generation_json.is_object()) {
+    layers.push_back({"config.json", &family_defaults});
+  }
+  ConfigReader reader(std::move(layers), problems);
+  const StackDescription& decoder = *folder->description.decoder;
+  folder->generation =
+      ReadGenerationConfig(&reader, {decoder.vocabulary, decoder.max_positions,
+                                     folder->description.encoder.has_value()});
+}
+
+}  // namespace
+
+ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
+                            Problems* problems) {
+  ModelFolder folder;
+  if (!IsFolder(path)) {
+    problems->push_back(fmt::format(
+        "{}: is not a folder; give the path of a Hugging Face model folder",
+        path));
+    return folder;
+  }
+  const absl::StatusOr<Precision> precision =
+      ResolvePrecision(options.precision, ActiveIsa());
+  if (precision.ok()) {
+    folder.precision = *precision;
+  } else {
+    problems->push_back(std::string(precision.status().message()));
+  }
+  absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
+  if (weights.ok()) {
+    folder.weights = *std::move(weights);
+  } else {
+    problems->push_back(std::string(weights.status().message()));
+  }
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(path);
+  if (tokenizer.ok()) {
+    folder.tokenizer = *std::move(tokenizer);
+  } else {
+    problems->push_back(std::string(tokenizer.status().message()));
+  }
+  folder.tokenizer_config =
+      ReadJson(path, "tokenizer_config.json", false, problems);
+  const json generation =
+      ReadJson(path, "generation_config.json", false, problems);
+  folder.config = ReadJson(path, "config.json", true, problems);
+  if (!folder.config.is_object()) return folder;
+
+  const FamilyLoader load = FindLoader(folder.config, &folder.family, problems);
+  if (load == nullptr) return folder;
+  FamilyModel model = load(folder.config, folder.weights.get(), problems);
+  folder.description = std::move(model.description);
+  if (folder.weights == nullptr) return folder;
+  if (folder.description.decoder) {
+    ReadGeneration(generation, model.generation_defaults, problems, &folder);
+  }
+  if (folder.tokenizer != nullptr) {
+    CheckVocabulary(*folder.tokenizer, folder.description, problems);
+  }
+  Digest digest;
+  digest.Add(folder.weights->Fingerprint());
+  digest.Add(folder.config.dump(-1, ' ', /*ensure_ascii=*/true));
+  folder.revision = digest.Hex();
+  return folder;
+}
+
+}  // namespace trivium

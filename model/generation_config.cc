@@ -1,0 +1,115 @@
+#include "model/generation_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace trivium {
+namespace {
+
+constexpr int kMost = 1 << 24;
+constexpr double kSmallest = 1e-6;  // for factors that must not be zero
+
+void ReadSearch(ConfigReader* config, DecodingOptions* options) {
+  options->beam_size =
+      config->Integer("num_beams", 1, kMaxBeamSize).value_or(1);
+  options->sample = config->Boolean("do_sample").value_or(false);
+  if (options->sample && options->beam_size > 1) {
+    config->Report("num_beams", config->Find("num_beams"),
+                   "it does not go with do_sample; set one of the two");
+  }
+  options->length_penalty = config->Real("length_penalty", -10, 10).value_or(1);
+  const ConfigReader::Layer early = config->Find("early_stopping");
+  if (early.json == nullptr || *early.json == false) {
+    options->early_stopping = EarlyStopping::kHeuristic;
+  } else if (*early.json == true) {
+    options->early_stopping = EarlyStopping::kAtOnce;
+  } else if (*early.json == "never") {
+    options->early_stopping = EarlyStopping::kNever;
+  } else {
+    config->Report("early_stopping", early, "give true, false or \"never\"");
+  }
+  options->temperature =
+      config->Real("temperature", kSmallest, kMost).value_or(1);
+  options->top_k = config->Integer("top_k", 0, kMost).value_or(50);
+  options->top_p = config->Real("top_p", kSmallest, 1).value_or(1);
+}
+
+void ReadTokens(ConfigReader* config, int vocabulary,
+                DecodingOptions* options) {
+  const int last = vocabulary - 1;
+  const std::vector<int> end_ids = config->Integers("eos_token_id", 0, last);
+  options->end_ids.assign(end_ids.begin(), end_ids.end());
+  if (end_ids.size() > kMaxEndIds) {
+    config->Report("eos_token_id", config->Find("eos_token_id"),
+                   fmt::format("give at most {} ids", kMaxEndIds));
+  }
+  for (const std::vector<int>& words :
+       config->IntegerLists("bad_words_ids", 0, last)) {
+    options->banned_sequences.emplace_back(words.begin(), words.end());
+  }
+  options->forced_first_id = config->Integer("forced_bos_token_id", 0, last);
+  const std::vector<int> forced_last =
+      config->Integers("forced_eos_token_id", 0, last);
+  if (forced_last.size() > 1) {
+    config->Report("forced_eos_token_id", config->Find("forced_eos_token_id"),
+                   "give one id");
+  } else if (!forced_last.empty()) {
+    options->forced_last_id = forced_last[0];
+  }
+  options->repetition_penalty =
+      config->Real("repetition_penalty", kSmallest, kMost).value_or(1);
+  options->no_repeat_ngram_size =
+      config->Integer("no_repeat_ngram_size", 0, kMost).value_or(0);
+  options->renormalize_logits =
+      config->Boolean("renormalize_logits").value_or(false);
+}
+
+void ReadLengths(ConfigReader* config, int prefix, int max_target_tokens,
+                 DecodingOptions* options) {
+  const int limit = std::max(1, max_target_tokens - prefix);
+  int most = limit;
+  if (const auto tokens = config->Integer("max_new_tokens", 1, kMost)) {
+    most = *tokens;
+  } else if (const auto length = config->Integer("max_length", 1, kMost)) {
+    most = *length - prefix;
+  }
+  options->max_new_tokens = std::clamp(most, 1, limit);
+  int least = 0;
+  if (const auto tokens = config->Integer("min_new_tokens", 0, kMost)) {
+    least = *tokens;
+  } else if (const auto length = config->Integer("min_length", 0, kMost)) {
+    least = *length - prefix;
+  }
+  options->min_new_tokens = std::clamp(least, 0, options->max_new_tokens);
+}
+
+}  // namespace
+
+GenerationConfig ReadGenerationConfig(ConfigReader* config,
+                                      const GenerationLimits& limits) {
+  GenerationConfig result;
+  const int last = limits.vocabulary - 1;
+  if (limits.has_encoder) {
+    std::optional<int> start =
+        config->Integer("decoder_start_token_id", 0, last);
+    if (!start) start = config->Integer("bos_token_id", 0, last);
+    if (start) {
+      result.decoder_prefix = {*start};
+    } else {
+      config->Report("decoder_start_token_id",
+                     config->Find("decoder_start_token_id"),
+                     fmt::format("the decoder needs a start token, give an id "
+                                 "from 0 to {}",
+                                 last));
+    }
+  }
+  ReadSearch(config, &result.options);
+  ReadTokens(config, limits.vocabulary, &result.options);
+  ReadLengths(config, static_cast<int>(result.decoder_prefix.size()),
+              limits.max_target_tokens, &result.options);
+  return result;
+}
+
+}  // namespace trivium

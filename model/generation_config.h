@@ -1,0 +1,34 @@
+#ifndef TRIVIUM_MODEL_GENERATION_CONFIG_H_
+#define TRIVIUM_MODEL_GENERATION_CONFIG_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "model/families/config_reader.h"
+#include "model/search/decoding.h"
+
+namespace trivium {
+
+// How a folder wants its text generated.
+struct GenerationConfig {
+  DecodingOptions options;
+  std::vector<int32_t> decoder_prefix;
+};
+
+// What generation needs to know of the model.
+struct GenerationLimits {
+  int vocabulary = 0;         // of the output
+  int max_target_tokens = 0;  // the decoder's positions
+  bool has_encoder = false;   // then the decoder needs a start token
+};
+
+// Reads Transformers' generation settings, over its defaults; `config` looks
+// into generation_config.json, config.json and the family's defaults, in this
+// order. Lengths are counted without the decoder's start token, unlike
+// Transformers' max_length.
+GenerationConfig ReadGenerationConfig(ConfigReader* config,
+                                      const GenerationLimits& limits);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GENERATION_CONFIG_H_

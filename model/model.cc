@@ -1,0 +1,127 @@
+#include "model/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "model/folder.h"
+#include "model/kernels/runtime.h"
+#include "model/languages.h"
+#include "model/precision.h"
+#include "model/transformer/transformer.h"
+
+namespace trivium {
+namespace {
+
+// One start-up error out of a folder's problems; --check lists them all.
+absl::Status ToStatus(const std::string& folder, const Problems& problems) {
+  constexpr size_t kShown = 10;
+  std::string message = fmt::format("cannot load {}:", folder);
+  for (size_t i = 0; i < std::min(problems.size(), kShown); ++i) {
+    message += "\n  " + problems[i];
+  }
+  if (problems.size() > kShown) {
+    message += fmt::format("\n  and {} more problems; see --check {}",
+                           problems.size() - kShown, folder);
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+class LoadedModel : public Model {
+ public:
+  LoadedModel(ModelInfo info, ModelFolder* folder,
+              std::shared_ptr<const Transformer> transformer)
+      : info_(std::move(info)),
+        tokenizer_(std::move(folder->tokenizer)),
+        generation_(std::move(folder->generation)),
+        languages_(tokenizer_.get(), folder->tokenizer_config.is_object()
+                                         ? &folder->tokenizer_config
+                                         : nullptr),
+        transformer_(std::move(transformer)) {
+    info_.source_languages = languages_.sources();
+    info_.target_languages = languages_.targets();
+  }
+
+  const ModelInfo& info() const override { return info_; }
+  const Tokenizer* tokenizer() const override { return tokenizer_.get(); }
+  const DecodingOptions& decoding_defaults() const override {
+    return generation_.options;
+  }
+  const std::vector<int32_t>& decoder_prefix() const override {
+    return generation_.decoder_prefix;
+  }
+  absl::StatusOr<Direction> ResolveDirection(
+      std::optional<std::string_view> source_language,
+      std::optional<std::string_view> target_language) const override {
+    return languages_.Resolve(source_language, target_language);
+  }
+  absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
+      int64_t kv_cache_bytes) const override {
+    return Transformer::NewEngine(transformer_, kv_cache_bytes);
+  }
+
+ private:
+  ModelInfo info_;
+  const std::unique_ptr<Tokenizer> tokenizer_;
+  const GenerationConfig generation_;
+  const LanguageTable languages_;
+  const std::shared_ptr<const Transformer> transformer_;
+};
+
+ModelInfo Describe(const std::string& path, const ModelFolder& folder,
+                   const Transformer& transformer) {
+  const std::optional<StackDescription>& encoder = folder.description.encoder;
+  const std::optional<StackDescription>& decoder = folder.description.decoder;
+  ModelInfo info;
+  info.folder = path;
+  info.family = folder.family;
+  info.precision = folder.precision;
+  info.isa = ActiveIsa();
+  info.batch_invariant = transformer.batch_invariant();
+  info.parameters = transformer.parameters();
+  info.weight_bytes = transformer.weight_bytes();
+  info.revision = folder.revision;
+  if (decoder) {
+    info.design = Design::kDecoder;
+    info.d_model = decoder->d_model;
+    info.decoder_layers = decoder->layers;
+    info.heads = decoder->heads;
+    info.vocabulary = decoder->vocabulary;
+    info.max_target_tokens = decoder->max_positions;
+  }
+  if (encoder) {
+    info.design = decoder ? Design::kEncoderDecoder : Design::kEncoder;
+    info.d_model = encoder->d_model;
+    info.encoder_layers = encoder->layers;
+    info.heads = encoder->heads;
+    if (!decoder) info.vocabulary = encoder->vocabulary;
+    info.max_source_tokens = encoder->max_positions;
+  }
+  return info;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Model>> Model::Load(const std::string& folder,
+                                                   const LoadOptions& options) {
+  Problems problems;
+  ModelFolder read = ReadModelFolder(folder, options, &problems);
+  if (!problems.empty()) return ToStatus(folder, problems);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      std::shared_ptr<const Transformer> transformer,
+      Transformer::Create(read.description, ToArithmetic(read.precision)));
+  ModelInfo info = Describe(folder, read, *transformer);
+  return std::make_unique<LoadedModel>(std::move(info), &read,
+                                       std::move(transformer));
+}
+
+std::vector<std::string> Model::Check(const std::string& folder,
+                                      const LoadOptions& options) {
+  Problems problems;
+  ReadModelFolder(folder, options, &problems);
+  return problems;
+}
+
+}  // namespace trivium

@@ -1,0 +1,58 @@
+#include "model/precision.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace trivium {
+namespace {
+
+constexpr std::pair<std::string_view, Precision> kNames[] = {
+    {"auto", Precision::kAuto},
+    {"f32", Precision::kF32},
+    {"bf16", Precision::kBf16},
+    {"int8", Precision::kInt8},
+};
+
+}  // namespace
+
+std::string_view PrecisionName(Precision precision) {
+  for (const auto& [name, value] : kNames) {
+    if (value == precision) return name;
+  }
+  return "";
+}
+
+absl::StatusOr<Precision> ParsePrecision(std::string_view name) {
+  for (const auto& known : kNames) {
+    if (known.first == name) return known.second;
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "precision '{}' is unknown; give auto, f32, bf16 or int8", name));
+}
+
+absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
+  if (precision == Precision::kAuto) {
+    return isa >= Isa::kAvx512Vnni ? Precision::kInt8 : Precision::kF32;
+  }
+  if (precision == Precision::kBf16 && isa < Isa::kAvx512Bf16) {
+    return absl::FailedPreconditionError(fmt::format(
+        "precision bf16 needs a CPU with AVX512_BF16 or AMX and this process "
+        "runs at {}; choose f32, int8 or auto",
+        IsaName(isa)));
+  }
+  return precision;
+}
+
+Arithmetic ToArithmetic(Precision precision) {
+  switch (precision) {
+    case Precision::kInt8:
+      return Arithmetic::kInt8;
+    case Precision::kBf16:
+      return Arithmetic::kBf16;
+    default:
+      return Arithmetic::kF32;
+  }
+}
+
+}  // namespace trivium

@@ -1,0 +1,91 @@
+#include "model/kernels/matmul.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/kernels/runtime.h"
+
+namespace trivium {
+namespace {
+
+TEST(MatmulTest, Int8IsExactForEveryRowCount) {
+  std::mt19937 generator(7);
+  const int levels = ActiveIsa() >= Isa::kAvx512Vnni ? 256 : 128;
+  for (const auto& [n, k] : std::vector<std::pair<int, int>>{
+           {1, 1}, {7, 5}, {16, 64}, {307, 32}, {96, 100}, {1000, 256}}) {
+    std::vector<int8_t> w(static_cast<size_t>(n) * k);
+    for (int8_t& x : w) x = static_cast<int8_t>(generator() % 255 - 127);
+    std::vector<uint8_t> x(static_cast<size_t>(kMaxMatmulRows) * k);
+    for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % levels);
+    absl::StatusOr<PackedMatrix> matrix =
+        PackedMatrix::Create(MatmulType::kInt8, n, k, w.data());
+    ASSERT_TRUE(matrix.ok()) << matrix.status();
+    EXPECT_TRUE(matrix->batch_invariant());
+    MatmulRunner runner;
+    std::vector<int32_t> y(static_cast<size_t>(kMaxMatmulRows) * n);
+    for (int rows = 1; rows <= kMaxMatmulRows; ++rows) {
+      ASSERT_TRUE(runner.Run(*matrix, x.data(), rows, y.data()).ok());
+      for (int r = 0; r < rows; ++r) {
+        for (int i = 0; i < n; ++i) {
+          int32_t sum = 0;
+          for (int j = 0; j < k; ++j) sum += x[r * k + j] * w[i * k + j];
+          ASSERT_EQ(y[r * n + i], sum) << matrix->implementation() << " n " << n
+                                       << " k " << k << " rows " << rows;
+        }
+      }
+    }
+  }
+}
+
+TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
+  std::mt19937 generator(8);
+  std::normal_distribution<float> normal;
+  for (const auto& [n, k] : std::vector<std::pair<int, int>>{
+           {7, 5}, {307, 32}, {512, 512}, {256, 1024}}) {
+    std::vector<float> w(static_cast<size_t>(n) * k);
+    for (float& v : w) v = normal(generator);
+    std::vector<float> x(static_cast<size_t>(kMaxMatmulRows) * k);
+    for (float& v : x) v = normal(generator);
+    absl::StatusOr<PackedMatrix> matrix =
+        PackedMatrix::Create(MatmulType::kF32, n, k, w.data());
+    ASSERT_TRUE(matrix.ok()) << matrix.status();
+    // On the machines this project knows, calls of one fixed row count hold
+    // the promise where the buckets do not.
+    EXPECT_TRUE(matrix->batch_invariant()) << matrix->implementation();
+    MatmulRunner runner;
+    std::vector<float> all(static_cast<size_t>(kMaxMatmulRows) * n);
+    ASSERT_TRUE(runner.Run(*matrix, x.data(), kMaxMatmulRows, all.data()).ok());
+    for (int i = 0; i < n; ++i) {
+      double sum = 0;
+      for (int j = 0; j < k; ++j)
+        sum += static_cast<double>(x[j]) * w[i * k + j];
+      EXPECT_NEAR(all[i], sum, 1e-4 * std::sqrt(k));
+    }
+    std::vector<float> some(static_cast<size_t>(kMaxMatmulRows) * n);
+    for (int rows = 1; rows <= kMaxMatmulRows; ++rows) {
+      ASSERT_TRUE(runner.Run(*matrix, x.data(), rows, some.data()).ok());
+      ASSERT_EQ(std::memcmp(some.data(), all.data(), sizeof(float) * rows * n),
+                0)
+          << matrix->implementation() << " n " << n << " k " << k << " rows "
+          << rows;
+    }
+  }
+}
+
+TEST(MatmulTest, ComputedRowsAreTheNextBucket) {
+  const std::vector<int8_t> w(16, 1);
+  absl::StatusOr<PackedMatrix> matrix =
+      PackedMatrix::Create(MatmulType::kInt8, 4, 4, w.data());
+  ASSERT_TRUE(matrix.ok());
+  EXPECT_EQ(matrix->ComputedRows(1), 1);
+  EXPECT_EQ(matrix->ComputedRows(3), 4);
+  EXPECT_EQ(matrix->ComputedRows(9), 16);
+  EXPECT_EQ(matrix->ComputedRows(17), 24);
+  EXPECT_EQ(matrix->ComputedRows(64), 64);
+}
+
+}  // namespace
+}  // namespace trivium

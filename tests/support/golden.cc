@@ -147,7 +147,7 @@ absl::StatusOr<std::unique_ptr<GoldenCase>> GoldenCase::Open(
   const std::string path = folder + "/golden.safetensors";
   TRIVIUM_ASSIGN_OR_RETURN(golden->file_, MappedFile::Open(path));
   TRIVIUM_ASSIGN_OR_RETURN(golden->tensors_,
-                           ReadSafetensors(golden->file_->bytes(), path));
+                           ReadSafetensors(golden->file_->bytes()));
   return golden;
 }
 

@@ -36,10 +36,10 @@ struct AttentionMap {
 
 // What a request got.
 struct RequestResult {
-  std::vector<float> states;  // [source tokens, d_model] if asked for
-  AttentionMap encoder_attention;              // if asked for
-  std::vector<Hypothesis> hypotheses;          // best first; if decoding
-  std::vector<AttentionMap> cross_attention;   // [hypotheses] if asked for
+  std::vector<float> states;           // [source tokens, d_model] if asked for
+  AttentionMap encoder_attention;      // if asked for
+  std::vector<Hypothesis> hypotheses;  // best first; if decoding
+  std::vector<AttentionMap> cross_attention;  // [hypotheses] if asked for
   int source_tokens = 0;
   absl::Duration queue_time;      // submitted to first iteration
   absl::Duration inference_time;  // first iteration to last
@@ -63,7 +63,7 @@ class RequestObserver {
 
 // One sequence's work: encode a source, and decode from it if `decoding`.
 struct Request {
-  int model = 0;  // index among Batcher::Options::models
+  int model = 0;        // index among Batcher::Options::models
   EncoderInput source;  // empty ids for decoder-only models
   // Unset: encode only.
   std::optional<DecodingOptions> decoding;

@@ -1,0 +1,39 @@
+#include "server/batching/live_hypotheses.h"
+
+#include <utility>
+
+namespace trivium {
+
+void LiveHypotheses::Begin(Engine* engine, SourceId source) {
+  ids_.assign(1, engine->AddHypothesis(source));
+  tokens_.clear();
+}
+
+void LiveHypotheses::Follow(
+    Engine* engine, std::span<const Decoding::Continuation> continuations) {
+  std::swap(parents_, ids_);
+  continued_.assign(parents_.size(), false);
+  for (const Decoding::Continuation& next : continuations) {
+    continued_[next.parent] = true;
+  }
+  for (size_t i = 0; i < parents_.size(); ++i) {
+    if (!continued_[i]) engine->ReleaseHypothesis(parents_[i]);
+  }
+  ids_.clear();
+  tokens_.clear();
+  continued_.assign(parents_.size(), false);
+  for (const Decoding::Continuation& next : continuations) {
+    const HypothesisId parent = parents_[next.parent];
+    ids_.push_back(continued_[next.parent] ? engine->Fork(parent) : parent);
+    tokens_.push_back(next.token);
+    continued_[next.parent] = true;
+  }
+}
+
+void LiveHypotheses::Clear(Engine* engine) {
+  for (const HypothesisId id : ids_) engine->ReleaseHypothesis(id);
+  ids_.clear();
+  tokens_.clear();
+}
+
+}  // namespace trivium

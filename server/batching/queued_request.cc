@@ -1,0 +1,16 @@
+#include "server/batching/queued_request.h"
+
+#include "fmt/format.h"
+
+namespace trivium {
+
+absl::Status CancelledStatus() {
+  return absl::CancelledError("nobody waits for the answer any more");
+}
+
+absl::Status DeadlineStatus(const char* stage) {
+  return absl::DeadlineExceededError(
+      fmt::format("the deadline passed while the request was {}", stage));
+}
+
+}  // namespace trivium

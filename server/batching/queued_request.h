@@ -1,0 +1,41 @@
+#ifndef TRIVIUM_SERVER_BATCHING_QUEUED_REQUEST_H_
+#define TRIVIUM_SERVER_BATCHING_QUEUED_REQUEST_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "server/batching/request.h"
+#include "server/batching/request_cost.h"
+
+namespace trivium {
+
+// A request that was admitted, from the queue to its answer.
+struct QueuedRequest {
+  CallId call = 0;
+  Request request;
+  RequestCost cost;
+  // Equal for equal model and source: which worker may have it encoded.
+  uint64_t source_key = 0;
+  absl::Time submitted;
+
+  // Dispatcher's note: this request was left to another worker when that
+  // worker stood at iteration `left_at`.
+  bool left = false;
+  uint64_t left_at = 0;
+};
+
+// A request that left the queue without running, and why.
+struct DroppedRequest {
+  std::unique_ptr<QueuedRequest> request;
+  absl::Status status;
+};
+
+// Why a request ends before its result. `stage`: "queued" or "running".
+absl::Status CancelledStatus();
+absl::Status DeadlineStatus(const char* stage);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_QUEUED_REQUEST_H_

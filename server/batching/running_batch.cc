@@ -1,0 +1,204 @@
+#include "server/batching/running_batch.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// See Judge.
+constexpr int kNewCallsBudgets = 4;
+constexpr int kHeadroomShare = 8;
+
+}  // namespace
+
+RunningBatch::RunningBatch(const Options& options,
+                           std::unique_ptr<Engine> engine)
+    : options_(options), engine_(std::move(engine)), sources_(engine_.get()) {}
+
+RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
+
+FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) const {
+  using enum FairQueue::Verdict;
+  if (sequences_.empty()) return kTake;
+  const bool new_call = !requests_of_call_.contains(request.call);
+  const int64_t encode = sources_.pending_tokens();
+  if (encode >= int64_t{kNewCallsBudgets} * options_.encode_budget_tokens) {
+    return kStop;
+  }
+  if (!new_call && encode >= options_.encode_budget_tokens) return kSkip;
+
+  const int64_t total_blocks = engine_->limits().total_blocks;
+  const int64_t source_blocks =
+      sources_.Has(request) ? 0 : request.cost.source_blocks;
+  const int64_t blocks = reserved_blocks_ + sources_.reserved_blocks() +
+                         source_blocks + request.cost.decoder_blocks();
+  const int64_t rows = reserved_rows_ + request.cost.rows;
+  if (new_call) {
+    return blocks <= total_blocks && rows <= options_.max_rows ? kTake : kStop;
+  }
+  const bool leaves_headroom =
+      blocks <= total_blocks - total_blocks / kHeadroomShare &&
+      rows <= options_.max_rows - options_.max_rows / kHeadroomShare;
+  return leaves_headroom ? kTake : kSkip;
+}
+
+void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
+  ++requests_of_call_[request->call];
+  reserved_rows_ += request->cost.rows;
+  reserved_blocks_ += request->cost.decoder_blocks();
+  pending_tokens_ += request->cost.tokens;
+  int slot = -1;
+  bool shared = false;
+  if (!request->request.source.ids.empty()) {
+    slot = sources_.Acquire(*request, &shared);
+  }
+  sequences_.push_back(
+      std::make_unique<Sequence>(std::move(request), engine_.get(), &sources_,
+                                 slot, shared, options_.clock->Now()));
+}
+
+void RunningBatch::DropDead() {
+  const absl::Time now = options_.clock->Now();
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    const Request& request = sequence->queued().request;
+    if (request.cancellation != nullptr && request.cancellation->cancelled()) {
+      Answer(sequence.get(), CancelledStatus());
+    } else if (request.deadline <= now) {
+      if (options_.observer != nullptr) {
+        options_.observer->OnDeadlineMissed(options_.model, "running");
+      }
+      Answer(sequence.get(), DeadlineStatus("running"));
+    }
+  }
+  Sweep();
+}
+
+void RunningBatch::Iterate() {
+  OpenNewcomers();
+  if (sequences_.empty()) return;
+  MakePlan();
+  const absl::Time begin = options_.clock->Now();
+  const int running = static_cast<int>(sequences_.size());
+  const absl::Status status = engine_->Step(plan_, &result_);
+  const absl::Time end = options_.clock->Now();
+  if (status.ok()) {
+    Report(begin, end, running);
+    Follow(end);
+  } else {
+    FailPlan(status);
+  }
+  Sweep();
+}
+
+void RunningBatch::OpenNewcomers() {
+  for (; opened_ < sequences_.size(); ++opened_) {
+    Sequence* sequence = sequences_[opened_].get();
+    if (options_.observer != nullptr) {
+      options_.observer->OnStarted(
+          options_.model, sequence->started() - sequence->queued().submitted);
+      if (sequence->shared_source()) {
+        options_.observer->OnSharedSource(options_.model);
+      }
+    }
+    const absl::Status status = sequence->Open();
+    if (!status.ok()) Answer(sequence, status);
+  }
+  Sweep();
+}
+
+void RunningBatch::MakePlan() {
+  plan_.Clear();
+  sources_.PlanEncode(options_.encode_budget_tokens, &plan_.encode);
+  int spare_rows = options_.max_rows;
+  for (const auto& sequence : sequences_) spare_rows -= sequence->MinRows();
+  for (const auto& sequence : sequences_) sequence->Plan(&spare_rows, &plan_);
+}
+
+void RunningBatch::Follow(absl::Time now) {
+  sources_.CommitPlan();
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (sequence->Apply(result_)) ReportToken(sequence.get(), now);
+    if (sequence->done()) {
+      Answer(sequence.get(), sequence->TakeResult(now));
+    }
+  }
+}
+
+void RunningBatch::FailPlan(const absl::Status& status) {
+  const absl::Status answer = absl::InternalError(
+      fmt::format("the engine failed: {}", std::string(status.message())));
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (sequence->planned()) Answer(sequence.get(), answer);
+  }
+}
+
+void RunningBatch::Abort(const absl::Status& status) {
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    Answer(sequence.get(), status);
+  }
+  Sweep();
+}
+
+void RunningBatch::Answer(Sequence* sequence,
+                          absl::StatusOr<RequestResult> result) {
+  const QueuedRequest& queued = sequence->queued();
+  sequence->End();
+  const auto call = requests_of_call_.find(queued.call);
+  if (--call->second == 0) requests_of_call_.erase(call);
+  answered_.push_back(queued.source_key);
+  queued.request.observer->OnDone(std::move(result));
+}
+
+void RunningBatch::Sweep() {
+  opened_ -=
+      std::count_if(sequences_.begin(), sequences_.begin() + opened_,
+                    [](const auto& sequence) { return sequence->ended(); });
+  std::erase_if(sequences_,
+                [](const auto& sequence) { return sequence->ended(); });
+  reserved_rows_ = 0;
+  reserved_blocks_ = 0;
+  pending_tokens_ = 0;
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    reserved_rows_ += sequence->reserved_rows();
+    reserved_blocks_ += sequence->reserved_blocks();
+    pending_tokens_ += sequence->pending_tokens();
+  }
+}
+
+void RunningBatch::TakeAnswered(std::vector<uint64_t>* source_keys) {
+  source_keys->clear();
+  std::swap(*source_keys, answered_);
+}
+
+void RunningBatch::ReportToken(Sequence* sequence, absl::Time now) {
+  if (options_.observer == nullptr) return;
+  if (sequence->last_token) {
+    options_.observer->OnNextToken(options_.model, now - *sequence->last_token);
+  } else {
+    options_.observer->OnFirstToken(options_.model,
+                                    now - sequence->queued().submitted);
+  }
+  sequence->last_token = now;
+}
+
+void RunningBatch::Report(absl::Time begin, absl::Time end, int running) {
+  if (options_.observer == nullptr) return;
+  options_.observer->OnIteration({.model = options_.model,
+                                  .worker = options_.worker,
+                                  .encoder_rows = result_.encoder_rows,
+                                  .decoder_rows = result_.decoder_rows,
+                                  .padding_rows = result_.padding_rows,
+                                  .running = running,
+                                  .duration = end - begin,
+                                  .phases = result_.seconds});
+  const int total = engine_->limits().total_blocks;
+  options_.observer->OnBlocks(options_.worker, options_.model,
+                              total - engine_->free_blocks(), total);
+}
+
+}  // namespace trivium

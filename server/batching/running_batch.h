@@ -1,0 +1,100 @@
+#ifndef TRIVIUM_SERVER_BATCHING_RUNNING_BATCH_H_
+#define TRIVIUM_SERVER_BATCHING_RUNNING_BATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "model/engine.h"
+#include "server/batching/batcher.h"
+#include "server/batching/fair_queue.h"
+#include "server/batching/sequence.h"
+#include "server/batching/source_table.h"
+
+namespace trivium {
+
+// What one worker runs of one model: requests join and leave at any iteration.
+// Everything that a request may come to need is reserved when it joins, so
+// that no iteration fails for want of rows or KV blocks and nothing is ever
+// preempted. Not thread-safe: one worker's. Calls observers, so never with a
+// lock held, except Judge and Add, which call nobody.
+//
+//   batch.DropDead();
+//   while (next = queue.Take(batch.Judge)) batch.Add(next);
+//   batch.Iterate();
+class RunningBatch {
+ public:
+  struct Options {
+    int model = 0;
+    int worker = 0;
+    int encode_budget_tokens = 256;
+    int max_rows = 256;
+    const Clock* clock = Clock::Real();
+    BatchingObserver* observer = nullptr;  // may be null  };
+  };
+
+  // Owns the engine.
+  RunningBatch(const Options& options, std::unique_ptr<Engine> engine);
+  // All requests must have been answered: Abort.
+  ~RunningBatch();
+
+  // Whether a newcomer may join now. A call that runs nothing here is served
+  // better than one that does, so that a lone request starts at once beside a
+  // long stream:
+  // - newcomers join while less encoder work waits than one iteration's
+  //   budget; those of new calls up to four times that;
+  // - the last eighth of rows and KV blocks is for new calls.
+  // Where a new call's request does not fit nobody may overtake it, so that
+  // it finds room in the end.
+  FairQueue::Verdict Judge(const QueuedRequest& request) const;
+  void Add(std::unique_ptr<QueuedRequest> request);
+
+  // Answers what is cancelled or past its deadline.
+  void DropDead();
+  // One iteration: plans, steps, follows the results, answers what is done.
+  // After an engine's error the requests of the plan are answered INTERNAL.
+  void Iterate();
+  // Answers everything with `status`.
+  void Abort(const absl::Status& status);
+
+  bool empty() const { return sequences_.empty(); }
+  // What its requests have still to do, at most.
+  int64_t pending_tokens() const { return pending_tokens_; }
+  // The source keys of the requests answered since the last call.
+  void TakeAnswered(std::vector<uint64_t>* source_keys);
+
+ private:
+  void OpenNewcomers();
+  void MakePlan();
+  void Follow(absl::Time now);
+  void FailPlan(const absl::Status& status);
+  void Report(absl::Time begin, absl::Time end, int running);
+  void ReportToken(Sequence* sequence, absl::Time now);
+  void Answer(Sequence* sequence, absl::StatusOr<RequestResult> result);
+  // Removes the answered sequences and counts anew.
+  void Sweep();
+
+  const Options options_;
+  const std::unique_ptr<Engine> engine_;
+  SourceTable sources_;
+  // In order of arrival; answered ones stay until the next Sweep.
+  std::vector<std::unique_ptr<Sequence>> sequences_;
+  size_t opened_ = 0;  // the rest are newcomers that the engine does not know
+  absl::flat_hash_map<CallId, int> requests_of_call_;
+  std::vector<uint64_t> answered_;
+
+  // Sums over sequences_.
+  int64_t reserved_rows_ = 0;
+  int64_t reserved_blocks_ = 0;
+  int64_t pending_tokens_ = 0;
+
+  StepPlan plan_;
+  StepResult result_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_RUNNING_BATCH_H_

@@ -1,0 +1,92 @@
+#ifndef TRIVIUM_SERVER_BATCHING_SOURCE_TABLE_H_
+#define TRIVIUM_SERVER_BATCHING_SOURCE_TABLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "model/engine.h"
+#include "server/batching/queued_request.h"
+
+namespace trivium {
+
+// The sources that one worker's running requests of one model read: equal ones
+// are encoded once and kept while any request reads them. Also shares out the
+// encoder's work of an iteration. Not thread-safe.
+//
+//   slot = table.Acquire(request, &shared);
+//   table.Open(slot);               // now the engine knows it
+//   table.PlanEncode(budget, &plan.encode);
+//   ... ReadyAfterPlan(slot): decode work of the same plan may read it
+//   engine.Step(plan, ...);
+//   table.CommitPlan();             // ready(slot) may have become true
+//   table.Release(slot);
+class SourceTable {
+ public:
+  explicit SourceTable(Engine* engine);
+
+  // Whether a request for this source would share one that is here.
+  bool Has(const QueuedRequest& request) const;
+  // One more reader of the request's source. `shared`: it was here already.
+  int Acquire(const QueuedRequest& request, bool* shared);
+  // Hands the source to the engine if that has not happened yet; the engine's
+  // error otherwise.
+  absl::Status Open(int slot);
+  void Release(int slot);
+
+  // Adds encoder work of at most `budget_tokens` tokens through all layers, or
+  // the same in part: a long source goes through fewer layers. The oldest
+  // source gets at least one layer whatever the budget, so that it always
+  // advances; the rest goes to those that need least, so that a short source
+  // does not wait for a long one.
+  void PlanEncode(int budget_tokens, std::vector<StepPlan::Encode>* plan);
+  // The planned work was done.
+  void CommitPlan();
+
+  SourceId id(int slot) const { return sources_[slot].id; }
+  int tokens(int slot) const {
+    return static_cast<int>(sources_[slot].input.ids.size());
+  }
+  bool ready(int slot) const { return sources_[slot].layers_left == 0; }
+  bool ReadyAfterPlan(int slot) const {
+    return sources_[slot].layers_left == sources_[slot].planned;
+  }
+  bool planned(int slot) const { return sources_[slot].planned > 0; }
+
+  // KV blocks reserved for the sources here.
+  int64_t reserved_blocks() const { return reserved_blocks_; }
+  // Encoder work to be done, in tokens through all layers, rounded up.
+  int64_t pending_tokens() const;
+
+ private:
+  struct Source {
+    EncoderInput input;
+    SourceOptions options;
+    uint64_t key = 0;
+    int64_t blocks = 0;
+    int readers = 0;  // 0: a free slot
+    SourceId id = kNoSource;
+    int layers_left = 0;
+    int planned = 0;        // layers in the plan under way
+    int64_t work() const {  // tokens x layers
+      return static_cast<int64_t>(input.ids.size()) * layers_left;
+    }
+  };
+
+  int Find(const QueuedRequest& request) const;  // -1: none
+
+  Engine* const engine_;
+  const int layers_;
+  std::vector<Source> sources_;
+  std::vector<int> free_slots_;
+  absl::flat_hash_map<uint64_t, std::vector<int>> slots_by_key_;
+  std::vector<int> encoding_;  // slots with work left, oldest first
+  std::vector<int> shortest_first_;
+  int64_t reserved_blocks_ = 0;
+  int64_t pending_work_ = 0;  // tokens x layers
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_SOURCE_TABLE_H_

@@ -1,0 +1,340 @@
+#include "tests/support/puppet_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// splitmix64 of a combination.
+uint64_t Mix(uint64_t hash, uint64_t value) {
+  uint64_t z = hash * 0x9e3779b97f4a7c15u + value + 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// In [-4, 4), in steps that leave room for ties.
+float ToLogit(uint64_t hash) {
+  return static_cast<float>(hash % 4096) / 512 - 4;
+}
+
+size_t Selected(const std::vector<int>& chosen, int all) {
+  return chosen.empty() ? all : chosen.size();
+}
+
+}  // namespace
+
+void PuppetLog::Add(Step step) {
+  MutexLock lock(&mutex_);
+  steps_.push_back(std::move(step));
+}
+
+void PuppetLog::AddMisuse(std::string what) {
+  MutexLock lock(&mutex_);
+  misuses_.push_back(std::move(what));
+}
+
+void PuppetLog::SetLeaks(int count) {
+  MutexLock lock(&mutex_);
+  leaks_ = count;
+}
+
+std::vector<PuppetLog::Step> PuppetLog::steps() const {
+  MutexLock lock(&mutex_);
+  return steps_;
+}
+
+std::vector<std::string> PuppetLog::misuses() const {
+  MutexLock lock(&mutex_);
+  return misuses_;
+}
+
+int PuppetLog::leaks() const {
+  MutexLock lock(&mutex_);
+  return leaks_;
+}
+
+PuppetEngine::PuppetEngine(const Options& options,
+                           std::shared_ptr<PuppetLog> log)
+    : options_(options),
+      log_(std::move(log)),
+      free_blocks_(options.limits.total_blocks) {}
+
+PuppetEngine::~PuppetEngine() {
+  log_->SetLeaks(static_cast<int>(sources_.size() + hypotheses_.size()));
+}
+
+absl::Status PuppetEngine::Misuse(std::string what) {
+  log_->AddMisuse(what);
+  return absl::InvalidArgumentError(std::move(what));
+}
+
+absl::StatusOr<SourceId> PuppetEngine::AddSource(const EncoderInput& input,
+                                                 const SourceOptions& options) {
+  Source source;
+  source.tokens = static_cast<int>(input.ids.size());
+  if (source.tokens == 0 || source.tokens > limits().max_source_tokens) {
+    return Misuse(fmt::format("a source of {} tokens", source.tokens));
+  }
+  for (const int32_t id : input.ids) {
+    // Not a misuse: only the engine knows the encoder's vocabulary.
+    if (id < 0) return absl::InvalidArgumentError("a negative token id");
+    source.hash = Mix(source.hash, id);
+  }
+  for (const int32_t type : input.type_ids) {
+    source.hash = Mix(source.hash, type + 1);
+  }
+  source.blocks = options.cross_attention ? BlocksFor(source.tokens) : 0;
+  if (source.blocks > free_blocks_) {
+    log_->AddMisuse("a source without free blocks");
+    return absl::ResourceExhaustedError("no free blocks");
+  }
+  free_blocks_ -= source.blocks;
+  source.options = options;
+  source.layers_left = limits().encoder_layers;
+  if (options.states) {
+    source.states =
+        Floats(source.hash, size_t(source.tokens) * options_.d_model);
+  }
+  if (options.attention) {
+    source.attention =
+        Floats(source.hash + 1,
+               Selected(options.selection.layers, limits().encoder_layers) *
+                   Selected(options.selection.heads, options_.heads) *
+                   source.tokens * source.tokens);
+  }
+  sources_[next_source_] = std::move(source);
+  return next_source_++;
+}
+
+void PuppetEngine::ReleaseSource(SourceId id) {
+  const auto source = sources_.find(id);
+  if (source == sources_.end()) {
+    log_->AddMisuse("release of an unknown source");
+    return;
+  }
+  for (const auto& [other, hypothesis] : hypotheses_) {
+    if (hypothesis.source == id) {
+      log_->AddMisuse("release of a source that a hypothesis reads");
+    }
+  }
+  free_blocks_ += source->second.blocks;
+  sources_.erase(source);
+}
+
+std::span<const float> PuppetEngine::EncoderStates(SourceId source) const {
+  const Source& found = sources_.at(source);
+  if (found.layers_left > 0) log_->AddMisuse("states of an unready source");
+  return found.states;
+}
+
+std::span<const float> PuppetEngine::EncoderAttention(SourceId source) const {
+  const Source& found = sources_.at(source);
+  if (found.layers_left > 0) log_->AddMisuse("maps of an unready source");
+  return found.attention;
+}
+
+HypothesisId PuppetEngine::AddHypothesis(SourceId source) {
+  Hypothesis hypothesis;
+  hypothesis.source = source;
+  if (source != kNoSource) {
+    if (!sources_.contains(source)) {
+      log_->AddMisuse("a hypothesis of an unknown source");
+    } else {
+      hypothesis.hash = sources_[source].hash;
+    }
+  }
+  hypotheses_[next_hypothesis_] = std::move(hypothesis);
+  return next_hypothesis_++;
+}
+
+HypothesisId PuppetEngine::Fork(HypothesisId parent) {
+  if (!hypotheses_.contains(parent)) {
+    log_->AddMisuse("fork of an unknown hypothesis");
+  }
+  hypotheses_[next_hypothesis_] = hypotheses_[parent];
+  return next_hypothesis_++;
+}
+
+void PuppetEngine::ReleaseHypothesis(HypothesisId hypothesis) {
+  if (hypotheses_.erase(hypothesis) == 0) {
+    log_->AddMisuse("release of an unknown hypothesis");
+  }
+}
+
+absl::Status PuppetEngine::CheckPlan(const StepPlan& plan) {
+  if (plan.encode.empty() && plan.decode.empty()) return Misuse("empty plan");
+  std::set<SourceId> encoded;
+  for (const StepPlan::Encode& encode : plan.encode) {
+    if (!sources_.contains(encode.source)) return Misuse("unknown source");
+    if (!encoded.insert(encode.source).second) return Misuse("source twice");
+    if (encode.layers < 1 ||
+        encode.layers > sources_[encode.source].layers_left) {
+      return Misuse("layers out of range");
+    }
+  }
+  std::set<HypothesisId> decoded;
+  for (const StepPlan::Decode& decode : plan.decode) {
+    const auto found = hypotheses_.find(decode.hypothesis);
+    if (found == hypotheses_.end()) return Misuse("unknown hypothesis");
+    if (!decoded.insert(decode.hypothesis).second) {
+      return Misuse("hypothesis twice");
+    }
+    if (decode.tokens.empty()) return Misuse("no tokens");
+    if (found->second.tokens + static_cast<int>(decode.tokens.size()) >
+        limits().max_target_tokens) {
+      return Misuse("more tokens than the decoder has positions");
+    }
+    if (found->second.source == kNoSource) continue;
+    if (!sources_.contains(found->second.source)) {
+      return Misuse("a hypothesis of a released source");
+    }
+    int left = sources_[found->second.source].layers_left;
+    for (const StepPlan::Encode& encode : plan.encode) {
+      if (encode.source == found->second.source) left -= encode.layers;
+    }
+    if (left > 0) return Misuse("decode of an unready source");
+    if (!sources_[found->second.source].options.cross_attention) {
+      return Misuse("decode of a source without cross-attention");
+    }
+  }
+  return absl::OkStatus();
+}
+
+int PuppetEngine::BlocksNeeded(const StepPlan& plan) const {
+  int needed = 0;
+  std::map<const Block*, long> left;  // users that have not copied the block
+  for (const StepPlan::Decode& decode : plan.decode) {
+    const Hypothesis& hypothesis = hypotheses_.at(decode.hypothesis);
+    const int begin = hypothesis.tokens;
+    const int end = begin + static_cast<int>(decode.tokens.size());
+    if (begin % limits().block_tokens != 0) {
+      const std::shared_ptr<Block>& last = hypothesis.blocks.back();
+      const auto users = left.try_emplace(last.get(), last.use_count()).first;
+      if (users->second > 1) {
+        ++needed;
+        --users->second;
+      }
+    }
+    needed += BlocksFor(end) - BlocksFor(begin);
+  }
+  return needed;
+}
+
+std::shared_ptr<PuppetEngine::Block> PuppetEngine::TakeBlock() {
+  --free_blocks_;
+  return std::shared_ptr<Block>(new Block, [this](Block* block) {
+    ++free_blocks_;
+    delete block;
+  });
+}
+
+void PuppetEngine::Append(Hypothesis* hypothesis, int32_t token) {
+  if (hypothesis->tokens % limits().block_tokens == 0) {
+    hypothesis->blocks.push_back(TakeBlock());
+  } else if (hypothesis->blocks.back().use_count() > 1) {
+    hypothesis->blocks.back() = TakeBlock();
+  }
+  ++hypothesis->tokens;
+  hypothesis->hash = Mix(hypothesis->hash, token);
+}
+
+absl::Status PuppetEngine::Step(const StepPlan& plan, StepResult* result) {
+  if (options_.gate != nullptr) options_.gate->Pass();
+  if (options_.on_step) {
+    if (absl::Status status = options_.on_step(plan); !status.ok()) {
+      return status;
+    }
+  }
+  if (absl::Status status = CheckPlan(plan); !status.ok()) return status;
+  if (BlocksNeeded(plan) > free_blocks_) {
+    log_->AddMisuse("a step without free blocks");
+    return absl::ResourceExhaustedError("no free blocks");
+  }
+  PuppetLog::Step step;
+  step.encode = plan.encode;
+  result->encoder_rows = 0;
+  for (const StepPlan::Encode& encode : plan.encode) {
+    Source& source = sources_[encode.source];
+    source.layers_left -= encode.layers;
+    step.encode_work += source.tokens * encode.layers;
+    result->encoder_rows += source.tokens;
+  }
+  result->rows.clear();
+  rows_.clear();
+  for (const StepPlan::Decode& decode : plan.decode) {
+    rows_.emplace_back();
+    FillRow(decode, &rows_.back(), &result->rows.emplace_back());
+    step.decoder_rows += static_cast<int>(decode.tokens.size());
+    step.prefilling += decode.tokens.size() > 1;
+  }
+  step.hypotheses = static_cast<int>(plan.decode.size());
+  step.used_blocks = limits().total_blocks - free_blocks_;
+  result->decoder_rows = step.decoder_rows;
+  result->padding_rows = 0;
+  log_->Add(std::move(step));
+  return absl::OkStatus();
+}
+
+void PuppetEngine::FillRow(const StepPlan::Decode& decode, RowMemory* memory,
+                           StepResult::Row* row) {
+  Hypothesis& hypothesis = hypotheses_[decode.hypothesis];
+  const AttentionSelection* maps = decode.cross_attention;
+  const int keys = maps != nullptr ? sources_[hypothesis.source].tokens : 0;
+  const size_t planes = maps == nullptr
+                            ? 0
+                            : Selected(maps->layers, limits().decoder_layers) *
+                                  Selected(maps->heads, options_.heads);
+  memory->cross_attention.resize(planes * decode.tokens.size() * keys);
+  for (size_t t = 0; t < decode.tokens.size(); ++t) {
+    Append(&hypothesis, decode.tokens[t]);
+    for (size_t plane = 0; plane < planes; ++plane) {
+      const std::vector<float> weights =
+          Floats(Mix(hypothesis.hash, plane), keys);
+      std::copy(weights.begin(), weights.end(),
+                memory->cross_attention.begin() +
+                    (plane * decode.tokens.size() + t) * keys);
+    }
+  }
+  row->cross_attention = memory->cross_attention;
+  row->self_attention = {};
+
+  double rest = 0;
+  for (int32_t token = 0; token < limits().vocabulary; ++token) {
+    float logit = ToLogit(Mix(hypothesis.hash, token + 1000));
+    if (token == options_.end_id) logit += options_.end_bias;
+    if (decode.query.all) memory->all.push_back(logit);
+    if (std::binary_search(decode.query.watched.begin(),
+                           decode.query.watched.end(), token)) {
+      memory->watched.push_back(logit);
+    } else {
+      rest += std::exp(static_cast<double>(logit));
+      memory->best.push_back({token, logit});
+    }
+  }
+  const size_t kept = std::min<size_t>(decode.query.top_k, memory->best.size());
+  std::partial_sort(
+      memory->best.begin(), memory->best.begin() + kept, memory->best.end(),
+      [](const Candidate& a, const Candidate& b) {
+        return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+      });
+  memory->best.resize(kept);
+  row->logits = {.best = memory->best,
+                 .rest_log_sum_exp = static_cast<float>(std::log(rest)),
+                 .watched = memory->watched,
+                 .all = memory->all};
+}
+
+std::vector<float> PuppetEngine::Floats(uint64_t hash, size_t count) const {
+  std::vector<float> floats(count);
+  for (size_t i = 0; i < count; ++i) floats[i] = ToLogit(Mix(hash, i));
+  return floats;
+}
+
+}  // namespace trivium

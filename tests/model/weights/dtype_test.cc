@@ -1,0 +1,72 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "model/weights/weights.h"
+
+namespace trivium {
+namespace {
+
+// IEEE 754 half precision, from its definition.
+float ReferenceF16(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const int mantissa = bits & 1023;
+  const float sign = bits & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) {
+    return mantissa != 0 ? std::numeric_limits<float>::quiet_NaN()
+                         : sign * std::numeric_limits<float>::infinity();
+  }
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  return sign * std::ldexp(1024 + mantissa, exponent - 25);
+}
+
+TEST(DTypeTest, EveryF16IsExact) {
+  std::vector<uint16_t> halves(1 << 16);
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = i;
+  const TensorView tensor{
+      DType::kF16, {1 << 16}, std::as_bytes(std::span(halves))};
+  std::vector<float> values(halves.size());
+  CopyToF32(tensor, 0, values);
+  for (size_t i = 0; i < halves.size(); ++i) {
+    const float expected = ReferenceF16(halves[i]);
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(values[i])) << i;
+    } else {
+      EXPECT_EQ(std::bit_cast<uint32_t>(values[i]),
+                std::bit_cast<uint32_t>(expected))
+          << i;
+    }
+  }
+}
+
+TEST(DTypeTest, CopiesPartsOfUnalignedTensors) {
+  // One byte in front, so that no element is aligned.
+  const float numbers[] = {1.5f, -2.0f, 0.25f};
+  std::vector<std::byte> bytes(1);
+  for (const float number : numbers) {
+    const auto raw = std::as_bytes(std::span(&number, 1));
+    bytes.insert(bytes.end(), raw.begin(), raw.end());
+  }
+  const TensorView f32{DType::kF32, {3}, std::span(bytes).subspan(1)};
+  std::vector<float> two(2);
+  CopyToF32(f32, 1, two);
+  EXPECT_THAT(two, testing::ElementsAre(-2.0f, 0.25f));
+  CopyToF32(f32, 3, std::span<float>());
+
+  // bf16 is the upper half of an f32.
+  std::vector<std::byte> upper(1);
+  for (int i = 0; i < 3; ++i) {
+    upper.push_back(bytes[1 + 4 * i + 2]);
+    upper.push_back(bytes[1 + 4 * i + 3]);
+  }
+  const TensorView bf16{DType::kBf16, {3}, std::span(upper).subspan(1)};
+  std::vector<float> three(3);
+  CopyToF32(bf16, 0, three);
+  EXPECT_THAT(three, testing::ElementsAre(1.5f, -2.0f, 0.25f));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,124 @@
+#include "model/weights/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string Error(const std::string& file) {
+  const absl::StatusOr<TensorFile> read = ReadSafetensors(Bytes(file));
+  return read.ok() ? "no error" : std::string(read.status().message());
+}
+
+// A file of one tensor "x" with this entry and 16 bytes of data.
+std::string OneTensor(std::string_view entry) {
+  return Safetensors("{\"x\": " + std::string(entry) + "}",
+                     Floats({1, 2, 3, 4}));
+}
+
+TEST(SafetensorsTest, ReadsTensorsAsViews) {
+  const std::string file = Safetensors(
+      R"({"__metadata__": {"format": "pt"},
+          "b": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
+          "a": {"dtype": "BF16", "shape": [], "data_offsets": [16, 18]},
+          "e": {"dtype": "I64", "shape": [0, 7], "data_offsets": [18, 18]}})",
+      Floats({1, 2, 3, 4}) + "\x80\x3f");
+  const absl::StatusOr<TensorFile> read = ReadSafetensors(Bytes(file));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->tensors.size(), 3u);
+  const TensorView& b = read->tensors.at("b");
+  EXPECT_THAT(b.shape, ElementsAre(2, 2));
+  EXPECT_EQ(b.elements(), 4);
+  EXPECT_EQ(static_cast<const void*>(b.data.data()),
+            file.data() + file.size() - 18);
+  float middle[2];
+  CopyToF32(b, 1, middle);
+  EXPECT_THAT(middle, ElementsAre(2, 3));
+  float one[1];
+  CopyToF32(read->tensors.at("a"), 0, one);
+  EXPECT_EQ(one[0], 1);
+  EXPECT_EQ(read->tensors.at("e").elements(), 0);
+}
+
+TEST(SafetensorsTest, RefusesEveryTruncation) {
+  const std::string file =
+      OneTensor(R"({"dtype": "F32", "shape": [4], "data_offsets": [0, 16]})");
+  ASSERT_EQ(Error(file), "no error");
+  for (size_t size = 0; size < file.size(); ++size) {
+    EXPECT_NE(Error(file.substr(0, size)), "no error") << size;
+  }
+  EXPECT_THAT(Error(file + "x"), HasSubstr("1 bytes at its end"));
+}
+
+TEST(SafetensorsTest, RefusesLyingHeaders) {
+  EXPECT_THAT(Error(LittleEndian(~uint64_t{0}, 8) + "{}"),
+              HasSubstr("header of 18446744073709551615 bytes"));
+  EXPECT_THAT(Error(Safetensors("[]", "")), HasSubstr("not a JSON object"));
+  EXPECT_THAT(Error(Safetensors("{\"x\"", "")), HasSubstr("not a JSON object"));
+  EXPECT_THAT(Error(OneTensor("3")), HasSubstr("tensor 'x'"));
+  EXPECT_THAT(Error(OneTensor("{}")), HasSubstr("no dtype"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F64", "shape": [2],
+                                  "data_offsets": [0, 16]})")),
+              HasSubstr("type 'F64' is not supported"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [-4],
+                                  "data_offsets": [0, 16]})")),
+              HasSubstr("shape is not a list of sizes"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [4.0],
+                                  "data_offsets": [0, 16]})")),
+              HasSubstr("shape is not a list of sizes"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [4],
+                                  "data_offsets": [0, 16, 32]})")),
+              HasSubstr("data_offsets"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [4],
+                                  "data_offsets": [16, 0]})")),
+              HasSubstr("ends before it begins"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [5],
+                                  "data_offsets": [0, 20]})")),
+              HasSubstr("truncated"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [3],
+                                  "data_offsets": [0, 16]})")),
+              HasSubstr("does not take the 16 bytes"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32",
+                      "shape": [4294967296, 4294967296, 4],
+                      "data_offsets": [0, 16]})")),
+              HasSubstr("does not take the 16 bytes"));
+  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32",
+                      "shape": [18446744073709551615],
+                      "data_offsets": [0, 16]})")),
+              HasSubstr("shape is not a list of sizes"));
+}
+
+TEST(SafetensorsTest, EveryByteBelongsToOneTensor) {
+  EXPECT_THAT(
+      Error(Safetensors(
+          R"({"x": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
+              "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
+          "abcd")),
+      HasSubstr("tensor 'y' overlaps"));
+  EXPECT_THAT(
+      Error(Safetensors(
+          R"({"x": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+              "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
+          "abcd")),
+      HasSubstr("1 bytes before tensor 'y'"));
+}
+
+TEST(SafetensorsTest, NamesAreShownSafely) {
+  EXPECT_EQ(Quoted("a\n\x1b[31m\xff"), "'a\\x0a\\x1b[31m\\xff'");
+  EXPECT_EQ(Quoted(std::string(101, 'a')),
+            "'" + std::string(100, 'a') + "...'");
+}
+
+TEST(SafetensorsTest, DeeplyNestedHeaderIsNoTrouble) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  EXPECT_THAT(Error(OneTensor(deep)), HasSubstr("tensor 'x'"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,160 @@
+#include "model/weights/weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const char* const kGoldens = "tests/golden/";
+
+std::unique_ptr<Weights> Open(const std::string& folder) {
+  absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(folder);
+  EXPECT_TRUE(weights.ok()) << weights.status();
+  return weights.ok() ? *std::move(weights) : nullptr;
+}
+
+std::string Error(const TemporaryFolder& folder) {
+  const absl::Status status = Weights::Open(folder.path()).status();
+  return status.ok() ? "no error" : std::string(status.message());
+}
+
+std::string OneTensor(const std::string& name) {
+  return Safetensors(
+      "{\"" + name +
+          R"(": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}})",
+      "abcd");
+}
+
+TEST(WeightsTest, ThreeContainersHoldTheSameTensors) {
+  const auto safetensors = Open(std::string(kGoldens) + "marian.translate");
+  const auto zip = Open(std::string(kGoldens) + "marian.bin_zip");
+  const auto legacy = Open(std::string(kGoldens) + "marian.bin_legacy");
+  ASSERT_TRUE(safetensors && zip && legacy);
+  const std::vector<std::string_view> names = safetensors->Names();
+  ASSERT_EQ(names.size(), 86u);
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_EQ(zip->Names(), names);
+  EXPECT_EQ(legacy->Names(), names);
+  for (const std::string_view name : names) {
+    const TensorView* expected = safetensors->Find(name);
+    for (const Weights* other : {zip.get(), legacy.get()}) {
+      const TensorView* tensor = other->Find(name);
+      ASSERT_NE(tensor, nullptr);
+      EXPECT_EQ(tensor->dtype, expected->dtype);
+      EXPECT_EQ(tensor->shape, expected->shape);
+      EXPECT_TRUE(std::equal(tensor->data.begin(), tensor->data.end(),
+                             expected->data.begin(), expected->data.end()))
+          << name;
+    }
+  }
+  EXPECT_EQ(zip->Fingerprint(), safetensors->Fingerprint());
+  EXPECT_EQ(legacy->Fingerprint(), safetensors->Fingerprint());
+}
+
+TEST(WeightsTest, TheEmbeddedModelIsHalfPrecision) {
+  const auto weights = Open("model/embedded");
+  ASSERT_TRUE(weights);
+  const TensorView* shared = weights->Find("model.shared.weight");
+  ASSERT_NE(shared, nullptr);
+  EXPECT_EQ(shared->dtype, DType::kF16);
+  EXPECT_THAT(shared->shape, ElementsAre(8001, 256));
+  EXPECT_EQ(weights->Find("model.shared"), nullptr);
+}
+
+TEST(WeightsTest, FingerprintSeesNamesAndData) {
+  const TemporaryFolder folder;
+  folder.Write("model.safetensors", OneTensor("x"));
+  const std::string first = Open(folder.path())->Fingerprint();
+  EXPECT_EQ(first.size(), 16u);
+  EXPECT_EQ(Open(folder.path())->Fingerprint(), first);
+  folder.Write("model.safetensors", OneTensor("y"));
+  EXPECT_NE(Open(folder.path())->Fingerprint(), first);
+  std::string other = OneTensor("x");
+  other.back() = '!';
+  folder.Write("model.safetensors", other);
+  EXPECT_NE(Open(folder.path())->Fingerprint(), first);
+}
+
+TEST(WeightsTest, AFolderWithoutWeightsNamesWhatIsLookedFor) {
+  const TemporaryFolder folder;
+  const absl::Status status = Weights::Open(folder.path()).status();
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("model.safetensors, model.safetensors.index.json, "
+                        "pytorch_model.bin or pytorch_model.bin.index.json"));
+}
+
+TEST(WeightsTest, ReadsShards) {
+  const TemporaryFolder folder;
+  folder.Write("a.safetensors", OneTensor("x"));
+  folder.Write("b.safetensors", OneTensor("y"));
+  folder.Write("model.safetensors.index.json",
+               R"({"weight_map": {"x": "a.safetensors",
+                                  "y": "b.safetensors"}})");
+  const auto weights = Open(folder.path());
+  ASSERT_TRUE(weights);
+  EXPECT_THAT(weights->Names(), ElementsAre("x", "y"));
+}
+
+TEST(WeightsTest, ReadsShardsOfTorch) {
+  const TemporaryFolder folder;
+  const std::string state =
+      StateDict({{"x", {.storage_elements = 2, .shape = {2}, .strides = {1}}}});
+  folder.Write("a.bin", TorchLegacy(state, {{"0", 2, Floats({1, 2})}}));
+  folder.Write("pytorch_model.bin.index.json",
+               R"({"weight_map": {"x": "a.bin"}})");
+  const auto weights = Open(folder.path());
+  ASSERT_TRUE(weights);
+  EXPECT_THAT(weights->Names(), ElementsAre("x"));
+}
+
+TEST(WeightsTest, RefusesBadIndexes) {
+  const TemporaryFolder folder;
+  folder.Write("a.safetensors", OneTensor("x"));
+  const auto error = [&](const std::string& index) {
+    folder.Write("model.safetensors.index.json", index);
+    return Error(folder);
+  };
+  EXPECT_THAT(error("{"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error("{}"), HasSubstr("no weight_map"));
+  EXPECT_THAT(error(R"({"weight_map": {"x": 3}})"), HasSubstr("no file name"));
+  EXPECT_THAT(error(R"({"weight_map": {"y": "a.safetensors"}})"),
+              HasSubstr("tensor 'y' is not in 'a.safetensors'"));
+  EXPECT_THAT(error(R"({"weight_map": {"x": "b.safetensors"}})"),
+              HasSubstr("b.safetensors: no such file"));
+  for (const char* name : {"../a.safetensors", "/etc/passwd", "..", ".", "",
+                           "a/../a.safetensors", "a\\u0000.safetensors"}) {
+    EXPECT_THAT(error(std::string(R"({"weight_map": {"x": ")") + name + "\"}}"),
+                HasSubstr("not a file name of this folder"))
+        << name;
+  }
+}
+
+TEST(WeightsTest, RefusesFilesThatAreNoWeights) {
+  const TemporaryFolder folder;
+  const auto error = [&](const std::string& bytes) {
+    folder.Write("pytorch_model.bin", bytes);
+    return Error(folder);
+  };
+  EXPECT_THAT(error(""), HasSubstr("pytorch_model.bin: is empty"));
+  EXPECT_THAT(error("<html>"), HasSubstr("neither of the two formats"));
+  EXPECT_THAT(error("version https://git-lfs.github.com/spec/v1\n"),
+              HasSubstr("git lfs pull"));
+  EXPECT_THAT(error("PK\x03\x04"),
+              HasSubstr("pytorch_model.bin: is a damaged"));
+  EXPECT_THAT(error("\x80\x02"), HasSubstr("ends early"));
+  folder.Remove("pytorch_model.bin");
+  std::filesystem::create_directory(folder.path() + "/model.safetensors");
+  EXPECT_THAT(Error(folder), HasSubstr("not a regular file"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -43,3 +43,18 @@ function(trivium_test name)
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
 endfunction()
+
+# trivium_isa_test(NAME [DEPENDENCY...]): the same, run once at every
+# instruction set that this machine has.
+function(trivium_isa_test name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  add_executable(${name} ${sources}
+                 ${PROJECT_SOURCE_DIR}/tests/support/isa_main.cc)
+  target_link_libraries(${name} PRIVATE trivium_options trivium_kernels
+                        ${ARGN} GTest::gmock GTest::gtest)
+  foreach(isa avx2 avx512 vnni bf16 amx)
+    add_test(NAME ${name}.${isa} COMMAND ${name} --isa=${isa}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name}.${isa} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
+endfunction()

@@ -15,7 +15,7 @@ struct LogitsQuery {
   // How many of the best tokens that are not watched to return; 0 .. 1024.
   int top_k = 0;
   // Sorted ascending, no duplicates, each in [0, vocabulary).
-  std::span<const int32_t> watched;
+  std::span<const int32_t> watched = {};
   // Also return the logits of the whole row (sampling without top-k).
   bool all = false;
 };

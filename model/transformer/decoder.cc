@@ -62,8 +62,8 @@ void Decoder::Embed(std::span<const Item> items) {
   self_maps_.resize(items.size());
   cross_maps_.resize(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
-    self_maps_[i].weights.clear();
-    cross_maps_[i].weights.clear();
+    self_maps_[i].clear();
+    cross_maps_[i].clear();
   }
   for (int row = 0; row < rows; ++row) {
     const Item& item = items[row_[row].item];
@@ -103,8 +103,11 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
     for (int head = 0; head < stack_.heads; ++head) {
       Attend(*cache, item.hypothesis->blocks, layer_index, head, row, 1, keys);
       if (item.work->self_attention != nullptr) {
-        KeepMap(item, *item.work->self_attention, layer_index, head, row, keys,
-                map_.data(), &self_maps_[row_[row].item]);
+        KeepMap(item, *item.work->self_attention, layer_index, head, row,
+                std::span(map_.data(), static_cast<size_t>(keys)),
+                item.hypothesis->length +
+                    static_cast<int>(item.work->tokens.size()),
+                &self_maps_[row_[row].item]);
       }
     }
     rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
@@ -143,8 +146,9 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
         const Item& item = items[row_[first + i].item];
         if (item.work->cross_attention == nullptr) continue;
         KeepMap(item, *item.work->cross_attention, layer_index, head, first + i,
-                keys, map_.data() + i * PaddedKeys(keys),
-                &cross_maps_[row_[first + i].item]);
+                std::span(map_.data() + i * PaddedKeys(keys),
+                          static_cast<size_t>(keys)),
+                keys, &cross_maps_[row_[first + i].item]);
       }
     }
     for (int row = first; row < first + count; ++row) {
@@ -179,25 +183,18 @@ void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
 }
 
 void Decoder::KeepMap(const Item& item, const AttentionSelection& selection,
-                      int layer, int head, int row, int keys,
-                      const float* weights, MapOutput* out) {
+                      int layer, int head, int row,
+                      std::span<const float> weights, int keys,
+                      std::vector<float>* out) {
   const SelectedMaps maps(selection, static_cast<int>(stack_.layers.size()),
                           stack_.heads);
-  const int tokens = static_cast<int>(item.work->tokens.size());
-  const int token = row_[row].position - item.hypothesis->length;
-  if (out->weights.empty()) {
-    // Masked self-attention sees fewer keys at first; the rest stays zero.
-    out->keys = &selection == item.work->self_attention
-                    ? item.hypothesis->length + tokens
-                    : keys;
-    out->weights.assign(static_cast<size_t>(maps.count()) * tokens * out->keys,
-                        0.0f);
-  }
+  const size_t tokens = item.work->tokens.size();
+  const size_t token = row_[row].position - item.hypothesis->length;
+  if (out->empty()) out->assign(maps.count() * tokens * keys, 0.0f);
   const int map = maps.Find(layer, head);
   if (map < 0) return;
-  std::copy_n(
-      weights, keys,
-      &out->weights[(static_cast<size_t>(map) * tokens + token) * out->keys]);
+  std::copy(weights.begin(), weights.end(),
+            out->begin() + (map * tokens + token) * keys);
 }
 
 // Logits of each item's last row, block by block; candidates are chosen while
@@ -242,8 +239,8 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
                          ? std::span<const float>()
                          : std::span<const float>(
                                all[i], static_cast<size_t>(stack_.vocabulary));
-    row.self_attention = self_maps_[i].weights;
-    row.cross_attention = cross_maps_[i].weights;
+    row.self_attention = self_maps_[i];
+    row.cross_attention = cross_maps_[i];
   }
   return absl::OkStatus();
 }

@@ -39,11 +39,6 @@ class Decoder {
     int item;
     int position;  // in its hypothesis
   };
-  // Where an item's attention maps go: [layers, heads, tokens, keys].
-  struct MapOutput {
-    std::vector<float> weights;
-    int keys = 0;
-  };
 
   void Embed(std::span<const Item> items);
   absl::Status SelfAttention(std::span<const Item> items, int layer,
@@ -56,9 +51,11 @@ class Decoder {
               int head, int first, int count, int keys);
   absl::Status ProjectOut(std::span<const Item> items, LinearScratch* scratch,
                           StepResult* result);
+  // Copies a row's weights over the keys it saw into its item's maps,
+  // [layers, heads, tokens, keys]; keys that masking hid stay zero.
   void KeepMap(const Item& item, const AttentionSelection& selection, int layer,
-               int head, int row, int keys, const float* weights,
-               MapOutput* out);
+               int head, int row, std::span<const float> weights, int keys,
+               std::vector<float>* out);
 
   const TransformerWeights& weights_;
   const Stack& stack_;
@@ -72,7 +69,7 @@ class Decoder {
   Operand last_;  // the rows that the output projection reads
   std::vector<RowCandidates> candidates_;  // [items]
   Buffer<float> all_logits_;               // [items that want all, vocabulary]
-  std::vector<MapOutput> self_maps_, cross_maps_;  // [items]
+  std::vector<std::vector<float>> self_maps_, cross_maps_;  // [items]
 };
 
 }  // namespace trivium

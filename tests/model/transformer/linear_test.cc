@@ -1,0 +1,157 @@
+#include "model/transformer/linear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/kernels/runtime.h"
+
+namespace trivium {
+namespace {
+
+struct RandomLinear {
+  RandomLinear(int out, int in, uint32_t seed) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal;
+    weights.resize(static_cast<size_t>(out) * in);
+    for (float& w : weights) w = normal(generator) / std::sqrt(1.0f * in);
+    biases.resize(out);
+    for (float& b : biases) b = normal(generator);
+    weight = {DType::kF32, {out, in}, std::as_bytes(std::span(weights))};
+    bias = {DType::kF32, {out}, std::as_bytes(std::span(biases))};
+  }
+  LinearTensors tensors() const { return {&weight, &bias}; }
+
+  std::vector<float> weights, biases;
+  TensorView weight, bias;
+};
+
+// int8 by its definition: weights s8 with a scale for each output, the row u8
+// with a scale and a zero point, exact sums, then back.
+std::vector<double> Int8Reference(const RandomLinear& linear, int out, int in,
+                                  const float* x, int levels) {
+  float low = 0, high = 0;
+  for (int j = 0; j < in; ++j) {
+    low = std::min(low, x[j]);
+    high = std::max(high, x[j]);
+  }
+  const float inverse = levels / (high - low);
+  const double step = (high - low) / levels;
+  const int zero = static_cast<int>(std::lrintf(-low * inverse));
+  std::vector<double> y(out);
+  for (int i = 0; i < out; ++i) {
+    const float* w = &linear.weights[static_cast<size_t>(i) * in];
+    float most = 0;
+    for (int j = 0; j < in; ++j) most = std::max(most, std::fabs(w[j]));
+    int64_t sum = 0;
+    for (int j = 0; j < in; ++j) {
+      const int q = std::clamp<int>(
+          static_cast<int>(std::lrintf(x[j] * inverse)) + zero, 0, levels);
+      sum += (q - zero) * std::lrintf(w[j] * (127 / most));
+    }
+    y[i] = step * (most / 127) * static_cast<double>(sum) + linear.biases[i];
+  }
+  return y;
+}
+
+TEST(LinearTest, Int8EqualsItsDefinition) {
+  const int levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127;
+  for (const auto& [out, in] : std::vector<std::pair<int, int>>{
+           {1, 3}, {33, 20}, {256, 64}, {307, 32}, {1024, 256}}) {
+    const RandomLinear random(out, in, out);
+    const LinearTensors tensors = random.tensors();
+    const auto linear =
+        Linear::Create(Arithmetic::kInt8, std::span(&tensors, 1));
+    ASSERT_TRUE(linear.ok()) << linear.status();
+    for (const int rows : {1, 2, 5, 16, 17, 63, 64, 65, 130}) {
+      std::mt19937 generator(rows);
+      std::normal_distribution<float> normal;
+      std::vector<float> x(static_cast<size_t>(rows) * in);
+      for (float& v : x) v = normal(generator);
+      Operand operand(Arithmetic::kInt8);
+      operand.Resize(rows, in);
+      for (int r = 0; r < rows; ++r) operand.Set(r, &x[r * in]);
+      LinearScratch scratch;
+      int next = 0;
+      ASSERT_TRUE(linear
+                      ->Forward(operand, rows, &scratch,
+                                [&](int row, const float* y) {
+                                  ASSERT_EQ(row, next++);
+                                  const auto expected = Int8Reference(
+                                      random, out, in, &x[row * in], levels);
+                                  for (int i = 0; i < out; ++i) {
+                                    ASSERT_NEAR(y[i], expected[i], 1e-4);
+                                  }
+                                })
+                      .ok());
+      EXPECT_EQ(next, rows);
+    }
+  }
+}
+
+TEST(LinearTest, Int8IsCloseToF32) {
+  const RandomLinear random(200, 256, 1);
+  const LinearTensors tensors = random.tensors();
+  const auto exact = Linear::Create(Arithmetic::kF32, std::span(&tensors, 1));
+  const auto coarse = Linear::Create(Arithmetic::kInt8, std::span(&tensors, 1));
+  ASSERT_TRUE(exact.ok() && coarse.ok());
+  std::vector<float> x(256);
+  std::mt19937 generator(2);
+  std::normal_distribution<float> normal;
+  for (float& v : x) v = normal(generator);
+  LinearScratch scratch;
+  std::vector<float> y;
+  Operand f32(Arithmetic::kF32), int8(Arithmetic::kInt8);
+  f32.Resize(1, 256);
+  int8.Resize(1, 256);
+  f32.Set(0, x.data());
+  int8.Set(0, x.data());
+  ASSERT_TRUE(
+      exact
+          ->Forward(f32, 1, &scratch,
+                    [&](int, const float* row) { y.assign(row, row + 200); })
+          .ok());
+  ASSERT_TRUE(coarse
+                  ->Forward(int8, 1, &scratch,
+                            [&](int, const float* row) {
+                              for (int i = 0; i < 200; ++i) {
+                                EXPECT_NEAR(row[i], y[i], 0.08);
+                              }
+                            })
+                  .ok());
+}
+
+TEST(LinearTest, StacksPartsAndTakesSlices) {
+  const RandomLinear a(5, 8, 1), b(7, 8, 2);
+  const std::vector<LinearTensors> parts = {a.tensors(), b.tensors()};
+  const auto stacked = Linear::Create(Arithmetic::kF32, parts);
+  const auto slice =
+      Linear::Create(Arithmetic::kF32, std::span(parts).subspan(1, 1), 2, 3);
+  ASSERT_TRUE(stacked.ok() && slice.ok());
+  ASSERT_EQ(stacked->out(), 12);
+  ASSERT_EQ(slice->out(), 3);
+  Operand x(Arithmetic::kF32);
+  x.Resize(1, 8);
+  const std::vector<float> row = {1, -2, 3, 0.5f, 0, 1, 2, -1};
+  x.Set(0, row.data());
+  LinearScratch scratch;
+  std::vector<float> y;
+  ASSERT_TRUE(
+      stacked
+          ->Forward(x, 1, &scratch,
+                    [&](int, const float* out) { y.assign(out, out + 12); })
+          .ok());
+  ASSERT_TRUE(slice
+                  ->Forward(x, 1, &scratch,
+                            [&](int, const float* out) {
+                              for (int i = 0; i < 3; ++i) {
+                                EXPECT_NEAR(out[i], y[5 + 2 + i], 1e-5);
+                              }
+                            })
+                  .ok());
+}
+
+}  // namespace
+}  // namespace trivium

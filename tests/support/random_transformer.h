@@ -1,0 +1,54 @@
+#ifndef TRIVIUM_TESTS_SUPPORT_RANDOM_TRANSFORMER_H_
+#define TRIVIUM_TESTS_SUPPORT_RANDOM_TRANSFORMER_H_
+
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "model/transformer/description.h"
+
+namespace trivium {
+
+// A Transformer of any shape with random weights, for tests that need no
+// files.
+class RandomTransformer {
+ public:
+  struct Shape {
+    int d_model = 32;
+    int heads = 2;
+    int feed_forward = 64;
+    int encoder_layers = 2;
+    int decoder_layers = 2;
+    int vocabulary = 101;
+    int max_positions = 64;
+    Activation activation = Activation::kRelu;
+    NormPlacement norm_placement = NormPlacement::kAfter;
+    PositionEncoding positions = PositionEncoding::kSinusoidal;
+    bool embedding_norm = false;
+    bool final_norm = false;
+    bool tied = true;
+  };
+
+  RandomTransformer(const Shape& shape, uint32_t seed);
+  RandomTransformer(const RandomTransformer&) = delete;
+
+  const TransformerDescription& description() const { return description_; }
+
+ private:
+  const TensorView* Tensor(std::vector<int64_t> shape, float mean,
+                           float deviation);
+  LinearTensors Linear(int out, int in);
+  NormTensors Norm();
+  AttentionTensors Attention();
+  StackDescription Stack(int layers, bool cross, const TensorView* tied_tokens);
+
+  Shape shape_;
+  std::mt19937 generator_;
+  std::deque<std::vector<float>> values_;
+  std::deque<TensorView> tensors_;
+  TransformerDescription description_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_SUPPORT_RANDOM_TRANSFORMER_H_

@@ -1,0 +1,77 @@
+#include "client/call_status.h"
+
+#include <string>
+
+#include "fmt/format.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace trivium {
+namespace {
+
+std::string Seconds(absl::Duration duration) {
+  return fmt::format("{:g} s", absl::ToDoubleSeconds(duration));
+}
+
+// The details of a google.rpc.Status that `message` lacks.
+std::string DescribeDetails(const std::string& serialized,
+                            const std::string& message) {
+  google::rpc::Status status;
+  if (!status.ParseFromString(serialized)) return "";
+  std::string text;
+  for (const google::protobuf::Any& detail : status.details()) {
+    google::rpc::BadRequest bad_request;
+    google::rpc::RetryInfo retry;
+    if (detail.UnpackTo(&bad_request)) {
+      for (const auto& violation : bad_request.field_violations()) {
+        const bool told =
+            message.find(violation.field()) != std::string::npos &&
+            message.find(violation.description()) != std::string::npos;
+        if (!told) {
+          text += fmt::format("; {}: {}", violation.field(),
+                              violation.description());
+        }
+      }
+    } else if (detail.UnpackTo(&retry)) {
+      const auto& delay = retry.retry_delay();
+      text += fmt::format("; try again in {}",
+                          Seconds(absl::Seconds(delay.seconds()) +
+                                  absl::Nanoseconds(delay.nanos())));
+    }
+  }
+  return text;
+}
+
+// The trailers' request id, or nothing where no server has answered.
+std::string RequestId(const grpc::ClientContext& context) {
+  const auto& trailers = context.GetServerTrailingMetadata();
+  const auto found = trailers.find("x-request-id");
+  if (found == trailers.end()) return "";
+  return std::string(found->second.data(), found->second.size());
+}
+
+}  // namespace
+
+absl::Status CallStatus(const grpc::Status& status,
+                        const grpc::ClientContext& context,
+                        const CallTarget& target) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string request_id = RequestId(context);
+  std::string message = status.error_message();
+  message += DescribeDetails(status.error_details(), message);
+  if (request_id.empty() &&
+      status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    message = fmt::format(
+        "no server answers at {}: {}; is trivium-server running there?",
+        target.address, message);
+  } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    message = fmt::format("no answer from {} within {}: {}", target.address,
+                          Seconds(target.timeout), message);
+  }
+  if (!request_id.empty()) message += fmt::format(" [request {}]", request_id);
+  // The two enumerations agree number by number.
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      message);
+}
+
+}  // namespace trivium

@@ -1,0 +1,88 @@
+#ifndef TRIVIUM_CLIENT_CLIENT_H_
+#define TRIVIUM_CLIENT_CLIENT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/translate_stream.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/security/credentials.h"
+#include "trivium/v1/inference.grpc.pb.h"
+#include "trivium/v1/models.grpc.pb.h"
+
+namespace trivium {
+
+// A server as C++ calls. Every call has a deadline; errors carry the server's
+// status code and say which field was wrong, when to come back and the
+// request id under which the server logged the call. Thread-safe.
+//
+//   absl::StatusOr<std::unique_ptr<Client>> client =
+//       Client::Create({.address = "127.0.0.1:50051"});
+//   v1::TranslateRequest request;
+//   request.add_inputs()->set_text("I ate an apple.");
+//   absl::StatusOr<v1::TranslateResponse> response =
+//       (*client)->Translate(request);
+class Client {
+ public:
+  struct Options {
+    std::string address = "127.0.0.1:50051";  // HOST:PORT
+    // Of each call, from its start to its last message; not of
+    // TranslateStream, whose length depends on the texts.
+    absl::Duration timeout = absl::Seconds(60);
+    absl::Duration stream_timeout = absl::Hours(24);
+    int max_response_bytes = 64 << 20;
+    // Null: no encryption.
+    std::shared_ptr<grpc::ChannelCredentials> credentials;
+  };
+
+  // Does not connect yet: the first call does. INVALID_ARGUMENT for an empty
+  // address or a timeout that is not a positive, finite time.
+  static absl::StatusOr<std::unique_ptr<Client>> Create(Options options);
+
+  absl::StatusOr<v1::EncodeResponse> Encode(const v1::EncodeRequest& request);
+  absl::StatusOr<v1::TranslateResponse> Translate(
+      const v1::TranslateRequest& request);
+  absl::StatusOr<v1::TokenizeResponse> Tokenize(
+      const v1::TokenizeRequest& request);
+  absl::StatusOr<v1::ListModelsResponse> ListModels();
+  // Empty name: the server's first model.
+  absl::StatusOr<v1::Model> GetModel(const std::string& name);
+  // Empty service: the whole server.
+  absl::StatusOr<grpc::health::v1::HealthCheckResponse> Health(
+      const std::string& service);
+
+  // Calls `on_event` with each message as it comes; an error from it cancels
+  // the call and is returned.
+  absl::Status Generate(
+      const v1::GenerateRequest& request,
+      const std::function<absl::Status(const v1::GenerateResponse&)>& on_event);
+
+  // Opens a stream that translates with these options.
+  std::unique_ptr<TranslateStream> StartTranslateStream(
+      const v1::TranslateStreamRequest::Start& start);
+
+ private:
+  Client(Options options, std::shared_ptr<grpc::Channel> channel);
+
+  // Calls stub.*method with a deadline.
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(
+      Stub& stub,
+      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                   Response*),
+      const Request& request);
+
+  const Options options_;
+  const std::unique_ptr<v1::Inference::Stub> inference_;
+  const std::unique_ptr<v1::Models::Stub> models_;
+  const std::unique_ptr<grpc::health::v1::Health::Stub> health_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_CLIENT_H_

@@ -1,0 +1,100 @@
+#include <map>
+#include <string>
+
+#include "client/commands/flags.h"
+
+namespace trivium {
+namespace {
+
+constexpr char kGroup[] = "Decoding (default: the model's own settings)";
+
+template <typename T>
+CLI::Option* AddField(CLI::App& app, v1::DecodingOptions* options,
+                      const char* flag, void (v1::DecodingOptions::*set)(T),
+                      const char* help) {
+  return app
+      .add_option_function<T>(
+          flag, [options, set](const T& value) { (options->*set)(value); },
+          help)
+      ->group(kGroup);
+}
+
+void AddLists(CLI::App& app, v1::DecodingOptions* options) {
+  // Scalars that repeat, not vectors: CLI11 would take "[a,b]" apart.
+  app.add_option_function<std::string>(
+         "--stop",
+         [options](const std::string& stop) { options->add_stop(stop); },
+         "End before this text (repeatable)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse()
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--banned",
+         [options](const std::string& text) {
+           const std::optional<v1::TokenIds> ids = ParseTokenIds(text);
+           if (!ids || ids->ids().empty()) {
+             throw CLI::ValidationError("--banned",
+                                        "give token ids with commas, as 17,4");
+           }
+           *options->add_banned() = *ids;
+         },
+         "Ids of a sequence that must not appear, as 17,4 (repeatable)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse()
+      ->group(kGroup);
+}
+
+}  // namespace
+
+void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options) {
+  using Options = v1::DecodingOptions;
+  AddField(app, options, "--beam-size", &Options::set_beam_size,
+           "Hypotheses to follow at once; 1 is greedy");
+  AddField(app, options, "--hypotheses", &Options::set_hypotheses,
+           "Results for each text, best first");
+  AddField(app, options, "--length-penalty", &Options::set_length_penalty,
+           "Score = log-probability / length ^ this");
+  app.add_option_function<std::string>(
+         "--early-stopping",
+         [options](const std::string& name) {
+           const std::map<std::string, v1::EarlyStopping> names = {
+               {"heuristic", v1::EARLY_STOPPING_HEURISTIC},
+               {"at-once", v1::EARLY_STOPPING_AT_ONCE},
+               {"never", v1::EARLY_STOPPING_NEVER}};
+           options->set_early_stopping(names.at(name));
+         },
+         "When a beam search stops")
+      ->check(CLI::IsMember({"heuristic", "at-once", "never"}))
+      ->group(kGroup);
+  AddField(app, options, "--max-new-tokens", &Options::set_max_new_tokens,
+           "At most this many tokens");
+  AddField(app, options, "--min-new-tokens", &Options::set_min_new_tokens,
+           "At least this many tokens");
+  app.add_flag_function(
+         "--sample,!--no-sample",
+         [options](int64_t count) { options->set_sample(count > 0); },
+         "Draw tokens at random")
+      ->group(kGroup);
+  AddField(app, options, "--temperature", &Options::set_temperature,
+           "Of sampling, > 0");
+  AddField(app, options, "--top-k", &Options::set_top_k,
+           "Draw from the k best tokens; 0: from all");
+  AddField(app, options, "--top-p", &Options::set_top_p,
+           "Draw from the best tokens of this probability, (0, 1]");
+  AddField(app, options, "--seed", &Options::set_seed,
+           "Same seed, same text; default: the server picks one");
+  AddField(app, options, "--repetition-penalty",
+           &Options::set_repetition_penalty, "> 1 repeats less");
+  AddField(app, options, "--no-repeat-ngram-size",
+           &Options::set_no_repeat_ngram_size,
+           "No n-gram of this size twice; 0: any");
+  AddLists(app, options);
+  AddField(app, options, "--forced-first-id", &Options::set_forced_first_id,
+           "The first new token");
+  AddField(app, options, "--forced-last-id", &Options::set_forced_last_id,
+           "The last token where --max-new-tokens cuts");
+  AddField(app, options, "--top-logprobs", &Options::set_top_logprobs,
+           "Alternatives to report for each token, in --json");
+}
+
+}  // namespace trivium

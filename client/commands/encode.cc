@@ -1,0 +1,90 @@
+#include <map>
+#include <string>
+
+#include "base/status.h"
+#include "client/commands/batches.h"
+#include "client/commands/command.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// Prints an embedding a line, its numbers separated by spaces.
+class EncodeCommand : public Command {
+ public:
+  InputFlags* inputs() override { return &inputs_; }
+
+  absl::Status Run(Client& client, const Io& io) override {
+    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
+                             OpenInputs(inputs_, io));
+    Output output(io, /*keep_newlines=*/false, nullptr);
+    return CallInBatches(
+        *source, output,
+        [&](const std::vector<v1::Input>& inputs) -> absl::Status {
+          v1::EncodeRequest request = request_;
+          request.mutable_inputs()->Add(inputs.begin(), inputs.end());
+          TRIVIUM_ASSIGN_OR_RETURN(const v1::EncodeResponse response,
+                                   client.Encode(request));
+          for (const v1::EncodeResult& result : response.results()) {
+            TRIVIUM_RETURN_IF_ERROR(Emit(result, output));
+          }
+          return absl::OkStatus();
+        },
+        [&](const absl::Status& status) {
+          return output.Failure(status, json_);
+        });
+  }
+
+ private:
+  friend Subcommand trivium::AddEncode(CLI::App& app);
+
+  absl::Status Emit(const v1::EncodeResult& result, Output& output) {
+    if (json_) return output.Json(result);
+    // Nine digits give every float back.
+    return output.Line(fmt::format(
+        "{:.9g}",
+        fmt::join(result.embedding().begin(), result.embedding().end(), " ")));
+  }
+
+  InputFlags inputs_;
+  v1::EncodeRequest request_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+Subcommand AddEncode(CLI::App& app) {
+  auto command = std::make_unique<EncodeCommand>();
+  CLI::App* sub = app.add_subcommand(
+      "encode", "Texts to vectors: trivium encode [flags] [TEXT...]");
+  v1::EncodeRequest* request = &command->request_;
+  AddModelFlag(*sub, request->mutable_model());
+  AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/false);
+  AddJsonFlag(*sub, &command->json_);
+  AddTextFlags(*sub, request);
+  sub->add_option_function<std::string>(
+         "--pooling",
+         [request](const std::string& name) {
+           const std::map<std::string, v1::Pooling> names = {
+               {"mean", v1::POOLING_MEAN},
+               {"cls", v1::POOLING_CLS},
+               {"last", v1::POOLING_LAST},
+               {"none", v1::POOLING_NONE}};
+           request->set_pooling(names.at(name));
+         },
+         "How a text's token vectors become one")
+      ->check(CLI::IsMember({"mean", "cls", "last", "none"}));
+  sub->add_flag_function(
+      "--normalize,!--no-normalize",
+      [request](int64_t count) { request->set_normalize(count > 0); },
+      "Vectors of length 1; the server's default");
+  sub->add_flag_function(
+      "--token-vectors,!--no-token-vectors",
+      [request](int64_t count) { request->set_token_vectors(count > 0); },
+      "Every token's vector too, in --json");
+  AddAttentionFlags(*sub, "--attention",
+                    [request] { return request->mutable_attention(); });
+  return {sub, std::move(command)};
+}
+
+}  // namespace trivium

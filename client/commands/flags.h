@@ -1,0 +1,74 @@
+#ifndef TRIVIUM_CLIENT_COMMANDS_FLAGS_H_
+#define TRIVIUM_CLIENT_COMMANDS_FLAGS_H_
+
+#include <optional>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "client/client.h"
+#include "trivium/v1/common.pb.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// Flags that several programs and commands have. Each Add function gives
+// `app` the flags and writes what the user sets straight into the object,
+// which must live as long as the app: what is not set stays unset, so that
+// the server's defaults hold.
+
+// --address and --timeout.
+struct ConnectionFlags {
+  std::string address = Client::Options().address;
+  double timeout_seconds = absl::ToDoubleSeconds(Client::Options().timeout);
+
+  Client::Options ToOptions() const;
+};
+void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags);
+
+void AddModelFlag(CLI::App& app, std::string* model);
+void AddJsonFlag(CLI::App& app, bool* json);
+
+void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options);
+
+// --source-language, --target-language, --truncate and --tokens of a message
+// that has these fields.
+template <typename Message>
+void AddTextFlags(CLI::App& app, Message* message) {
+  app.add_option_function<std::string>(
+      "--source-language",
+      [message](const std::string& code) {
+        message->set_source_language(code);
+      },
+      "Language of the texts: BCP 47 (de) or the model's own code");
+  app.add_option_function<std::string>(
+      "--target-language",
+      [message](const std::string& code) {
+        message->set_target_language(code);
+      },
+      "Language to translate to");
+  app.add_flag_function(
+      "--truncate,!--no-truncate",
+      [message](int64_t count) { message->set_truncate(count > 0); },
+      "Cut texts longer than the model takes; default: the server's choice");
+  app.add_flag_function(
+      "--tokens,!--no-tokens",
+      [message](int64_t count) { message->set_tokens(count > 0); },
+      "Tokens too, in --json");
+}
+
+// NAME-layers and NAME-heads, which ask for attention maps. `flag` is
+// "--attention" or the like; `selection` makes the message present.
+void AddAttentionFlags(CLI::App& app, const std::string& flag,
+                       std::function<v1::AttentionSelection*()> selection);
+
+// Comma- or space-separated token ids; unset where one is not an id.
+std::optional<v1::TokenIds> ParseTokenIds(std::string_view text);
+
+// Gives every flag of `app` its twin in the environment: TRIVIUM_BEAM_SIZE
+// for --beam-size. --model's is TRIVIUM_CLIENT_MODEL, since TRIVIUM_MODEL is
+// the server's, which names a folder. A flag of the command line wins.
+void AddEnvironmentTwins(CLI::App& app);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_COMMANDS_FLAGS_H_

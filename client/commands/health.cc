@@ -1,0 +1,50 @@
+#include <string>
+
+#include "base/status.h"
+#include "client/commands/command.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+using grpc::health::v1::HealthCheckResponse;
+
+// Prints the status; succeeds only if it is SERVING.
+class HealthCommand : public Command {
+ public:
+  absl::Status Run(Client& client, const Io& io) override {
+    Output output(io, /*keep_newlines=*/false, nullptr);
+    TRIVIUM_ASSIGN_OR_RETURN(const HealthCheckResponse response,
+                             client.Health(service_));
+    const std::string name =
+        HealthCheckResponse::ServingStatus_Name(response.status());
+    TRIVIUM_RETURN_IF_ERROR(json_ ? output.Json(response) : output.Line(name));
+    if (response.status() == HealthCheckResponse::SERVING) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        fmt::format("the server at {} is {}", connection.address, name));
+  }
+
+ private:
+  friend Subcommand trivium::AddHealth(CLI::App& app);
+
+  std::string service_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+Subcommand AddHealth(CLI::App& app) {
+  auto command = std::make_unique<HealthCommand>();
+  // A health check that waits a minute is of no use to who asks.
+  command->connection.timeout_seconds = 5;
+  CLI::App* sub = app.add_subcommand(
+      "health", "Whether the server is ready; exit code 0 if it is");
+  sub->add_option("--service", command->service_,
+                  "gRPC service, as trivium.v1.Inference; default: all");
+  AddJsonFlag(*sub, &command->json_);
+  return {sub, std::move(command)};
+}
+
+}  // namespace trivium

@@ -1,0 +1,41 @@
+#ifndef TRIVIUM_CLIENT_COMMANDS_IO_H_
+#define TRIVIUM_CLIENT_COMMANDS_IO_H_
+
+#include <cstdio>
+
+#include "absl/status/status.h"
+
+namespace trivium {
+
+// The files a command reads and writes; tests give their own.
+struct Io {
+  int in = 0;  // a file descriptor
+  FILE* out = stdout;
+  FILE* err = stderr;
+};
+
+// How `trivium` ends; part of its interface, see README.md.
+enum ExitCode {
+  kExitOk = 0,
+  // The server answered with an error, one of the texts failed, or health is
+  // not SERVING.
+  kExitFailed = 1,
+  kExitUsage = 2,
+  // No server answers, it went away, or it is stopping.
+  kExitUnavailable = 3,
+  kExitTimeout = 4,
+  // A file cannot be read, or the output cannot be written.
+  kExitIo = 5,
+  kExitInterrupted = 130,  // Ctrl-C
+  kExitTerminated = 143,   // SIGTERM
+};
+
+// The status of a failed read or write; its exit code is kExitIo.
+absl::Status IoError(const char* doing, const char* what, int error);
+
+// Which code a command ends with that failed like this.
+ExitCode ExitCodeOf(const absl::Status& status);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_COMMANDS_IO_H_

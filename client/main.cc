@@ -1,0 +1,31 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "client/commands/command.h"
+
+namespace {
+
+// Every line is flushed as it is written, so nothing is lost; the server sees
+// the connection close and drops the work.
+void OnSignal(int signal) {
+  constexpr char kMessage[] = "\ntrivium: interrupted\n";
+  [[maybe_unused]] const ssize_t written =
+      write(STDERR_FILENO, kMessage, std::strlen(kMessage));
+  _exit(signal == SIGINT ? trivium::kExitInterrupted
+                         : trivium::kExitTerminated);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that went away shows as a failed write, which is reported.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, OnSignal);
+  std::signal(SIGTERM, OnSignal);
+  return trivium::RunTrivium(std::vector<std::string>(argv + 1, argv + argc),
+                             trivium::Io());
+}

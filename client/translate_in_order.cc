@@ -1,0 +1,214 @@
+#include "client/translate_in_order.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/mutex.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// Three threads: the caller's reads the source and writes the stream, one
+// reads the stream and emits, one watches for a server that stalls.
+class OrderedTranslation {
+ public:
+  OrderedTranslation(
+      TranslateStream& stream, InputSource& source,
+      const OrderedTranslationOptions& options,
+      const std::function<absl::Status(const v1::TranslateStreamResponse&)>&
+          emit)
+      : stream_(stream), source_(source), options_(options), emit_(emit) {}
+
+  absl::Status Run();
+
+ private:
+  void WriteAll();
+  void ReadAll();
+  void Watch();
+  // Waits for a place in the window; false when the stream has ended.
+  bool WaitForPlace() ABSL_LOCKS_EXCLUDED(mutex_);
+  void EmitReady() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Keeps the first error, and ends everything.
+  void Fail(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddFinished(v1::TranslateStreamResponse response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  TranslateStream& stream_;
+  InputSource& source_;
+  const OrderedTranslationOptions options_;
+  const std::function<absl::Status(const v1::TranslateStreamResponse&)>& emit_;
+
+  // Held while emitting, so that items which failed here (caller's thread)
+  // and results (reader's thread) come in one order.
+  Mutex emit_mutex_;
+  uint64_t next_emitted_ ABSL_GUARDED_BY(emit_mutex_) = 0;
+
+  Mutex mutex_;
+  CondVar changed_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;        // the stream
+  bool source_done_ ABSL_GUARDED_BY(mutex_) = false;  // every item was sent
+  uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;        // from the source
+  uint64_t emitted_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t owed_ ABSL_GUARDED_BY(mutex_) = 0;  // by the server
+  // Since when the server owes without a sign of life; while results are
+  // being emitted it is not waited for.
+  absl::Time owed_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  std::map<uint64_t, v1::TranslateStreamResponse> finished_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status OrderedTranslation::Run() {
+  std::thread reader([this] { ReadAll(); });
+  std::thread watcher([this] { Watch(); });
+  WriteAll();
+  reader.join();
+  watcher.join();
+  const absl::Status stream_status = stream_.Finish();
+  MutexLock lock(&mutex_);
+  if (!status_.ok()) return status_;
+  if (!stream_status.ok()) return stream_status;
+  if (owed_ > 0 || !source_done_) {
+    return absl::DataLossError(fmt::format(
+        "the server ended the stream early: {} texts have no answer{}", owed_,
+        source_done_ ? "" : " and more were to come"));
+  }
+  return absl::OkStatus();
+}
+
+void OrderedTranslation::WriteAll() {
+  while (WaitForPlace()) {
+    absl::StatusOr<std::optional<InputSource::Item>> item = source_.Next();
+    if (!item.ok()) {
+      // What was sent before is still answered.
+      MutexLock lock(&mutex_);
+      if (status_.ok()) status_ = item.status();
+      break;
+    }
+    if (!item->has_value()) {
+      // An interrupted source seems to end too.
+      MutexLock lock(&mutex_);
+      source_done_ = !ended_;
+      break;
+    }
+    v1::TranslateStreamRequest::Item request;
+    {
+      MutexLock lock(&mutex_);
+      request.set_id(taken_++);
+      if ((*item)->error.ok() && owed_++ == 0) owed_since_ = absl::Now();
+    }
+    if (!(*item)->error.ok()) {
+      v1::TranslateStreamResponse response;
+      response.set_id(request.id());
+      response.mutable_error()->set_code((*item)->error.raw_code());
+      response.mutable_error()->set_message(
+          std::string((*item)->error.message()));
+      AddFinished(std::move(response));
+      EmitReady();
+      continue;
+    }
+    *request.mutable_input() = std::move((*item)->input);
+    if (!stream_.Write(request)) return;
+  }
+  stream_.WritesDone();
+}
+
+bool OrderedTranslation::WaitForPlace() {
+  MutexLock lock(&mutex_);
+  while (!ended_ &&
+         taken_ - emitted_ >= static_cast<uint64_t>(options_.window)) {
+    changed_.Wait(&mutex_);
+  }
+  return !ended_;
+}
+
+void OrderedTranslation::ReadAll() {
+  v1::TranslateStreamResponse response;
+  while (stream_.Read(&response)) {
+    {
+      MutexLock lock(&mutex_);
+      owed_since_ = absl::InfiniteFuture();
+      if (owed_ > 0) --owed_;
+    }
+    AddFinished(std::move(response));
+    EmitReady();
+    MutexLock lock(&mutex_);
+    if (owed_ > 0) owed_since_ = absl::Now();
+  }
+  MutexLock lock(&mutex_);
+  ended_ = true;
+  changed_.SignalAll();
+  source_.Interrupt();
+}
+
+void OrderedTranslation::AddFinished(v1::TranslateStreamResponse response) {
+  MutexLock lock(&mutex_);
+  const uint64_t id = response.id();
+  finished_[id] = std::move(response);
+}
+
+void OrderedTranslation::EmitReady() {
+  MutexLock emit_lock(&emit_mutex_);
+  while (true) {
+    v1::TranslateStreamResponse response;
+    {
+      MutexLock lock(&mutex_);
+      const auto found = finished_.find(next_emitted_);
+      if (found == finished_.end()) return;
+      response = std::move(found->second);
+      finished_.erase(found);
+    }
+    ++next_emitted_;
+    absl::Status status = emit_(response);
+    if (!status.ok()) return Fail(std::move(status));
+    MutexLock lock(&mutex_);
+    ++emitted_;
+    changed_.SignalAll();
+  }
+}
+
+void OrderedTranslation::Fail(absl::Status status) {
+  {
+    MutexLock lock(&mutex_);
+    if (status_.ok()) status_ = std::move(status);
+  }
+  stream_.Cancel();
+}
+
+void OrderedTranslation::Watch() {
+  while (true) {
+    {
+      MutexLock lock(&mutex_);
+      if (ended_) return;
+      const absl::Duration left =
+          owed_since_ + options_.stall_timeout - absl::Now();
+      if (left > absl::ZeroDuration()) {
+        // Looks again at least once a second: the time may have been moved.
+        changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(
+                                      std::min(left, absl::Seconds(1))));
+        continue;
+      }
+    }
+    Fail(absl::DeadlineExceededError(
+        fmt::format("no result for {:g} s; the stream was cancelled (a longer "
+                    "timeout waits longer)",
+                    absl::ToDoubleSeconds(options_.stall_timeout))));
+    return;
+  }
+}
+
+}  // namespace
+
+absl::Status TranslateInOrder(
+    TranslateStream& stream, InputSource& source,
+    const OrderedTranslationOptions& options,
+    const std::function<absl::Status(const v1::TranslateStreamResponse&)>&
+        emit) {
+  return OrderedTranslation(stream, source, options, emit).Run();
+}
+
+}  // namespace trivium

@@ -92,17 +92,17 @@ GenerationConfig ReadGenerationConfig(ConfigReader* config,
   GenerationConfig result;
   const int last = limits.vocabulary - 1;
   if (limits.has_encoder) {
-    std::optional<int> start =
-        config->Integer("decoder_start_token_id", 0, last);
-    if (!start) start = config->Integer("bos_token_id", 0, last);
-    if (start) {
-      result.decoder_prefix = {*start};
-    } else {
-      config->Report("decoder_start_token_id",
-                     config->Find("decoder_start_token_id"),
+    // As Transformers: the first of the two that is there.
+    constexpr std::string_view kStart = "decoder_start_token_id";
+    const bool named = config->Find(kStart).json != nullptr;
+    const std::string_view key = named ? kStart : "bos_token_id";
+    if (config->Find(key).json == nullptr) {
+      config->Report(kStart, config->Find(kStart),
                      fmt::format("the decoder needs a start token, give an id "
                                  "from 0 to {}",
                                  last));
+    } else if (const auto start = config->Integer(key, 0, last)) {
+      result.decoder_prefix = {*start};
     }
   }
   ReadSearch(config, &result.options);

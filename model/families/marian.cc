@@ -27,6 +27,7 @@ struct MarianConfig {
 };
 
 StackDescription ReadStack(ConfigReader* config, const std::string& side) {
+  const size_t reported = config->problems()->size();
   StackDescription stack;
   stack.layers = config->RequiredInteger(side + "_layers", 1, kMaxLayers);
   stack.d_model = config->RequiredInteger("d_model", 2, kMaxWidth);
@@ -36,7 +37,9 @@ StackDescription ReadStack(ConfigReader* config, const std::string& side) {
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions =
       config->RequiredInteger("max_position_embeddings", 2, kMaxPositions);
-  if (stack.d_model % stack.heads != 0) {
+  // Unusable values stand as their least ones, which need not fit together.
+  if (config->problems()->size() == reported &&
+      stack.d_model % stack.heads != 0) {
     config->Report(heads_key, config->Find(heads_key),
                    fmt::format("it must divide d_model, {}", stack.d_model));
   }

@@ -1,0 +1,133 @@
+#include "model/generation_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct Read {
+  GenerationConfig config;
+  Problems problems;
+};
+
+// `generation` over `config`, for a model of 100 tokens and 64 positions.
+Read ReadBoth(const json& generation, const json& config) {
+  Read read;
+  ConfigReader reader(
+      {{"generation_config.json", &generation}, {"config.json", &config}},
+      &read.problems);
+  read.config = ReadGenerationConfig(&reader, {100, 64, true});
+  return read;
+}
+
+const json kStart = {{"decoder_start_token_id", 99}};
+
+TEST(GenerationConfigTest, DefaultsAreTransformers) {
+  const Read read = ReadBoth(json::object(), kStart);
+  EXPECT_THAT(read.problems, IsEmpty());
+  EXPECT_THAT(read.config.decoder_prefix, ElementsAre(99));
+  const DecodingOptions& options = read.config.options;
+  EXPECT_EQ(options.beam_size, 1);
+  EXPECT_FALSE(options.sample);
+  EXPECT_EQ(options.length_penalty, 1.0f);
+  EXPECT_EQ(options.early_stopping, EarlyStopping::kHeuristic);
+  EXPECT_EQ(options.top_k, 50);
+  EXPECT_EQ(options.top_p, 1.0f);
+  EXPECT_EQ(options.repetition_penalty, 1.0f);
+  EXPECT_EQ(options.no_repeat_ngram_size, 0);
+  EXPECT_FALSE(options.renormalize_logits);
+  EXPECT_FALSE(options.forced_first_id.has_value());
+  EXPECT_FALSE(options.forced_last_id.has_value());
+  EXPECT_THAT(options.end_ids, IsEmpty());
+  // What the positions leave after the start token.
+  EXPECT_EQ(options.max_new_tokens, 63);
+  EXPECT_EQ(options.min_new_tokens, 0);
+}
+
+TEST(GenerationConfigTest, ReadsEveryKey) {
+  const Read read =
+      ReadBoth(json::parse(R"({"decoder_start_token_id": 5, "num_beams": 6,
+        "length_penalty": 0.6, "early_stopping": true, "eos_token_id": [0, 2],
+        "bad_words_ids": [[99], [3, 4]], "no_repeat_ngram_size": 3,
+        "repetition_penalty": 1.3, "forced_bos_token_id": 7,
+        "forced_eos_token_id": 0, "max_length": 40, "min_length": 4,
+        "renormalize_logits": true, "temperature": 0.5, "top_k": 0,
+        "top_p": 0.9, "do_sample": false})"),
+               json::object());
+  EXPECT_THAT(read.problems, IsEmpty());
+  const DecodingOptions& options = read.config.options;
+  EXPECT_EQ(options.beam_size, 6);
+  EXPECT_EQ(options.length_penalty, 0.6f);
+  EXPECT_EQ(options.early_stopping, EarlyStopping::kAtOnce);
+  EXPECT_THAT(options.end_ids, ElementsAre(0, 2));
+  EXPECT_THAT(options.banned_sequences,
+              ElementsAre(ElementsAre(99), ElementsAre(3, 4)));
+  EXPECT_EQ(options.no_repeat_ngram_size, 3);
+  EXPECT_EQ(options.repetition_penalty, 1.3f);
+  EXPECT_EQ(options.forced_first_id, 7);
+  EXPECT_EQ(options.forced_last_id, 0);
+  // Transformers' lengths count the start token.
+  EXPECT_EQ(options.max_new_tokens, 39);
+  EXPECT_EQ(options.min_new_tokens, 3);
+  EXPECT_TRUE(options.renormalize_logits);
+  EXPECT_EQ(options.temperature, 0.5f);
+  EXPECT_EQ(options.top_k, 0);
+  EXPECT_EQ(options.top_p, 0.9f);
+}
+
+TEST(GenerationConfigTest, TheFirstFileWinsAndNullIsUnset) {
+  const Read read = ReadBoth(
+      json::parse(R"({"num_beams": null, "eos_token_id": 1,
+                      "early_stopping": "never"})"),
+      json::parse(R"({"num_beams": 4, "eos_token_id": 2, "bos_token_id": 3,
+                      "decoder_start_token_id": null, "max_length": 500})"));
+  EXPECT_THAT(read.problems, IsEmpty());
+  EXPECT_EQ(read.config.options.beam_size, 4);
+  EXPECT_THAT(read.config.options.end_ids, ElementsAre(1));
+  EXPECT_EQ(read.config.options.early_stopping, EarlyStopping::kNever);
+  EXPECT_THAT(read.config.decoder_prefix, ElementsAre(3));
+  EXPECT_EQ(read.config.options.max_new_tokens, 63);
+}
+
+TEST(GenerationConfigTest, UnusableValuesAreNamed) {
+  const auto problem = [](const char* key, const json& value) {
+    json config = kStart;
+    config[key] = value;
+    const Read read = ReadBoth(json::object(), config);
+    return read.problems.size() == 1 ? read.problems[0]
+                                     : std::string("not one problem");
+  };
+  EXPECT_THAT(problem("num_beams", 17), HasSubstr("num_beams is 17"));
+  EXPECT_THAT(problem("num_beams", 2.5), HasSubstr("num_beams is 2.5"));
+  EXPECT_THAT(problem("temperature", 0), HasSubstr("temperature is 0"));
+  EXPECT_THAT(problem("top_p", 1.5), HasSubstr("top_p is 1.5"));
+  EXPECT_THAT(problem("early_stopping", "soon"), HasSubstr("never"));
+  EXPECT_THAT(problem("eos_token_id", 100), HasSubstr("eos_token_id is 100"));
+  EXPECT_THAT(problem("eos_token_id", {1, -1}), HasSubstr("list of such"));
+  EXPECT_THAT(problem("bad_words_ids", {1}), HasSubstr("list of lists"));
+  EXPECT_THAT(problem("bad_words_ids", {{1}, {200}}),
+              HasSubstr("list of lists"));
+  EXPECT_THAT(problem("forced_eos_token_id", {1, 2}), HasSubstr("one id"));
+  EXPECT_THAT(problem("length_penalty", "big"), HasSubstr("a number"));
+  EXPECT_THAT(problem("decoder_start_token_id", 100),
+              HasSubstr("decoder_start_token_id is 100"));
+
+  json both = kStart;
+  both["do_sample"] = true;
+  both["num_beams"] = 4;
+  EXPECT_THAT(ReadBoth(both, json::object()).problems,
+              ElementsAre(HasSubstr("does not go with do_sample")));
+  EXPECT_THAT(ReadBoth(json::object(), json::object()).problems,
+              ElementsAre(HasSubstr("decoder_start_token_id is missing")));
+}
+
+}  // namespace
+}  // namespace trivium

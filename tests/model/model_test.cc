@@ -1,0 +1,190 @@
+#include "model/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/kernels/runtime.h"
+#include "model/precision.h"
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr LoadOptions kF32{.precision = Precision::kF32};
+
+std::unique_ptr<Model> Load(const std::string& folder) {
+  absl::StatusOr<std::unique_ptr<Model>> model = Model::Load(folder, kF32);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? *std::move(model) : nullptr;
+}
+
+void CopyFile(const std::string& from, const TemporaryFolder& to,
+              const std::string& name) {
+  to.Write(name, ReadWholeFile(from + "/" + name));
+}
+
+TEST(PrecisionTest, NamesAndChoice) {
+  for (const Precision precision : {Precision::kAuto, Precision::kF32,
+                                    Precision::kBf16, Precision::kInt8}) {
+    const auto parsed = ParsePrecision(PrecisionName(precision));
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(*parsed, precision);
+  }
+  EXPECT_THAT(std::string(ParsePrecision("fp16").status().message()),
+              HasSubstr("auto, f32, bf16 or int8"));
+  const auto choice = [](Precision precision, Isa isa) {
+    return ResolvePrecision(precision, isa).value_or(Precision::kAuto);
+  };
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx2), Precision::kF32);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx512), Precision::kF32);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx512Vnni), Precision::kInt8);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAmx), Precision::kInt8);
+  EXPECT_EQ(choice(Precision::kInt8, Isa::kAvx2), Precision::kInt8);
+  EXPECT_EQ(choice(Precision::kBf16, Isa::kAmx), Precision::kBf16);
+  EXPECT_EQ(choice(Precision::kBf16, Isa::kAvx512Bf16), Precision::kBf16);
+  const absl::Status refused =
+      ResolvePrecision(Precision::kBf16, Isa::kAvx512Vnni).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("AVX512_BF16"));
+}
+
+TEST(ModelTest, LoadsTheEmbeddedModel) {
+  const auto model = Load("model/embedded");
+  ASSERT_NE(model, nullptr);
+  const ModelInfo& info = model->info();
+  EXPECT_EQ(info.family, "marian");
+  EXPECT_EQ(info.design, Design::kEncoderDecoder);
+  EXPECT_EQ(info.precision, Precision::kF32);
+  EXPECT_EQ(info.isa, ActiveIsa());
+  EXPECT_EQ(info.d_model, 256);
+  EXPECT_EQ(info.encoder_layers, 4);
+  EXPECT_EQ(info.decoder_layers, 2);
+  EXPECT_EQ(info.heads, 4);
+  EXPECT_EQ(info.vocabulary, 8001);
+  EXPECT_EQ(info.max_source_tokens, 512);
+  EXPECT_EQ(info.max_target_tokens, 512);
+  EXPECT_GT(info.parameters, 7'000'000);
+  EXPECT_GT(info.weight_bytes, 4 * 7'000'000);
+  EXPECT_THAT(info.revision, SizeIs(16));
+  EXPECT_THAT(info.source_languages, ElementsAre(Language{"en", "en"}));
+  EXPECT_THAT(info.target_languages, ElementsAre(Language{"de", "de"}));
+  ASSERT_NE(model->tokenizer(), nullptr);
+  EXPECT_THAT(model->decoder_prefix(), ElementsAre(8000));
+  const DecodingOptions& options = model->decoding_defaults();
+  EXPECT_EQ(options.beam_size, 4);
+  EXPECT_EQ(options.max_new_tokens, 511);
+  EXPECT_THAT(options.end_ids, ElementsAre(0));
+  EXPECT_EQ(options.forced_last_id, 0);
+  EXPECT_TRUE(options.renormalize_logits);
+  EXPECT_THAT(options.banned_sequences, ElementsAre(ElementsAre(8000)));
+  EXPECT_TRUE(ValidateDecodingOptions(options, info.vocabulary).ok());
+  EXPECT_TRUE(model->ResolveDirection("en", "de").ok());
+}
+
+TEST(ModelTest, LoadsEveryGoldenWithoutATokenizer) {
+  for (const char* name :
+       {"marian.translate", "marian.bin_zip", "marian.bin_legacy",
+        "marian.separate_vocabularies"}) {
+    const auto model = Load(std::string("tests/golden/") + name);
+    ASSERT_NE(model, nullptr) << name;
+    EXPECT_EQ(model->tokenizer(), nullptr);
+    EXPECT_THAT(model->decoder_prefix(), ElementsAre(306));
+    EXPECT_FALSE(model->decoding_defaults().forced_last_id.has_value());
+    EXPECT_EQ(model->info().vocabulary, 307);
+  }
+}
+
+TEST(ModelTest, MakesEngines) {
+  const auto model = Load("tests/golden/marian.translate");
+  ASSERT_NE(model, nullptr);
+  const auto engine = model->NewEngine(16 << 20);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  EXPECT_EQ((*engine)->limits().vocabulary, 307);
+  EXPECT_TRUE(absl::IsResourceExhausted(model->NewEngine(1).status()));
+}
+
+TEST(ModelTest, RevisionsTellModelsApart) {
+  const auto first = Load("tests/golden/marian.translate");
+  const auto same = Load("tests/golden/marian.bin_zip");
+  const auto other = Load("tests/golden/marian.separate_vocabularies");
+  ASSERT_TRUE(first && same && other);
+  EXPECT_EQ(first->info().revision, same->info().revision);
+  EXPECT_NE(first->info().revision, other->info().revision);
+}
+
+TEST(ModelTest, CheckListsEveryProblem) {
+  EXPECT_THAT(Model::Check("model/embedded", kF32), IsEmpty());
+  EXPECT_THAT(Model::Check("no/such/folder", kF32),
+              ElementsAre(HasSubstr("no/such/folder: is not a folder")));
+
+  const TemporaryFolder empty;
+  EXPECT_THAT(
+      Model::Check(empty.path(), kF32),
+      testing::UnorderedElementsAre(HasSubstr("has no weights"),
+                                    HasSubstr("config.json: no such file")));
+
+  const TemporaryFolder folder;
+  CopyFile("tests/golden/marian.translate", folder, "model.safetensors");
+  folder.Write("config.json", R"({"model_type": "marian", "d_model": 32})");
+  folder.Write("generation_config.json", "[");
+  EXPECT_THAT(Model::Check(folder.path(), kF32),
+              testing::IsSupersetOf(
+                  {HasSubstr("generation_config.json: is not a JSON object"),
+                   HasSubstr("encoder_layers is missing"),
+                   HasSubstr("vocab_size is missing")}));
+  const absl::Status status = Model::Load(folder.path(), kF32).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("encoder_layers is missing"));
+
+  folder.Write("config.json", R"({"model_type": "newest"})");
+  folder.Remove("generation_config.json");
+  EXPECT_THAT(Model::Check(folder.path(), kF32),
+              ElementsAre(HasSubstr("model_type is \"newest\"; this server "
+                                    "knows marian")));
+}
+
+TEST(ModelTest, TokenizerAndModelMustMatch) {
+  const TemporaryFolder folder;
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    CopyFile("tests/golden/marian.translate", folder, name);
+  }
+  for (const char* name :
+       {"source.spm", "target.spm", "vocab.json", "tokenizer_config.json"}) {
+    CopyFile("model/embedded", folder, name);
+  }
+  EXPECT_THAT(Model::Check(folder.path(), kF32),
+              Contains(HasSubstr("the model has 307 source embeddings, but the "
+                                 "tokenizer's vocabulary has 8001 pieces")));
+}
+
+TEST(ModelTest, OlderFoldersKeepGenerationSettingsInConfigJson) {
+  const TemporaryFolder folder;
+  CopyFile("tests/golden/marian.bin_legacy", folder, "pytorch_model.bin");
+  std::string config =
+      ReadWholeFile("tests/golden/marian.bin_legacy/config.json");
+  config.replace(config.find('{'), 1,
+                 R"({"num_beams": 6, "bad_words_ids": [[306]],
+                     "max_length": 50,)");
+  const std::string null_end = R"("forced_eos_token_id": null,)";
+  config.erase(config.find(null_end), null_end.size());
+  folder.Write("config.json", config);
+  const auto model = Load(folder.path());
+  ASSERT_NE(model, nullptr);
+  const DecodingOptions& options = model->decoding_defaults();
+  EXPECT_EQ(options.beam_size, 6);
+  EXPECT_EQ(options.max_new_tokens, 49);
+  EXPECT_THAT(options.banned_sequences, ElementsAre(ElementsAre(306)));
+  EXPECT_THAT(options.end_ids, ElementsAre(0));
+  // MarianConfig's own default.
+  EXPECT_EQ(options.forced_last_id, 0);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -218,5 +218,18 @@ TEST(TorchZipTest, RefusesDamage) {
   }
 }
 
+TEST(TorchLegacyTest, RandomDamageNeverCrashes) {
+  const std::string good =
+      TorchLegacy(ViewsOfOneStorage(), {{"0", 6, Floats(kSix)}});
+  std::mt19937 random(7);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bad = good;
+    for (int change = random() % 3; change >= 0; --change) {
+      bad[random() % bad.size()] = static_cast<char>(random());
+    }
+    Error(ReadTorchLegacy(Bytes(bad)));
+  }
+}
+
 }  // namespace
 }  // namespace trivium

@@ -1,7 +1,5 @@
 // Every golden case through Model::Load and Engine, in f32. The folder of
-// cases comes from TRIVIUM_GOLDENS; TRIVIUM_MAX_ISA caps the instruction set
-// as --max-isa does; --isa=NAME asks for exactly that one, and ends with exit
-// status 77 where the machine lacks it.
+// cases comes from TRIVIUM_GOLDENS; the instruction set as isa_main.cc says.
 #include "tests/support/golden.h"
 
 #include <fmt/format.h>
@@ -9,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,8 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "base/isa.h"
-#include "model/kernels/runtime.h"
 #include "model/model.h"
 #include "tests/support/generate.h"
 
@@ -235,54 +230,13 @@ std::string CaseName(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest,
                          ::testing::ValuesIn(GoldenFolders()), CaseName);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenTest);
 
-// The exit status if the program must not go on, else 0.
-int SetUpIsa(const std::string& exact) {
-  constexpr int kNotOnThisMachine = 77;
-  const char* cap = std::getenv("TRIVIUM_MAX_ISA");
-  const std::string name = !exact.empty() ? exact : cap != nullptr ? cap : "";
-  const absl::StatusOr<Isa> best = DetectIsa();
-  const absl::StatusOr<Isa> wanted = name.empty() ? best : ParseIsa(name);
-  for (const absl::Status& status : {best.status(), wanted.status()}) {
-    if (status.ok()) continue;
-    fmt::print(stderr, "golden_test: {}\n", std::string(status.message()));
-    return 1;
-  }
-  if (!exact.empty() && *wanted > *best) {
-    fmt::print("golden_test: {} is not on this machine, whose best is {}\n",
-               exact, IsaName(*best));
-    return kNotOnThisMachine;
-  }
-  if (const absl::Status status = CapIsa(*wanted); !status.ok()) {
-    fmt::print(stderr, "golden_test: {}\n", std::string(status.message()));
-    return 1;
-  }
-  fmt::print("golden_test: runs at {}\n", IsaName(ActiveIsa()));
-  return 0;
+TEST(GoldenFoldersTest, HasCases) {
+  EXPECT_FALSE(GoldenFolders().empty())
+      << "no folder with a golden.json: run from the repository's root, or set "
+         "TRIVIUM_GOLDENS";
 }
 
 }  // namespace
 }  // namespace trivium
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  std::string isa;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.rfind("--isa=", 0) != 0) {
-      fmt::print(stderr, "golden_test: unknown argument {}\n", argument);
-      return 2;
-    }
-    isa = argument.substr(6);
-  }
-  if (const int status = trivium::SetUpIsa(isa); status != 0) return status;
-  if (trivium::GoldenFolders().empty()) {
-    fmt::print(stderr,
-               "golden_test: no folder with a golden.json in {}; run it from "
-               "the repository's root or set TRIVIUM_GOLDENS\n",
-               std::getenv("TRIVIUM_GOLDENS") ? std::getenv("TRIVIUM_GOLDENS")
-                                              : "tests/golden");
-    return 1;
-  }
-  return RUN_ALL_TESTS();
-}

@@ -1,0 +1,135 @@
+// The kernels, one thread. Rates are operations or bytes a second.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "model/kernels/attention.h"
+#include "model/kernels/buffer.h"
+#include "model/kernels/candidates.h"
+#include "model/kernels/matmul.h"
+#include "model/kernels/row_ops.h"
+
+namespace trivium {
+namespace {
+
+std::vector<float> RandomFloats(size_t count) {
+  std::mt19937 generator(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(generator);
+  return values;
+}
+
+// y = x W^T: rows, K, N.
+void Matmul(benchmark::State& state, MatmulType type) {
+  const int rows = static_cast<int>(state.range(0));
+  const int k = static_cast<int>(state.range(1));
+  const int n = static_cast<int>(state.range(2));
+  // Zeros are numbers of every type, and no slower or faster than others.
+  const Buffer<char> weights(static_cast<size_t>(n) * k * sizeof(float));
+  const auto matrix = PackedMatrix::Create(type, n, k, weights.data());
+  if (!matrix.ok()) {
+    state.SkipWithError(matrix.status().ToString().c_str());
+    return;
+  }
+  const Buffer<char> x(static_cast<size_t>(kMaxMatmulRows) * k * sizeof(float));
+  const Buffer<float> y(static_cast<size_t>(kMaxMatmulRows) * n);
+  MatmulRunner runner;
+  for (auto _ : state) {
+    const absl::Status status = runner.Run(*matrix, x.data(), rows, y.data());
+    if (!status.ok()) state.SkipWithError(status.ToString().c_str());
+  }
+  state.SetLabel(matrix->implementation());
+  state.counters["op/s"] = benchmark::Counter(
+      2.0 * rows * k * n * state.iterations(), benchmark::Counter::kIsRate);
+}
+void MatmulShapes(benchmark::internal::Benchmark* benchmark) {
+  for (const auto& [k, n] :
+       {std::pair(256, 768), std::pair(512, 512), std::pair(512, 2048),
+        std::pair(2048, 512), std::pair(512, 1024)}) {
+    for (const int rows : {1, 4, 16, 32, 64}) benchmark->Args({rows, k, n});
+  }
+}
+BENCHMARK_CAPTURE(Matmul, f32, MatmulType::kF32)->Apply(MatmulShapes);
+BENCHMARK_CAPTURE(Matmul, bf16, MatmulType::kBf16)->Apply(MatmulShapes);
+BENCHMARK_CAPTURE(Matmul, int8, MatmulType::kInt8)->Apply(MatmulShapes);
+
+// One query of one head of 64 over so many keys.
+void Attention(benchmark::State& state, KvType type) {
+  constexpr int kHeadSize = 64;
+  const int keys = static_cast<int>(state.range(0));
+  const int tile_count = PaddedKeys(keys) / kTileTokens;
+  const size_t tile_bytes = KvTileBytes(type, kHeadSize);
+  const Buffer<char> memory(2 * tile_count * tile_bytes);
+  std::vector<KvTile> tiles(tile_count);
+  for (int i = 0; i < tile_count; ++i) {
+    tiles[i] = {memory.data() + 2 * i * tile_bytes,
+                memory.data() + (2 * i + 1) * tile_bytes};
+  }
+  const std::vector<float> values = RandomFloats(kHeadSize * keys);
+  for (int token = 0; token < keys; ++token) {
+    const float* value = values.data() + token * kHeadSize;
+    StoreKeyValue(type, kHeadSize, value, value, token % kTileTokens,
+                  tiles[token / kTileTokens]);
+  }
+  std::vector<float> out(kHeadSize);
+  std::vector<float> weights(PaddedKeys(keys));
+  const AttentionCall call = {type,       kHeadSize,     tiles.data(),  keys,
+                              1,          values.data(), kHeadSize,     0.125f,
+                              out.data(), kHeadSize,     weights.data()};
+  for (auto _ : state) {
+    Attend(call);
+    benchmark::DoNotOptimize(out.data());
+  }
+  state.SetBytesProcessed(2 * tile_bytes * tile_count * state.iterations());
+}
+BENCHMARK_CAPTURE(Attention, f32, KvType::kF32)->Range(16, 512);
+BENCHMARK_CAPTURE(Attention, bf16, KvType::kBf16)->Range(16, 512);
+
+void QuantizeOneRow(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0));
+  const std::vector<float> x = RandomFloats(n);
+  std::vector<uint8_t> q(n);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(QuantizeRow(x.data(), n, 255, q.data()));
+  }
+  state.SetBytesProcessed(n * sizeof(float) * state.iterations());
+}
+BENCHMARK(QuantizeOneRow)->Arg(256)->Arg(512)->Arg(2048);
+
+void NormOneRow(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0));
+  const std::vector<float> x = RandomFloats(n);
+  std::vector<float> y(n);
+  for (auto _ : state) {
+    AddNormRow(x.data(), x.data(), x.data(), x.data(), 1e-5f, n, y.data());
+    benchmark::DoNotOptimize(y.data());
+  }
+  state.SetBytesProcessed(n * sizeof(float) * state.iterations());
+}
+BENCHMARK(NormOneRow)->Arg(256)->Arg(512);
+
+// The best of a vocabulary, found block by block.
+void Candidates(benchmark::State& state) {
+  constexpr int kBlock = 1024;
+  const int vocabulary = static_cast<int>(state.range(0));
+  const int top_k = static_cast<int>(state.range(1));
+  std::vector<float> logits = RandomFloats(vocabulary);
+  RowCandidates row;
+  for (auto _ : state) {
+    row.Start(top_k, {});
+    for (int begin = 0; begin < vocabulary; begin += kBlock) {
+      const int count = std::min(kBlock, vocabulary - begin);
+      row.Add(begin, std::span(logits).subspan(begin, count));
+    }
+    row.Finish();
+    benchmark::DoNotOptimize(row.best().data());
+  }
+  state.SetItemsProcessed(vocabulary * state.iterations());
+}
+BENCHMARK(Candidates)->Args({8001, 1})->Args({58101, 1})->Args({58101, 8});
+
+}  // namespace
+}  // namespace trivium

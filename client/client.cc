@@ -3,24 +3,11 @@
 #include <utility>
 
 #include "client/call_status.h"
+#include "client/channel.h"
 #include "fmt/format.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/support/channel_arguments.h"
 
 namespace trivium {
 namespace {
-
-std::shared_ptr<grpc::Channel> MakeChannel(const Client::Options& options) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(options.max_response_bytes);
-  // A proxy of the environment is for the web, not for a server named here.
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(options.address,
-                                   options.credentials != nullptr
-                                       ? options.credentials
-                                       : grpc::InsecureChannelCredentials(),
-                                   arguments);
-}
 
 absl::Status CheckTimeout(const char* name, absl::Duration timeout) {
   if (timeout > absl::ZeroDuration() && timeout < absl::Hours(24 * 365)) {

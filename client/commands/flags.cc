@@ -75,7 +75,7 @@ void AddEnvironmentTwins(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty()) continue;
     std::string name = option->get_lnames().front();
-    if (name == "help" || name == "version") continue;
+    if (name == "help" || name == "help-all") continue;
     if (name == "model") name = "client_model";
     std::transform(name.begin(), name.end(), name.begin(), [](char c) {
       return c == '-' ? '_' : static_cast<char>(std::toupper(c));

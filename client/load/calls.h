@@ -1,0 +1,44 @@
+#ifndef TRIVIUM_CLIENT_LOAD_CALLS_H_
+#define TRIVIUM_CLIENT_LOAD_CALLS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+#include "client/load/report.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// What is called, over and over.
+struct CallOptions {
+  enum class Kind { kTranslate, kEncode, kGenerate };
+
+  Kind kind = Kind::kTranslate;
+  std::string model;
+  int inputs_per_call = 1;  // Generate takes one
+  v1::DecodingOptions decoding;
+  std::vector<std::string> texts;  // taken in turn; not empty
+};
+
+// Starts calls that end by themselves.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  // Starts call `number`, which determines its texts. `done` comes once, on
+  // any thread.
+  virtual void Start(int64_t number, std::function<void(CallOutcome)> done) = 0;
+};
+
+// Calls over gRPC's callback API: no thread a call. `connections` channels are
+// used in turn.
+std::unique_ptr<Caller> MakeGrpcCaller(CallOptions options,
+                                       const Client::Options& client,
+                                       int connections);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_LOAD_CALLS_H_

@@ -1,0 +1,164 @@
+#include "client/load/command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "base/status.h"
+#include "client/commands/flags.h"
+#include "client/commands/line_reader.h"
+#include "client/load/runner.h"
+#include "client/utf8.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+constexpr char kDescription[] =
+    "Loads a trivium-server and reports latency and throughput.\n"
+    "Closed loop (--concurrency N, the default): always N calls in flight. "
+    "Open loop\n(--rate R): calls come at random, R a second, whatever the "
+    "server does, and their\nlatency counts from when they were meant to "
+    "start.";
+constexpr char kFooter[] =
+    "Each flag has a twin in the environment (--rate: TRIVIUM_RATE); the flag "
+    "wins.\nExit codes: 0 some calls succeeded, 1 none did, 2 wrong usage, 5 "
+    "a file failed,\n130 interrupted (after the report).";
+
+struct LoadFlags {
+  ConnectionFlags connection;
+  CallOptions call;
+  std::string file, kind = "translate";
+  int concurrency = 32, max_in_flight = 10000, connections = 1;
+  double rate = 0;  // 0: closed loop
+  uint64_t schedule_seed = 1;
+  double warm_up = 2, duration = 10;
+  int64_t count = 0;
+  bool json = false;
+};
+
+void AddFlags(CLI::App& app, LoadFlags* flags) {
+  AddConnectionFlags(app, &flags->connection);
+  AddModelFlag(app, &flags->call.model);
+  AddJsonFlag(app, &flags->json);
+  app.add_option("--file", flags->file, "Texts, one a line, taken in turn")
+      ->required();
+  app.add_option("--call", flags->kind, "What to call")
+      ->check(CLI::IsMember({"translate", "encode", "generate"}))
+      ->capture_default_str();
+  app.add_option("--inputs-per-call", flags->call.inputs_per_call,
+                 "Texts in each translate or encode")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--concurrency", flags->concurrency,
+                 "Closed loop: calls in flight")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--rate", flags->rate, "Open loop: calls a second")
+      ->check(CLI::Range(1e-3, 1e6));
+  app.add_option("--schedule-seed", flags->schedule_seed,
+                 "Open loop: same seed, same times")
+      ->capture_default_str();
+  app.add_option("--max-in-flight", flags->max_in_flight,
+                 "Open loop: at most this many at once; more start late")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--connections", flags->connections,
+                 "Connections, used in turn")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--warm-up", flags->warm_up, "Seconds that do not count")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--duration", flags->duration, "Seconds to measure")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->capture_default_str();
+  app.add_option("--count", flags->count,
+                 "Calls to measure, instead of --duration")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  AddDecodingFlags(app, &flags->call.decoding);
+  AddEnvironmentTwins(app);
+}
+
+absl::StatusOr<std::vector<std::string>> ReadTexts(const std::string& file,
+                                                   const Io& io) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<LineReader> reader,
+                           LineReader::Open(file, io.in));
+  std::vector<std::string> texts;
+  while (true) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::optional<std::string> line, reader->Next());
+    if (!line) break;
+    if (!IsUtf8(*line)) {
+      return absl::InvalidArgumentError(
+          fmt::format("line {} of {} is not UTF-8", texts.size() + 1, file));
+    }
+    texts.push_back(*std::move(line));
+  }
+  if (texts.empty()) {
+    return absl::InvalidArgumentError(fmt::format("{} has no lines", file));
+  }
+  return texts;
+}
+
+ExitCode Complain(const Io& io, const std::string& message, ExitCode code) {
+  fmt::print(io.err, "trivium-load: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
+                        const std::atomic<bool>& stop) {
+  CLI::App app(kDescription, "trivium-load");
+  app.footer(kFooter);
+  LoadFlags flags;
+  AddFlags(app, &flags);
+  try {
+    // CLI11 takes them last first.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::Success&) {
+    fmt::print(io.out, "{}", app.help());
+    return kExitOk;
+  } catch (const CLI::Error& error) {
+    return Complain(io, error.what(), kExitUsage);
+  }
+  flags.call.kind = std::map<std::string, CallOptions::Kind>{
+      {"translate", CallOptions::Kind::kTranslate},
+      {"encode", CallOptions::Kind::kEncode},
+      {"generate", CallOptions::Kind::kGenerate}}[flags.kind];
+  const Client::Options client = flags.connection.ToOptions();
+  // The checks of the options, before any call is made with them.
+  if (const auto valid = Client::Create(client); !valid.ok()) {
+    return Complain(io, std::string(valid.status().message()), kExitUsage);
+  }
+  absl::StatusOr<std::vector<std::string>> texts = ReadTexts(flags.file, io);
+  if (!texts.ok()) {
+    return Complain(io, std::string(texts.status().message()), kExitIo);
+  }
+  flags.call.texts = *std::move(texts);
+
+  RunOptions run;
+  run.start = absl::Now();
+  run.warm_up = absl::Seconds(flags.warm_up);
+  run.duration = absl::Seconds(flags.duration);
+  run.count = flags.count;
+  run.live = isatty(fileno(io.err)) == 1 ? io.err : nullptr;
+  ClosedPacer closed(flags.concurrency);
+  PoissonPacer open(flags.rate > 0 ? flags.rate : 1, flags.schedule_seed,
+                    flags.max_in_flight, run.start);
+  Pacer& pacer = flags.rate > 0 ? static_cast<Pacer&>(open) : closed;
+  const std::unique_ptr<Caller> caller =
+      MakeGrpcCaller(std::move(flags.call), client, flags.connections);
+  const Report report = RunLoad(run, pacer, *caller, stop);
+  fmt::print(io.out, "{}",
+             flags.json ? report.ToJson() + "\n" : report.ToText());
+  if (std::fflush(io.out) != 0) {
+    return Complain(io, "cannot write the report", kExitIo);
+  }
+  if (stop) return kExitInterrupted;
+  return report.succeeded > 0 ? kExitOk : kExitFailed;
+}
+
+}  // namespace trivium

@@ -40,7 +40,7 @@ enum class TextSide { kSource, kTarget };
 struct EncodeOptions {
   TextSide side = TextSide::kSource;
   // Put in front of the text as it is, for example {">>de<<"}'s id.
-  std::span<const int32_t> prefix_ids;
+  std::span<const int32_t> prefix_ids = {};
   // Add the end (and begin) tokens that the model was trained with.
   bool add_special_tokens = true;
   // Most ids to return, special tokens and prefix included; what is beyond is

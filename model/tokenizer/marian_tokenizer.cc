@@ -1,0 +1,328 @@
+#include "model/tokenizer/marian_tokenizer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/tokenizer/tokenizer_config.h"
+#include "model/tokenizer/utf8.h"
+
+namespace trivium {
+namespace {
+
+constexpr std::string_view kCodeBegin = ">>";
+constexpr std::string_view kCodeEnd = "<<";
+
+bool IsLanguageCode(std::string_view piece) {
+  return piece.starts_with(kCodeBegin) && piece.ends_with(kCodeEnd);
+}
+
+// "<0xE2>" -> 0xE2.
+uint8_t ByteOfPiece(std::string_view piece) {
+  unsigned byte = 0;
+  for (const char c : piece.substr(3, 2)) {
+    byte = byte * 16 + (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+  }
+  return static_cast<uint8_t>(byte);
+}
+
+// Fills in the characters of tokens whose bytes are known, in their order.
+void CountCharacters(std::string_view text, std::vector<Token>* tokens) {
+  std::vector<int> characters(text.size() + 1);
+  int count = 0;
+  for (size_t at = 0; at < text.size(); ++count) {
+    const size_t end = at + Utf8Length(text, at);
+    for (; at < end; ++at) characters[at] = count;
+  }
+  characters[text.size()] = count;
+  for (Token& token : *tokens) {
+    token.char_begin = characters[token.byte_begin];
+    token.char_end = characters[token.byte_end];
+  }
+}
+
+}  // namespace
+
+class MarianTokenizer::Streaming : public StreamingDecoder {
+ public:
+  explicit Streaming(const MarianTokenizer* tokenizer)
+      : tokenizer_(*tokenizer), detokenizer_(tokenizer->clean_up_spaces_) {}
+
+  std::string Push(int32_t id) override {
+    std::string text;
+    tokenizer_.Push(id, &detokenizer_, &text);
+    return text;
+  }
+  std::string Finish() override {
+    std::string text;
+    detokenizer_.Finish(&text);
+    return text;
+  }
+
+ private:
+  const MarianTokenizer& tokenizer_;
+  Detokenizer detokenizer_;
+};
+
+absl::StatusOr<std::unique_ptr<MarianTokenizer>> MarianTokenizer::Load(
+    const std::string& folder) {
+  std::unique_ptr<MarianTokenizer> tokenizer(new MarianTokenizer);
+  TRIVIUM_ASSIGN_OR_RETURN(const TokenizerConfig found,
+                           TokenizerConfig::Load(folder));
+  const Config config = {
+      .end = found.end.value_or("</s>"),
+      .unknown = found.unknown.value_or("<unk>"),
+      .padding = found.padding.value_or("<pad>"),
+      // Where the configuration does not say, the file does.
+      .separate_vocabularies =
+          found.separate_vocabularies.value_or(!absl::IsNotFound(
+              ReadTextFile(folder + "/target_vocab.json").status())),
+      .clean_up_spaces = found.clean_up_spaces.value_or(false)};
+  TRIVIUM_ASSIGN_OR_RETURN(tokenizer->vocabulary_,
+                           Vocabulary::Load(folder + "/vocab.json"));
+  tokenizer->source_.vocabulary = &tokenizer->vocabulary_;
+  tokenizer->target_.vocabulary = &tokenizer->vocabulary_;
+  const char* target_file = "vocab.json";
+  if (config.separate_vocabularies) {
+    target_file = "target_vocab.json";
+    TRIVIUM_ASSIGN_OR_RETURN(tokenizer->target_vocabulary_,
+                             Vocabulary::Load(folder + "/target_vocab.json"));
+    tokenizer->target_.vocabulary = &tokenizer->target_vocabulary_;
+  }
+  TRIVIUM_RETURN_IF_ERROR(tokenizer->InitSide(
+      folder, "source.spm", "vocab.json", config, &tokenizer->source_));
+  TRIVIUM_RETURN_IF_ERROR(tokenizer->InitSide(folder, "target.spm", target_file,
+                                              config, &tokenizer->target_));
+  tokenizer->InitOutputs(config);
+  return tokenizer;
+}
+
+absl::Status MarianTokenizer::InitSide(const std::string& folder,
+                                       const char* model,
+                                       const char* vocabulary_file,
+                                       const Config& config, Side* side) const {
+  const std::string path = fmt::format("{}/{}", folder, model);
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadTextFile(path));
+  std::string error;
+  side->sentencepiece = SentencePieceModel::Parse(serialized, &error);
+  if (side->sentencepiece == nullptr) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} is not a SentencePiece model ({}), download it again",
+                    path, error));
+  }
+  side->end_id = side->vocabulary->IdOf(config.end);
+  side->unknown_id = side->vocabulary->IdOf(config.unknown);
+  side->padding_id = side->vocabulary->IdOf(config.padding);
+  for (const auto& [id, piece] : {std::pair(side->end_id, config.end),
+                                  {side->unknown_id, config.unknown}}) {
+    if (id < 0) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{}/{} lacks the special token \"{}\", check that it belongs to this "
+          "model",
+          folder, vocabulary_file, piece));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void MarianTokenizer::InitOutputs(const Config& config) {
+  special_texts_ = {config.end, config.unknown, config.padding};
+  std::erase(special_texts_, "");
+  clean_up_spaces_ = config.clean_up_spaces;
+  // Transformers decodes with the source's model where the vocabulary is
+  // shared; pieces that are text to both come out alike.
+  const SentencePieceModel& model = config.separate_vocabularies
+                                        ? *target_.sentencepiece
+                                        : *source_.sentencepiece;
+  outputs_.resize(target_.vocabulary->size());
+  for (int32_t id = 0; id < target_.vocabulary->size(); ++id) {
+    if (id == target_.end_id || id == target_.unknown_id ||
+        id == target_.padding_id) {
+      continue;
+    }
+    const std::string& piece = target_.vocabulary->PieceOf(id);
+    const SentencePieceModel::Kind kind = model.KindOf(piece);
+    if (kind == SentencePieceModel::Kind::kByte) {
+      outputs_[id] = {Output::Kind::kByte, ByteOfPiece(piece)};
+    } else if (kind == SentencePieceModel::Kind::kText) {
+      outputs_[id].kind = Output::Kind::kText;
+    }
+  }
+}
+
+void MarianTokenizer::AppendPieces(std::string_view text, size_t offset,
+                                   const Side& side,
+                                   std::vector<Token>* tokens) const {
+  const auto append = [&](std::string piece, size_t begin, size_t end) {
+    Token token;
+    token.id = side.vocabulary->IdOf(piece);
+    if (token.id < 0) token.id = side.unknown_id;
+    token.piece = std::move(piece);
+    token.byte_begin = static_cast<int>(offset + begin);
+    token.byte_end = static_cast<int>(offset + end);
+    token.special = IsLanguageCode(token.piece);
+    tokens->push_back(std::move(token));
+  };
+  size_t code_end = 0;
+  if (text.starts_with(kCodeBegin)) {
+    const size_t found = text.find(kCodeEnd);
+    if (found != std::string_view::npos) {
+      code_end = found + kCodeEnd.size();
+      append(std::string(text.substr(0, code_end)), 0, code_end);
+    }
+  }
+  for (SentencePieceModel::Piece& piece :
+       side.sentencepiece->Encode(text.substr(code_end))) {
+    append(std::move(piece.text), code_end + piece.begin, code_end + piece.end);
+  }
+}
+
+std::vector<Token> MarianTokenizer::TextTokens(std::string_view text,
+                                               const Side& side) const {
+  std::vector<Token> tokens;
+  // Where each special token's text stands next; npos: nowhere.
+  std::vector<size_t> next(special_texts_.size());
+  for (size_t i = 0; i < next.size(); ++i)
+    next[i] = text.find(special_texts_[i]);
+  size_t done = 0;
+  while (done < text.size()) {
+    size_t first = 0;
+    for (size_t i = 0; i < next.size(); ++i) {
+      if (next[i] < done) next[i] = text.find(special_texts_[i], done);
+      // At one place the longest counts.
+      const bool longer =
+          next[i] == next[first] &&
+          special_texts_[i].size() > special_texts_[first].size();
+      if (next[i] < next[first] || longer) first = i;
+    }
+    const size_t begin =
+        next.empty() ? text.size() : std::min(next[first], text.size());
+    if (begin > done) {
+      AppendPieces(text.substr(done, begin - done), done, side, &tokens);
+    }
+    if (begin == text.size()) break;
+    Token token;
+    token.piece = special_texts_[first];
+    token.id = side.vocabulary->IdOf(token.piece);
+    if (token.id < 0) token.id = side.unknown_id;
+    done = begin + token.piece.size();
+    token.byte_begin = static_cast<int>(begin);
+    token.byte_end = static_cast<int>(done);
+    token.special = true;
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
+    std::string_view text, const EncodeOptions& options, int* truncated) const {
+  const Side& side = this->side(options.side);
+  const size_t added =
+      options.prefix_ids.size() + (options.add_special_tokens ? 1 : 0);
+  if (options.max_tokens < 0 ||
+      (options.max_tokens > 0 &&
+       static_cast<size_t>(options.max_tokens) < added)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a limit of {} tokens leaves no room for the {} tokens that every text "
+        "gets, raise it",
+        options.max_tokens, added));
+  }
+  if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return absl::InvalidArgumentError("a text of 2 GiB or more is too long");
+  }
+
+  std::vector<Token> tokens;
+  for (const int32_t id : options.prefix_ids) {
+    Token token;
+    token.id = id;
+    token.piece = side.vocabulary->PieceOf(id);
+    token.special = true;
+    tokens.push_back(std::move(token));
+  }
+  std::vector<Token> text_tokens = TextTokens(text, side);
+  *truncated = 0;
+  if (options.max_tokens > 0) {
+    const size_t room = options.max_tokens - added;
+    if (text_tokens.size() > room) {
+      *truncated = static_cast<int>(text_tokens.size() - room);
+      text_tokens.resize(room);
+    }
+  }
+  std::move(text_tokens.begin(), text_tokens.end(), std::back_inserter(tokens));
+  if (options.add_special_tokens) {
+    Token end;
+    end.id = side.end_id;
+    end.piece = side.vocabulary->PieceOf(end.id);
+    end.byte_begin = end.byte_end = static_cast<int>(text.size());
+    end.special = true;
+    tokens.push_back(std::move(end));
+  }
+  return tokens;
+}
+
+absl::StatusOr<Encoding> MarianTokenizer::Encode(
+    std::string_view text, const EncodeOptions& options) const {
+  Encoding encoding;
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Token> tokens,
+                           TokenizeAndCut(text, options, &encoding.truncated));
+  encoding.ids.reserve(tokens.size());
+  for (const Token& token : tokens) encoding.ids.push_back(token.id);
+  return encoding;
+}
+
+absl::StatusOr<Encoding> MarianTokenizer::EncodePair(
+    std::string_view first, std::string_view second,
+    const EncodeOptions& options) const {
+  return absl::FailedPreconditionError(
+      "a Marian model reads one text, not a pair; give a text");
+}
+
+absl::StatusOr<std::vector<Token>> MarianTokenizer::Tokenize(
+    std::string_view text, const EncodeOptions& options) const {
+  int truncated = 0;
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens,
+                           TokenizeAndCut(text, options, &truncated));
+  CountCharacters(text, &tokens);
+  return tokens;
+}
+
+void MarianTokenizer::Push(int32_t id, Detokenizer* detokenizer,
+                           std::string* out) const {
+  if (id < 0 || static_cast<size_t>(id) >= outputs_.size()) return;
+  const Output& output = outputs_[id];
+  if (output.kind == Output::Kind::kByte) {
+    detokenizer->PushByte(output.byte, out);
+  } else if (output.kind == Output::Kind::kText) {
+    detokenizer->PushText(target_.vocabulary->PieceOf(id), out);
+  }
+}
+
+std::string MarianTokenizer::Decode(std::span<const int32_t> ids) const {
+  Detokenizer detokenizer(clean_up_spaces_);
+  std::string text;
+  for (const int32_t id : ids) Push(id, &detokenizer, &text);
+  detokenizer.Finish(&text);
+  return text;
+}
+
+std::unique_ptr<StreamingDecoder> MarianTokenizer::NewStreamingDecoder() const {
+  return std::make_unique<Streaming>(this);
+}
+
+int MarianTokenizer::vocabulary_size(TextSide which) const {
+  return side(which).vocabulary->size();
+}
+
+std::string MarianTokenizer::IdToPiece(int32_t id, TextSide which) const {
+  return side(which).vocabulary->PieceOf(id);
+}
+
+int32_t MarianTokenizer::PieceToId(std::string_view piece,
+                                   TextSide which) const {
+  return side(which).vocabulary->IdOf(piece);
+}
+
+}  // namespace trivium

@@ -1,0 +1,101 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_MARIAN_TOKENIZER_H_
+#define TRIVIUM_MODEL_TOKENIZER_MARIAN_TOKENIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/tokenizer/detokenizer.h"
+#include "model/tokenizer/sentencepiece_model.h"
+#include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/vocabulary.h"
+
+namespace trivium {
+
+// Marian's (OPUS-MT's) tokenizer, as Transformers' MarianTokenizer without
+// sacremoses: SentencePiece models cut source and target texts to pieces, and
+// a vocab.json gives the pieces their ids. A text that begins with a code such
+// as ">>de<<" keeps it as one token. The special tokens' own texts ("</s>")
+// are those tokens wherever they stand in a text.
+class MarianTokenizer : public Tokenizer {
+ public:
+  // Reads source.spm, target.spm, vocab.json, target_vocab.json (where the
+  // sides have separate vocabularies) and tokenizer_config.json (optional).
+  static absl::StatusOr<std::unique_ptr<MarianTokenizer>> Load(
+      const std::string& folder);
+
+  absl::StatusOr<Encoding> Encode(std::string_view text,
+                                  const EncodeOptions& options) const override;
+  absl::StatusOr<Encoding> EncodePair(
+      std::string_view first, std::string_view second,
+      const EncodeOptions& options) const override;
+  absl::StatusOr<std::vector<Token>> Tokenize(
+      std::string_view text, const EncodeOptions& options) const override;
+  std::string Decode(std::span<const int32_t> ids) const override;
+  std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override;
+  int vocabulary_size(TextSide side) const override;
+  std::string IdToPiece(int32_t id, TextSide side) const override;
+  int32_t PieceToId(std::string_view piece, TextSide side) const override;
+
+ private:
+  class Streaming;
+
+  struct Config {
+    std::string end;
+    std::string unknown;
+    std::string padding;
+    bool separate_vocabularies;
+    bool clean_up_spaces;
+  };
+  // One language's side.
+  struct Side {
+    std::unique_ptr<SentencePieceModel> sentencepiece;
+    const Vocabulary* vocabulary;
+    int32_t end_id;
+    int32_t unknown_id;
+    int32_t padding_id;  // -1: none
+  };
+  // What an id of the target side is to Decode.
+  struct Output {
+    enum class Kind { kNothing, kText, kByte };
+    Kind kind = Kind::kNothing;
+    uint8_t byte = 0;
+  };
+
+  MarianTokenizer() = default;
+
+  absl::Status InitSide(const std::string& folder, const char* model,
+                        const char* vocabulary_file, const Config& config,
+                        Side* side) const;
+  void InitOutputs(const Config& config);
+
+  const Side& side(TextSide which) const {
+    return which == TextSide::kSource ? source_ : target_;
+  }
+  // The text's own tokens.
+  std::vector<Token> TextTokens(std::string_view text, const Side& side) const;
+  void AppendPieces(std::string_view text, size_t offset, const Side& side,
+                    std::vector<Token>* tokens) const;
+  // All tokens; `truncated` gets the number of those that were cut.
+  absl::StatusOr<std::vector<Token>> TokenizeAndCut(
+      std::string_view text, const EncodeOptions& options,
+      int* truncated) const;
+  void Push(int32_t id, Detokenizer* detokenizer, std::string* out) const;
+
+  Vocabulary vocabulary_;
+  Vocabulary target_vocabulary_;  // empty: vocabulary_ serves both sides
+  Side source_;
+  Side target_;
+  std::vector<std::string> special_texts_;
+  std::vector<Output> outputs_;  // [ids of the target side]
+  bool clean_up_spaces_ = false;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_MARIAN_TOKENIZER_H_

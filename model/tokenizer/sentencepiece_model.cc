@@ -1,0 +1,155 @@
+#include "model/tokenizer/sentencepiece_model.h"
+
+#include <sentencepiece_processor.h>
+
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+
+#include "model/tokenizer/utf8.h"
+
+namespace trivium {
+namespace {
+
+constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";
+
+// Part of a text that was left out before encoding.
+struct Elision {
+  size_t position;  // in the shortened text
+  size_t bytes;
+};
+
+}  // namespace
+
+struct SentencePieceModel::Processor : sentencepiece::SentencePieceProcessor {};
+
+struct SentencePieceModel::RawPiece {
+  Piece piece;
+  bool unknown;
+};
+
+std::unique_ptr<SentencePieceModel> SentencePieceModel::Parse(
+    std::string_view serialized, std::string* error) {
+  auto processor = std::make_unique<Processor>();
+  const auto status = processor->LoadFromSerializedProto(serialized);
+  if (!status.ok()) {
+    *error = status.ToString();
+    return nullptr;
+  }
+  if (processor->GetPieceSize() == 0) {
+    *error = "it has no pieces";
+    return nullptr;
+  }
+  return std::unique_ptr<SentencePieceModel>(
+      new SentencePieceModel(std::move(processor)));
+}
+
+SentencePieceModel::SentencePieceModel(std::unique_ptr<Processor> processor)
+    : processor_(std::move(processor)) {
+  for (int id = 0; id < processor_->GetPieceSize() && !byte_fallback_; ++id) {
+    byte_fallback_ = processor_->IsByte(id);
+  }
+}
+
+SentencePieceModel::~SentencePieceModel() = default;
+
+std::vector<SentencePieceModel::RawPiece> SentencePieceModel::EncodeRaw(
+    std::string_view text) const {
+  sentencepiece::ImmutableSentencePieceText encoded;
+  std::vector<RawPiece> pieces;
+  if (!processor_->Encode(text, encoded.mutable_proto()).ok()) return pieces;
+  pieces.reserve(encoded.pieces_size());
+  for (size_t i = 0; i < encoded.pieces_size(); ++i) {
+    const auto piece = encoded.pieces(static_cast<int>(i));
+    pieces.push_back({{piece.piece(), piece.begin(), piece.end()},
+                      processor_->IsUnknown(static_cast<int>(piece.id()))});
+  }
+  // SentencePiece gives the whole range of a character to the last of the
+  // pieces made of it and an empty one to the others.
+  for (size_t i = pieces.size(); i-- > 1;) {
+    Piece& piece = pieces[i - 1].piece;
+    const Piece& next = pieces[i].piece;
+    if (piece.begin == piece.end && next.begin == piece.begin &&
+        piece.text != kSpaceSymbol) {
+      piece.end = next.end;
+    }
+  }
+  return pieces;
+}
+
+bool SentencePieceModel::UnknownAlone(std::string_view character) const {
+  const std::vector<RawPiece> pieces = EncodeRaw(character);
+  if (pieces.empty() || !pieces.back().unknown) return false;
+  return pieces.size() == 1 ||
+         (pieces.size() == 2 && pieces[0].piece.text == kSpaceSymbol);
+}
+
+std::vector<SentencePieceModel::Piece> SentencePieceModel::Encode(
+    std::string_view text) const {
+  // SentencePiece joins neighbouring unknown characters to one piece in time
+  // quadratic in their number. The inside of a long run changes nothing around
+  // it, so it is left out.
+  constexpr size_t kLongText = 1 << 14;
+  constexpr size_t kKept = 16;  // characters at each end of a run
+  std::string shortened;
+  std::vector<Elision> elisions;
+  if (!byte_fallback_ && text.size() > kLongText) {
+    std::unordered_map<std::string_view, bool> unknown;
+    std::vector<size_t> run;  // where the unknown characters before here begin
+    const auto end_run = [&](size_t end) {
+      if (run.size() > 4 * kKept) {
+        const size_t from = run[kKept];
+        const size_t to = run[run.size() - kKept];
+        shortened.resize(shortened.size() - (end - from));
+        elisions.push_back({shortened.size(), to - from});
+        shortened += text.substr(to, end - to);
+      }
+      run.clear();
+    };
+    for (size_t at = 0; at < text.size();) {
+      const std::string_view character = text.substr(at, Utf8Length(text, at));
+      const auto [entry, is_new] = unknown.try_emplace(character, false);
+      if (is_new) entry->second = UnknownAlone(character);
+      if (!entry->second) end_run(at);
+      if (entry->second) run.push_back(at);
+      shortened += character;
+      at += character.size();
+    }
+    end_run(text.size());
+  }
+
+  std::vector<Piece> pieces;
+  for (RawPiece& raw : EncodeRaw(elisions.empty() ? text : shortened)) {
+    pieces.push_back(std::move(raw.piece));
+  }
+  size_t passed = 0;  // elisions wholly before the present piece
+  size_t bytes = 0;   // what they left out
+  for (Piece& piece : pieces) {
+    const size_t begin = piece.begin;
+    while (passed < elisions.size() && elisions[passed].position < begin) {
+      bytes += elisions[passed++].bytes;
+    }
+    size_t inside = 0;
+    for (size_t i = passed;
+         i < elisions.size() && elisions[i].position < piece.end; ++i) {
+      inside += elisions[i].bytes;
+    }
+    piece.end += bytes + inside;
+    piece.begin += bytes;
+    if (inside > 0) {
+      piece.text = text.substr(piece.begin, piece.end - piece.begin);
+    }
+  }
+  return pieces;
+}
+
+SentencePieceModel::Kind SentencePieceModel::KindOf(
+    std::string_view piece) const {
+  const int id = processor_->PieceToId(piece);
+  // "<0xE2>"
+  if (processor_->IsByte(id) && piece.size() == 6) return Kind::kByte;
+  if (processor_->IsControl(id)) return Kind::kControl;
+  return Kind::kText;
+}
+
+}  // namespace trivium

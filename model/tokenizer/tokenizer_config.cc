@@ -1,0 +1,65 @@
+#include "model/tokenizer/tokenizer_config.h"
+
+#include "absl/status/status.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/tokenizer/vocabulary.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+namespace {
+
+// A special token: a string, or {"content": string}.
+std::optional<std::string> SpecialToken(const nlohmann::json& config,
+                                        const char* name) {
+  auto found = config.find(name);
+  if (found == config.end()) return std::nullopt;
+  if (found->is_object()) {
+    const auto content = found->find("content");
+    if (content == found->end()) return std::nullopt;
+    found = content;
+  }
+  if (!found->is_string()) return std::nullopt;
+  return *found->get_ptr<const std::string*>();
+}
+
+absl::StatusOr<std::optional<bool>> Flag(const std::string& path,
+                                         const nlohmann::json& config,
+                                         const char* name) {
+  const auto found = config.find(name);
+  if (found == config.end() || found->is_null()) {
+    return std::optional<bool>();
+  }
+  if (!found->is_boolean()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: {} is neither true nor false, mend or remove it", path, name));
+  }
+  return std::optional<bool>(*found->get_ptr<const bool*>());
+}
+
+}  // namespace
+
+absl::StatusOr<TokenizerConfig> TokenizerConfig::Load(
+    const std::string& folder) {
+  TokenizerConfig config;
+  const std::string path = folder + "/tokenizer_config.json";
+  const absl::StatusOr<std::string> text = ReadTextFile(path);
+  if (absl::IsNotFound(text.status())) return config;
+  TRIVIUM_RETURN_IF_ERROR(text.status());
+  const nlohmann::json json =
+      nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return absl::InvalidArgumentError(
+        path + " is not a JSON object, download it again");
+  }
+  config.end = SpecialToken(json, "eos_token");
+  config.unknown = SpecialToken(json, "unk_token");
+  config.padding = SpecialToken(json, "pad_token");
+  TRIVIUM_ASSIGN_OR_RETURN(config.separate_vocabularies,
+                           Flag(path, json, "separate_vocabs"));
+  TRIVIUM_ASSIGN_OR_RETURN(config.clean_up_spaces,
+                           Flag(path, json, "clean_up_tokenization_spaces"));
+  return config;
+}
+
+}  // namespace trivium

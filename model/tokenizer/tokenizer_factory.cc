@@ -1,0 +1,44 @@
+#include "model/tokenizer/tokenizer_factory.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/tokenizer/marian_tokenizer.h"
+
+namespace trivium {
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
+    const std::string& folder) {
+  const auto has = [&folder](const char* name) {
+    std::error_code error;
+    return std::filesystem::exists(std::filesystem::path(folder) / name, error);
+  };
+  if (has("source.spm") || has("target.spm")) {
+    TRIVIUM_ASSIGN_OR_RETURN(auto tokenizer, MarianTokenizer::Load(folder));
+    return std::unique_ptr<Tokenizer>(std::move(tokenizer));
+  }
+  for (const char* name :
+       {"tokenizer.json", "merges.txt", "vocab.txt", "spiece.model",
+        "sentencepiece.bpe.model", "tokenizer.model"}) {
+    if (has(name)) {
+      return absl::UnimplementedError(
+          fmt::format("{}/{} belongs to a tokenizer that this version does not "
+                      "know; without the tokenizer's files the model serves "
+                      "token ids",
+                      folder, name));
+    }
+  }
+  if (has("vocab.json")) {
+    return absl::NotFoundError(
+        fmt::format("{} has a vocab.json but neither source.spm (Marian) nor "
+                    "merges.txt (byte-level BPE), add the missing file",
+                    folder));
+  }
+  return std::unique_ptr<Tokenizer>();
+}
+
+}  // namespace trivium

@@ -1,0 +1,21 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FACTORY_H_
+#define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FACTORY_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+// The tokenizer of a model folder, chosen by the files it has. Null when it
+// has none at all (the model then serves ids only); an error that names the
+// file when one of several is missing or broken; UNIMPLEMENTED for the files of
+// a tokenizer that this version does not know.
+absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
+    const std::string& folder);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FACTORY_H_

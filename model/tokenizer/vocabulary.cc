@@ -1,0 +1,131 @@
+#include "model/tokenizer/vocabulary.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+namespace {
+
+// Far above any vocabulary: a larger id is a broken file, not a table to make.
+constexpr int64_t kMostIds = 1 << 24;
+
+// Reads one flat object of integers in the order of the file, without building
+// a document.
+class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::vector<std::pair<std::string, int32_t>> entries;
+  std::string problem;
+
+  bool start_object(std::size_t) override {
+    if (++depth_ == 1) return true;
+    return Fail("is not a flat object");
+  }
+  bool end_object() override { return true; }
+  bool key(string_t& piece) override {
+    piece_ = piece;
+    return true;
+  }
+  bool number_unsigned(number_unsigned_t id) override {
+    if (depth_ != 1) return Fail("is not an object");
+    if (id >= static_cast<number_unsigned_t>(kMostIds)) {
+      return Fail(
+          fmt::format("gives piece \"{}\" the impossible id {}", piece_, id));
+    }
+    entries.emplace_back(std::move(piece_), static_cast<int32_t>(id));
+    return true;
+  }
+  bool number_integer(number_integer_t) override { return FailValue(); }
+  bool number_float(number_float_t, const string_t&) override {
+    return FailValue();
+  }
+  bool string(string_t&) override { return FailValue(); }
+  bool boolean(bool) override { return FailValue(); }
+  bool null() override { return FailValue(); }
+  bool binary(binary_t&) override { return FailValue(); }
+  bool start_array(std::size_t) override { return FailValue(); }
+  bool end_array() override { return FailValue(); }
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    return Fail(fmt::format("is not JSON at byte {}", position));
+  }
+
+ private:
+  bool Fail(std::string what) {
+    problem = std::move(what);
+    return false;
+  }
+  bool FailValue() {
+    if (depth_ == 0) return Fail("is not an object");
+    return Fail(
+        fmt::format("gives piece \"{}\" an id that is no number", piece_));
+  }
+
+  int depth_ = 0;
+  std::string piece_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(path + " does not exist");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  if (!file || std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(
+        path +
+        " cannot be read, check that it is a file with permission to "
+        "read");
+  }
+  return std::move(contents).str();
+}
+
+absl::StatusOr<Vocabulary> Vocabulary::Load(const std::string& path) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string json, ReadTextFile(path));
+  VocabularyReader reader;
+  if (!nlohmann::json::sax_parse(json, &reader)) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} {}, download it again", path, reader.problem));
+  }
+  if (reader.entries.empty()) {
+    return absl::InvalidArgumentError(path +
+                                      " has no pieces, download it again");
+  }
+  Vocabulary vocabulary;
+  int32_t largest = 0;
+  for (const auto& entry : reader.entries) {
+    largest = std::max(largest, entry.second);
+  }
+  vocabulary.pieces_.resize(largest + 1);
+  vocabulary.ids_.reserve(reader.entries.size());
+  for (auto& [piece, id] : reader.entries) {
+    vocabulary.pieces_[id] = piece;
+    vocabulary.ids_.insert_or_assign(std::move(piece), id);
+  }
+  return vocabulary;
+}
+
+int32_t Vocabulary::IdOf(std::string_view piece) const {
+  const auto found = ids_.find(piece);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+const std::string& Vocabulary::PieceOf(int32_t id) const {
+  static const std::string* const kNone = new std::string;
+  if (id < 0 || id >= size()) return *kNone;
+  return pieces_[id];
+}
+
+}  // namespace trivium

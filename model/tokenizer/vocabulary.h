@@ -1,0 +1,39 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_VOCABULARY_H_
+#define TRIVIUM_MODEL_TOKENIZER_VOCABULARY_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace trivium {
+
+// The whole of a file; NOT_FOUND when there is none.
+absl::StatusOr<std::string> ReadTextFile(const std::string& path);
+
+// Pieces and their ids, from a vocab.json: {"piece": id, ...}.
+class Vocabulary {
+ public:
+  static absl::StatusOr<Vocabulary> Load(const std::string& path);
+
+  // One more than the largest id.
+  int size() const { return static_cast<int>(pieces_.size()); }
+  // -1 when there is no such piece.
+  int32_t IdOf(std::string_view piece) const;
+  // Empty when there is no such id.
+  const std::string& PieceOf(int32_t id) const;
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
+  std::vector<std::string> pieces_;  // [id]
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_VOCABULARY_H_

@@ -1,0 +1,162 @@
+#include "model/tokenizer/tokenizer_factory.h"
+
+#include <filesystem>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/model/tokenizer/tokenizer_test_util.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const TokenizerFolder& folder) {
+  const auto tokenizer = LoadTokenizer(folder.path());
+  EXPECT_FALSE(tokenizer.ok());
+  return std::string(tokenizer.status().message());
+}
+
+TEST(TokenizerFactoryTest, NullWithoutAnyFile) {
+  const TokenizerFolder folder;
+  for (const char* name : {"source.spm", "target.spm", "vocab.json"}) {
+    folder.Remove(name);
+  }
+  const auto tokenizer = LoadTokenizer(folder.path());
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  EXPECT_EQ(*tokenizer, nullptr);
+}
+
+TEST(TokenizerFactoryTest, NamesTheMissingFile) {
+  for (const char* name : {"source.spm", "target.spm", "vocab.json"}) {
+    const TokenizerFolder folder;
+    folder.Remove(name);
+    EXPECT_THAT(ErrorOf(folder), HasSubstr(name));
+  }
+  const TokenizerFolder folder;
+  folder.Remove("source.spm");
+  folder.Remove("target.spm");
+  EXPECT_THAT(ErrorOf(folder), HasSubstr("source.spm"));
+}
+
+TEST(TokenizerFactoryTest, NamesAForeignTokenizer) {
+  const TokenizerFolder folder;
+  folder.Remove("source.spm");
+  folder.Remove("target.spm");
+  folder.Write("tokenizer.json", "{}");
+  EXPECT_EQ(LoadTokenizer(folder.path()).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+TEST(TokenizerFactoryTest, NamesABrokenFile) {
+  struct Case {
+    const char* file;
+    std::string contents;
+    const char* says;
+  };
+  const std::string spm = ReadAll(std::string(kEmbedded) + "/source.spm");
+  for (const Case& broken : std::vector<Case>{
+           {"source.spm", "", "source.spm"},
+           {"source.spm", "no model at all", "source.spm"},
+           {"target.spm", spm.substr(0, spm.size() / 2), "target.spm"},
+           {"target.spm", spm.substr(0, 1000), "target.spm"},
+           {"vocab.json", "", "not JSON"},
+           {"vocab.json", "{\"a\": 1", "not JSON"},
+           {"vocab.json", "[1, 2]", "not an object"},
+           {"vocab.json", "3", "not an object"},
+           {"vocab.json", "{}", "no pieces"},
+           {"vocab.json", "{\"a\": \"b\"}", "no number"},
+           {"vocab.json", "{\"a\": -1}", "no number"},
+           {"vocab.json", "{\"a\": 1.5}", "no number"},
+           {"vocab.json", "{\"a\": {}}", "flat"},
+           {"vocab.json", "{\"a\": 4294967296}", "impossible id"},
+           {"vocab.json", "{\"a\": 0, \"<unk>\": 1}", "</s>"},
+           {"vocab.json", "{\"</s>\": 0}", "<unk>"},
+           {"tokenizer_config.json", "[]", "tokenizer_config.json"},
+           {"tokenizer_config.json", "{\"separate_vocabs\": 1}",
+            "separate_vocabs"},
+           {"tokenizer_config.json", "{\"separate_vocabs\": true}",
+            "target_vocab.json"}}) {
+    const TokenizerFolder folder;
+    folder.Write(broken.file, broken.contents);
+    EXPECT_THAT(ErrorOf(folder), HasSubstr(broken.says)) << broken.contents;
+  }
+}
+
+TEST(TokenizerFactoryTest, DeepJsonIsRefused) {
+  const TokenizerFolder folder;
+  folder.Write("vocab.json", std::string(1000000, '['));
+  EXPECT_THAT(ErrorOf(folder), HasSubstr("not an object"));
+  const TokenizerFolder other;
+  other.Write("tokenizer_config.json", std::string(100000, '['));
+  EXPECT_THAT(ErrorOf(other), HasSubstr("tokenizer_config.json"));
+}
+
+TEST(TokenizerFactoryTest, WorksWithoutAConfiguration) {
+  const TokenizerFolder folder;
+  folder.Remove("tokenizer_config.json");
+  EXPECT_EQ(LoadOrDie(folder.path())->Encode("a", {}).value().ids.back(), 0);
+}
+
+// A target vocabulary whose ids are the source's backwards.
+TEST(TokenizerFactoryTest, SeparateVocabularies) {
+  const TokenizerFolder folder;
+  const nlohmann::json vocabulary =
+      nlohmann::json::parse(ReadAll(std::string(kEmbedded) + "/vocab.json"));
+  nlohmann::json target;
+  for (const auto& [piece, id] : vocabulary.items()) {
+    target[piece] = 8000 - id.get<int>();
+  }
+  folder.Write("target_vocab.json", target.dump());
+  const std::string text = "I ate an 😀 apple.";
+  for (const char* config : {"{}", "{\"separate_vocabs\": true}"}) {
+    folder.Write("tokenizer_config.json", config);
+    const auto tokenizer = LoadOrDie(folder.path());
+    const auto source = tokenizer->Encode(text, {}).value().ids;
+    const auto encoded =
+        tokenizer->Encode(text, {.side = TextSide::kTarget}).value().ids;
+    ASSERT_EQ(source.size(), encoded.size());
+    for (size_t i = 0; i < source.size(); ++i) {
+      EXPECT_EQ(encoded[i], 8000 - source[i]);
+    }
+    EXPECT_EQ(tokenizer->Decode(encoded), text);
+    EXPECT_EQ(tokenizer->IdToPiece(8000, TextSide::kTarget), "</s>");
+    EXPECT_EQ(tokenizer->IdToPiece(8000, TextSide::kSource), "<pad>");
+  }
+  // Said to be shared, the file is not used.
+  folder.Write("tokenizer_config.json", "{\"separate_vocabs\": false}");
+  EXPECT_EQ(LoadOrDie(folder.path())->IdToPiece(0, TextSide::kTarget), "</s>");
+}
+
+TEST(TokenizerFactoryTest, ReadsSpecialTokensOfTheConfiguration) {
+  const TokenizerFolder folder;
+  folder.Write("tokenizer_config.json",
+               "{\"eos_token\": {\"content\": \"<0x41>\"}, \"pad_token\": "
+               "\"<0x42>\", \"unk_token\": null}");
+  const auto tokenizer = LoadOrDie(folder.path());
+  const int32_t end = tokenizer->PieceToId("<0x41>", TextSide::kSource);
+  EXPECT_THAT(tokenizer->Encode("", {}).value().ids, ElementsAre(end));
+}
+
+TEST(TokenizerFactoryTest, CleansUpSpacesWhereTheConfigurationSaysSo) {
+  const TokenizerFolder folder;
+  const std::string text = "Yes . No ? It 's ' x ' n't  . a  , b";
+  const auto ids = LoadOrDie(folder.path())
+                       ->Encode(text, {.add_special_tokens = false})
+                       .value()
+                       .ids;
+  folder.Write("tokenizer_config.json",
+               "{\"clean_up_tokenization_spaces\": true}");
+  const auto tokenizer = LoadOrDie(folder.path());
+  // As Transformers' clean_up_tokenization (double spaces are gone before).
+  EXPECT_EQ(tokenizer->Decode(ids), "Yes. No? It's'x'n't. a, b");
+  std::string joined;
+  for (const std::string& part : Stream(*tokenizer, ids)) joined += part;
+  EXPECT_EQ(joined, tokenizer->Decode(ids));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,77 @@
+#ifndef TRIVIUM_TESTS_MODEL_TOKENIZER_TOKENIZER_TEST_UTIL_H_
+#define TRIVIUM_TESTS_MODEL_TOKENIZER_TOKENIZER_TEST_UTIL_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/tokenizer_factory.h"
+
+namespace trivium {
+
+inline constexpr char kEmbedded[] = "model/embedded";
+
+inline std::unique_ptr<Tokenizer> LoadOrDie(const std::string& folder) {
+  auto tokenizer = LoadTokenizer(folder);
+  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
+  EXPECT_NE(*tokenizer, nullptr) << folder << " has no tokenizer";
+  return *std::move(tokenizer);
+}
+
+inline std::string ReadAll(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  return contents.str();
+}
+
+// A copy of the embedded model's tokenizer files that a test may spoil;
+// removed in the end.
+class TokenizerFolder {
+ public:
+  TokenizerFolder()
+      : path_(std::filesystem::path(testing::TempDir()) /
+              (std::string("tokenizer_") +
+               testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+    for (const char* name :
+         {"source.spm", "target.spm", "vocab.json", "tokenizer_config.json"}) {
+      Write(name, ReadAll(std::filesystem::path(kEmbedded) / name));
+    }
+  }
+  ~TokenizerFolder() { std::filesystem::remove_all(path_); }
+
+  std::string path() const { return path_.string(); }
+  void Write(const std::string& name, const std::string& contents) const {
+    std::ofstream(path_ / name, std::ios::binary) << contents;
+  }
+  void Remove(const std::string& name) const {
+    std::filesystem::remove(path_ / name);
+  }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+// The parts of a streamed decode, Finish's last.
+inline std::vector<std::string> Stream(const Tokenizer& tokenizer,
+                                       std::span<const int32_t> ids) {
+  const auto decoder = tokenizer.NewStreamingDecoder();
+  std::vector<std::string> parts;
+  for (const int32_t id : ids) parts.push_back(decoder->Push(id));
+  parts.push_back(decoder->Finish());
+  return parts;
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_MODEL_TOKENIZER_TOKENIZER_TEST_UTIL_H_

@@ -78,16 +78,17 @@ class GoldenCase {
 std::vector<std::string> GoldenFolders();
 
 // Whether `actual` is what the golden says: the same ids, scores within 1e-3;
-// hypotheses whose expected scores are closer than that may swap. The error
-// shows both.
+// hypotheses whose expected scores are closer than that may swap, also with
+// one that came right after the last of a list. The error shows both.
 absl::Status CompareHypotheses(
     const std::vector<GoldenSearch::Hypothesis>& expected,
     const std::vector<Hypothesis>& actual);
 
-// Whether every element of `actual` is within 1e-4 x the largest absolute
-// value of `expected`. The error names the worst element.
+// Whether every element of `actual` is within `tolerance` x the largest
+// absolute value of `expected`. The error names the worst element.
 absl::Status CompareTensor(const TensorView& expected,
-                           const std::vector<float>& actual);
+                           const std::vector<float>& actual,
+                           float tolerance = 1e-4f);
 
 }  // namespace trivium
 

@@ -1,0 +1,227 @@
+#include <atomic>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "server/batching/running_batch.h"
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+// Stops at any token divisible by `divisor`.
+class DivisibleStop : public StopMatcher {
+ public:
+  explicit DivisibleStop(int divisor) : divisor_(divisor) {}
+  bool Matches(std::span<const int32_t> ids) const override {
+    return !ids.empty() && ids.back() % divisor_ == 0;
+  }
+
+ private:
+  const int divisor_;
+};
+
+Request RandomRequest(std::mt19937* random) {
+  const auto pick = [random](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(*random);
+  };
+  // Few different sources, so that many are shared.
+  EncoderInput source = Source(pick(1, 40), pick(0, 9) == 0 ? 2 : pick(2, 300));
+  std::optional<DecodingOptions> decoding;
+  switch (pick(0, 4)) {
+    case 0:
+      break;
+    case 1:
+      decoding = Greedy(pick(1, 40));
+      break;
+    case 2:
+    case 3:
+      decoding = Beams(pick(2, 6), pick(1, 30));
+      decoding->length_penalty = pick(0, 2);
+      break;
+    case 4:
+      decoding = Samples(pick(1, 5), pick(1, 30), pick(0, 1000));
+      decoding->top_k = pick(0, 1) * 5;
+      decoding->temperature = 0.8f;
+      break;
+  }
+  Request request = MakeRequest(std::move(source), decoding, nullptr);
+  if (!decoding) {
+    request.states = true;
+    return request;
+  }
+  if (pick(0, 3) == 0) request.decoding->repetition_penalty = 1.3f;
+  if (pick(0, 3) == 0) request.decoding->no_repeat_ngram_size = 2;
+  if (pick(0, 7) == 0) request.stop = std::make_shared<DivisibleStop>(7);
+  if (pick(0, 5) == 0) request.cross_attention.emplace();
+  for (int i = pick(0, 9); i > 0; --i) request.prefix.push_back(pick(2, 30));
+  request.stream = pick(0, 1) == 1;
+  return request;
+}
+
+// What the request gets from a worker of its own.
+RequestResult Alone(Request request, PuppetEngine::Options options) {
+  options.gate = nullptr;
+  const EngineLimits limits = options.limits;
+  const auto observer = std::make_shared<RecordingObserver>();
+  request.observer = observer;
+  RunningBatch batch({}, std::make_unique<PuppetEngine>(
+                             options, std::make_shared<PuppetLog>()));
+  batch.Add(Queued(1, std::move(request), limits));
+  while (!batch.empty()) batch.Iterate();
+  return *observer->Wait();
+}
+
+void ExpectSameResult(const RequestResult& a, const RequestResult& b) {
+  ExpectSameHypotheses(a.hypotheses, b.hypotheses);
+  EXPECT_EQ(a.states, b.states);
+  ASSERT_EQ(a.cross_attention.size(), b.cross_attention.size());
+  for (size_t i = 0; i < a.cross_attention.size(); ++i) {
+    EXPECT_EQ(a.cross_attention[i].weights, b.cross_attention[i].weights);
+  }
+}
+
+class BatcherStressTest : public testing::TestWithParam<int> {
+ protected:
+  BatcherStressTest() {
+    // Little more than the largest request needs: 10 + 6 x 10 blocks.
+    puppets_.options.limits.total_blocks = 96;
+    puppets_.options.end_bias = 1.5f;
+    options_.workers = GetParam();
+    options_.max_rows = 48;
+    options_.encode_budget_tokens = 64;
+    options_.max_waiting_tokens = 1 << 24;
+  }
+
+  void Create() {
+    std::vector<Batcher::ModelEngines> models;
+    models.push_back(puppets_.MakeEngines(options_.workers));
+    batcher_ = *Batcher::Create(options_, std::move(models));
+  }
+
+  Puppets puppets_;
+  Batcher::Options options_;
+  std::unique_ptr<Batcher> batcher_;
+};
+
+// Thousands of random requests, some cancelled or late, from several threads:
+// the engine is never asked for more than it has, everyone is answered once,
+// and as if alone.
+TEST_P(BatcherStressTest, EveryoneIsAnsweredAsIfAlone) {
+  constexpr int kThreads = 3;
+  constexpr int kRequests = 900;  // of each thread
+  Create();
+  struct Asked {
+    Request request;
+    std::shared_ptr<RecordingObserver> observer;
+    bool may_fail;
+  };
+  std::vector<std::vector<Asked>> asked(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t, &mine = asked[t]] {
+      std::mt19937 random(17 + t);
+      std::vector<std::shared_ptr<Cancellation>> cancellations;
+      while (mine.size() < kRequests) {
+        std::vector<Request> call;
+        for (int i = random() % 20; i >= 0; --i) {
+          Asked next{RandomRequest(&random),
+                     std::make_shared<RecordingObserver>(), false};
+          next.request.observer = next.observer;
+          if (random() % 8 == 0) {
+            cancellations.push_back(std::make_shared<Cancellation>());
+            next.request.cancellation = cancellations.back();
+            next.may_fail = true;
+          } else if (random() % 8 == 0) {
+            next.request.deadline =
+                absl::Now() + absl::Milliseconds(random() % 50);
+            next.may_fail = true;
+          }
+          call.push_back(next.request);
+          mine.push_back(std::move(next));
+        }
+        const absl::Status status =
+            batcher_->Submit(batcher_->NewCall(), std::move(call));
+        ASSERT_TRUE(status.ok()) << status;
+        if (!cancellations.empty() && random() % 2 == 0) {
+          cancellations[random() % cancellations.size()]->Cancel();
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));
+  batcher_.reset();
+  puppets_.ExpectCleanUse();
+  for (int worker = 0; worker < options_.workers; ++worker) {
+    EXPECT_GT(puppets_.log(worker).steps().size(), 100u);
+    for (const PuppetLog::Step& step : puppets_.log(worker).steps()) {
+      ASSERT_LE(step.decoder_rows, options_.max_rows);
+    }
+  }
+  for (const std::vector<Asked>& mine : asked) {
+    for (const Asked& one : mine) {
+      ASSERT_EQ(one.observer->answers(), 1);
+      EXPECT_EQ(one.observer->tokens_after_answer(), 0);
+      const absl::StatusOr<RequestResult> result = one.observer->Wait();
+      if (!result.ok()) {
+        EXPECT_TRUE(one.may_fail) << result.status();
+        continue;
+      }
+      ExpectSameResult(*result, Alone(one.request, puppets_.options));
+      for (size_t i = 0; one.request.stream && i < result->hypotheses.size();
+           ++i) {
+        EXPECT_EQ(one.observer->ids(i), result->hypotheses[i].ids);
+      }
+    }
+  }
+}
+
+// The first iteration waits behind a gate until 64 requests are queued, and
+// more arrive while they run.
+TEST_P(BatcherStressTest, ResultsDoNotDependOnTheCompany) {
+  StepGate gate;
+  puppets_.options.gate = &gate;
+  puppets_.options.limits.total_blocks = 4096;
+  options_.max_rows = 128;
+  Create();
+  gate.Close();
+  std::mt19937 random(5);
+  std::vector<Request> requests;
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  const auto submit = [&] {
+    observers.push_back(std::make_shared<RecordingObserver>());
+    requests.push_back(RandomRequest(&random));
+    requests.back().observer = observers.back();
+    std::vector<Request> call = {requests.back()};
+    ASSERT_TRUE(batcher_->Submit(batcher_->NewCall(), std::move(call)).ok());
+  };
+  for (int i = 0; i < 64; ++i) submit();
+  while (requests.size() < 400) {
+    gate.Allow(1 + random() % 4);
+    for (int i = random() % 9; i > 0; --i) submit();
+    gate.WaitHeld();
+  }
+  gate.Open();
+  EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));
+  batcher_.reset();
+  puppets_.ExpectCleanUse();
+  std::set<int> row_counts;
+  for (int worker = 0; worker < options_.workers; ++worker) {
+    for (const PuppetLog::Step& step : puppets_.log(worker).steps()) {
+      row_counts.insert(step.decoder_rows);
+    }
+  }
+  EXPECT_GE(*row_counts.rbegin(), 32);
+  EXPECT_GE(row_counts.size(), 20u);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const absl::StatusOr<RequestResult> result = observers[i]->Wait();
+    ASSERT_TRUE(result.ok()) << result.status();
+    ExpectSameResult(*result, Alone(requests[i], puppets_.options));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, BatcherStressTest, testing::Values(1, 2));
+
+}  // namespace
+}  // namespace trivium

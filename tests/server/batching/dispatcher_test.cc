@@ -1,0 +1,95 @@
+#include "server/batching/dispatcher.h"
+
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+using Verdict = FairQueue::Verdict;
+
+class DispatcherTest : public testing::Test {
+ protected:
+  DispatcherTest() : dispatcher_(1, 2, 256) {}
+
+  void Push(CallId call, int tokens, uint64_t source) {
+    auto queued = std::make_unique<QueuedRequest>();
+    queued->call = call;
+    queued->cost.tokens = tokens;
+    queued->source_key = source;
+    dispatcher_.Push(std::move(queued));
+  }
+  // One boundary of a worker that has room for everything; what it took.
+  int Boundary(int worker, int64_t pending) {
+    dispatcher_.BeginBoundary(worker, pending);
+    dispatcher_.BeginPass(0);
+    int taken = 0;
+    while (dispatcher_.Take(worker, 0,
+                            [](QueuedRequest&) { return Verdict::kTake; })) {
+      ++taken;
+    }
+    return taken;
+  }
+
+  Dispatcher dispatcher_;
+};
+
+TEST_F(DispatcherTest, GivesEachWorkerItsShare) {
+  for (int i = 0; i < 100; ++i) Push(i, 50, i + 1);
+  EXPECT_EQ(Boundary(0, 0), 50);
+  EXPECT_EQ(Boundary(1, 0), 50);
+}
+
+TEST_F(DispatcherTest, LeavesALoneNewcomerToTheIdlerWorker) {
+  EXPECT_EQ(Boundary(1, 0), 0);
+  Push(1, 50, 1);
+  EXPECT_EQ(Boundary(0, 1000), 0);
+  EXPECT_EQ(Boundary(1, 0), 1);
+}
+
+TEST_F(DispatcherTest, PrefersTheWorkerThatHasTheSource) {
+  Push(1, 50, 7);
+  EXPECT_EQ(Boundary(0, 0), 1);
+  Push(2, 50, 8);
+  Push(3, 50, 7);
+  EXPECT_EQ(Boundary(1, 0), 1);  // 8, not 7
+  EXPECT_EQ(Boundary(0, 50), 1);
+  dispatcher_.Finished(0, 7);
+  dispatcher_.Finished(0, 7);
+  // Nobody has it any more.
+  Push(4, 50, 7);
+  EXPECT_EQ(Boundary(1, 0), 1);
+}
+
+TEST_F(DispatcherTest, TakesWhatTheHolderHadItsChanceToTake) {
+  Push(1, 50, 7);
+  EXPECT_EQ(Boundary(0, 0), 1);
+  dispatcher_.BeginBoundary(0, 10);
+  Push(2, 50, 7);
+  EXPECT_EQ(Boundary(1, 0), 0);
+  // The holder has no room.
+  dispatcher_.BeginBoundary(0, 10);
+  dispatcher_.BeginPass(0);
+  EXPECT_EQ(
+      dispatcher_.Take(0, 0, [](QueuedRequest&) { return Verdict::kStop; }),
+      nullptr);
+  EXPECT_EQ(Boundary(1, 0), 1);
+}
+
+TEST_F(DispatcherTest, SharingDoesNotLeaveAWorkerIdle) {
+  Push(1, 50, 7);
+  EXPECT_EQ(Boundary(0, 0), 1);
+  for (int i = 0; i < 9; ++i) Push(2 + i, 50, 7);
+  dispatcher_.BeginBoundary(0, 500);  // more than half of all
+  EXPECT_EQ(Boundary(1, 0), 9);
+}
+
+TEST_F(DispatcherTest, RequestsWithoutASourceAreNobodys) {
+  Push(1, 50, kNoSourceKey);
+  EXPECT_EQ(Boundary(0, 0), 1);
+  Push(2, 50, kNoSourceKey);
+  EXPECT_EQ(Boundary(1, 0), 1);
+  dispatcher_.Finished(0, kNoSourceKey);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,153 @@
+#include "server/batching/fair_queue.h"
+
+#include <map>
+
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+using Verdict = FairQueue::Verdict;
+
+class FairQueueTest : public testing::Test {
+ protected:
+  FairQueueTest() : queue_(100) {}
+
+  void Push(CallId call, int64_t tokens,
+            std::shared_ptr<const Cancellation> cancellation = nullptr,
+            absl::Time deadline = absl::InfiniteFuture()) {
+    auto queued = std::make_unique<QueuedRequest>();
+    queued->call = call;
+    queued->cost.tokens = tokens;
+    queued->source_key = next_++;
+    queued->request.cancellation = std::move(cancellation);
+    queued->request.deadline = deadline;
+    queue_.Push(std::move(queued));
+  }
+  // The call of the next request; 0 when there is none.
+  CallId Take() {
+    const auto taken =
+        queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
+    return taken == nullptr ? 0 : taken->call;
+  }
+
+  FairQueue queue_;
+  uint64_t next_ = 1;
+};
+
+TEST_F(FairQueueTest, ServesACallInOrder) {
+  for (int i = 0; i < 10; ++i) Push(7, 30);
+  for (uint64_t i = 1; i <= 10; ++i) {
+    const auto taken =
+        queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
+    ASSERT_NE(taken, nullptr);
+    EXPECT_EQ(taken->source_key, i);
+  }
+  EXPECT_EQ(Take(), 0u);
+  EXPECT_EQ(queue_.tokens(), 0);
+  EXPECT_EQ(queue_.requests(), 0);
+}
+
+TEST_F(FairQueueTest, SharesTokensNotRequests) {
+  for (int i = 0; i < 1000; ++i) {
+    Push(1, 10);
+    Push(2, 90);
+    Push(3, 450);  // more than a quantum
+  }
+  std::map<CallId, int64_t> tokens;
+  const std::map<CallId, int64_t> price = {{1, 10}, {2, 90}, {3, 450}};
+  for (int i = 0; i < 900; ++i) {
+    const CallId call = Take();
+    tokens[call] += price.at(call);
+  }
+  EXPECT_NEAR(tokens[1], tokens[2], 550);
+  EXPECT_NEAR(tokens[1], tokens[3], 550);
+}
+
+TEST_F(FairQueueTest, ALoneRequestPassesALongStream) {
+  for (int i = 0; i < 10000; ++i) Push(1, 60);
+  EXPECT_EQ(Take(), 1u);
+  Push(2, 60);
+  int before = 0;
+  while (Take() != 2) ++before;
+  EXPECT_LE(before, 3);  // at most one turn of the stream
+}
+
+TEST_F(FairQueueTest, APriceFarAboveTheQuantumIsPaidInTheEnd) {
+  Push(1, 1'000'000'000);
+  for (int i = 0; i < 5; ++i) Push(2, 50);
+  std::vector<CallId> order;
+  while (const CallId call = Take()) order.push_back(call);
+  EXPECT_EQ(order, (std::vector<CallId>{2, 2, 2, 2, 2, 1}));
+}
+
+TEST_F(FairQueueTest, ASkippedCallWaitsForTheNextPassAndKeepsWhatItEarned) {
+  for (int i = 0; i < 3; ++i) {
+    Push(1, 100);
+    Push(2, 100);
+  }
+  int judged = 0;
+  const auto skip_one = [&judged](QueuedRequest& request) {
+    judged += request.call == 1;
+    return request.call == 1 ? Verdict::kSkip : Verdict::kTake;
+  };
+  queue_.BeginPass();
+  while (const auto taken = queue_.Take(skip_one)) EXPECT_EQ(taken->call, 2u);
+  EXPECT_EQ(judged, 1);
+  EXPECT_EQ(queue_.requests(), 3);
+  queue_.BeginPass();
+  Push(3, 100);
+  EXPECT_EQ(Take(), 1u);  // without earning another quantum
+  EXPECT_EQ(Take(), 3u);
+}
+
+TEST_F(FairQueueTest, NobodyOvertakesAStop) {
+  Push(1, 50);
+  Push(2, 50);
+  const auto stop = [](QueuedRequest& request) {
+    return request.call == 1 ? Verdict::kStop : Verdict::kTake;
+  };
+  for (int i = 0; i < 3; ++i) {
+    queue_.BeginPass();
+    EXPECT_EQ(queue_.Take(stop), nullptr);
+  }
+  EXPECT_EQ(Take(), 1u);
+}
+
+TEST_F(FairQueueTest, DropsTheDeadWhereverTheyWait) {
+  const absl::Time now = absl::FromUnixSeconds(50);
+  const auto cancelled = std::make_shared<Cancellation>();
+  const auto other = std::make_shared<Cancellation>();
+  Push(1, 10);
+  Push(1, 10, cancelled);
+  Push(1, 10, other, now);
+  Push(2, 10, cancelled);
+  Push(3, 10, nullptr, now + absl::Seconds(1));
+  cancelled->Cancel();
+  EXPECT_EQ(queue_.earliest_deadline(), now);
+  std::vector<DroppedRequest> dropped;
+  queue_.DropDead(now, &dropped);
+  ASSERT_EQ(dropped.size(), 3u);
+  EXPECT_EQ(dropped[0].status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(dropped[1].status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(dropped[2].status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(queue_.tokens(), 20);
+  EXPECT_EQ(queue_.earliest_deadline(), now + absl::Seconds(1));
+  EXPECT_EQ(Take(), 1u);
+  EXPECT_EQ(Take(), 3u);
+  EXPECT_EQ(Take(), 0u);
+}
+
+TEST_F(FairQueueTest, DropAllLeavesNothing) {
+  for (int i = 0; i < 5; ++i) Push(i % 2, 10);
+  std::vector<DroppedRequest> dropped;
+  queue_.DropAll(absl::UnavailableError("bye"), &dropped);
+  EXPECT_EQ(dropped.size(), 5u);
+  EXPECT_EQ(queue_.requests(), 0);
+  EXPECT_EQ(queue_.tokens(), 0);
+  Push(1, 10);
+  EXPECT_EQ(Take(), 1u);
+}
+
+}  // namespace
+}  // namespace trivium

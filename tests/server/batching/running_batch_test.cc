@@ -1,0 +1,313 @@
+#include "server/batching/running_batch.h"
+
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+using Verdict = FairQueue::Verdict;
+
+class RunningBatchTest : public testing::Test {
+ protected:
+  ~RunningBatchTest() override {
+    batch_.reset();
+    puppets_.ExpectCleanUse();
+  }
+
+  void Create() {
+    options_.clock = &clock_;
+    batch_ = std::make_unique<RunningBatch>(options_, puppets_.Make());
+  }
+  std::shared_ptr<RecordingObserver> Add(Request request, CallId call = 1) {
+    auto observer = std::make_shared<RecordingObserver>();
+    request.observer = observer;
+    batch_->Add(Queued(call, std::move(request), puppets_.options.limits));
+    return observer;
+  }
+  Verdict Judge(const Request& request, CallId call) {
+    return batch_->Judge(*Queued(call, request, puppets_.options.limits));
+  }
+  void RunAll() {
+    while (!batch_->empty()) batch_->Iterate();
+  }
+  PuppetLog::Step LastStep() { return puppets_.last_log().steps().back(); }
+
+  FakeClock clock_;
+  Puppets puppets_;
+  RunningBatch::Options options_;
+  std::unique_ptr<RunningBatch> batch_;
+};
+
+TEST_F(RunningBatchTest, DecodesInTheStepThatFinishesTheSource) {
+  puppets_.options.end_bias = -100;
+  Create();
+  const auto observer = Add(MakeRequest(Source(20), Greedy(5), nullptr));
+  batch_->Iterate();
+  EXPECT_EQ(LastStep().encode_work, 20 * 6);
+  EXPECT_EQ(LastStep().decoder_rows, 1);
+  for (int i = 1; i < 5; ++i) {
+    EXPECT_FALSE(observer->done());
+    batch_->Iterate();
+  }
+  const auto result = observer->Wait();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->hypotheses[0].ids.size(), 5u);
+  EXPECT_EQ(result->hypotheses[0].reason, FinishReason::kLength);
+  EXPECT_EQ(result->source_tokens, 20);
+  EXPECT_TRUE(batch_->empty());
+  EXPECT_EQ(batch_->pending_tokens(), 0);
+}
+
+TEST_F(RunningBatchTest, EncodeOnlyGetsStatesAndMaps) {
+  Create();
+  Request request = MakeRequest(Source(7), std::nullopt, nullptr);
+  request.states = true;
+  request.encoder_attention = AttentionSelection{.layers = {0, 3}, .heads = {}};
+  const auto observer = Add(request);
+  batch_->Iterate();
+  const auto result = observer->Wait();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->states.size(), 7u * 4);
+  EXPECT_EQ(result->encoder_attention.layers, 2);
+  EXPECT_EQ(result->encoder_attention.heads, 2);
+  EXPECT_EQ(result->encoder_attention.queries, 7);
+  EXPECT_EQ(result->encoder_attention.weights.size(), 2u * 2 * 7 * 7);
+  EXPECT_TRUE(result->hypotheses.empty());
+}
+
+TEST_F(RunningBatchTest, FeedsALongPrefixInChunksWithinTheRows) {
+  options_.max_rows = 16;
+  Create();
+  Request request = MakeRequest(Source(4), Greedy(3), nullptr);
+  for (int i = 0; i < 40; ++i) request.prefix.push_back(i % 30 + 2);
+  const auto chunked = Add(request);
+  const auto beams = Add(MakeRequest(Source(4, 9), Beams(8, 20), nullptr), 2);
+  RunAll();
+  for (const PuppetLog::Step& step : puppets_.last_log().steps()) {
+    EXPECT_LE(step.decoder_rows, 16);
+  }
+  // The same in one piece.
+  options_.max_rows = 256;
+  Create();
+  const auto whole = Add(request);
+  RunAll();
+  ExpectSameHypotheses(whole->Wait()->hypotheses, chunked->Wait()->hypotheses);
+  EXPECT_TRUE(beams->Wait().ok());
+}
+
+TEST_F(RunningBatchTest, MapsAttentionOfEachHypothesis) {
+  const auto run = [this](int max_rows) {
+    options_.max_rows = max_rows;
+    Create();
+    Request request = MakeRequest(Source(6), Beams(3, 9), nullptr);
+    request.prefix = {kStart, 7};
+    request.cross_attention = AttentionSelection{.layers = {5}, .heads = {}};
+    const auto observer = Add(std::move(request));
+    RunAll();
+    for (const PuppetLog::Step& step : puppets_.last_log().steps()) {
+      EXPECT_LE(step.decoder_rows, max_rows);
+    }
+    return *observer->Wait();
+  };
+  const RequestResult whole = run(256);
+  ASSERT_EQ(whole.cross_attention.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    const AttentionMap& map = whole.cross_attention[i];
+    EXPECT_EQ(map.layers, 1);
+    EXPECT_EQ(map.heads, 2);
+    EXPECT_EQ(map.queries, static_cast<int>(whole.hypotheses[i].ids.size()));
+    EXPECT_EQ(map.keys, 6);
+    EXPECT_EQ(map.weights.size(), 2u * map.queries * 6);
+  }
+  // Hypotheses that begin alike have alike first rows; the maps do not depend
+  // on how the pass was cut.
+  const RequestResult cut = run(4);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(whole.cross_attention[i].weights, cut.cross_attention[i].weights);
+    EXPECT_EQ(whole.cross_attention[i].weights[0],
+              whole.cross_attention[0].weights[0]);
+  }
+}
+
+TEST_F(RunningBatchTest, EncodesEqualSourcesOnceAndCountsThemOnce) {
+  Create();
+  const auto first = Add(MakeRequest(Source(40), Greedy(8), nullptr));
+  const auto second = Add(MakeRequest(Source(40), Beams(4, 8), nullptr), 2);
+  batch_->Iterate();
+  EXPECT_EQ(LastStep().encode_work, 40 * 6);
+  EXPECT_EQ(LastStep().decoder_rows, 2);
+  const auto third = Add(MakeRequest(Source(40), Greedy(8), nullptr), 3);
+  batch_->Iterate();
+  EXPECT_EQ(LastStep().encode_work, 0);
+  RunAll();
+  EXPECT_FALSE(first->Wait()->shared_source);
+  EXPECT_TRUE(second->Wait()->shared_source);
+  EXPECT_TRUE(third->Wait()->shared_source);
+  ExpectSameHypotheses(first->Wait()->hypotheses, third->Wait()->hypotheses);
+}
+
+TEST_F(RunningBatchTest, KeepsHeadroomForNewCalls) {
+  options_.max_rows = 16;
+  puppets_.options.end_bias = -100;
+  Create();
+  std::vector<std::shared_ptr<RecordingObserver>> stream;
+  Request request = MakeRequest(Source(3), Greedy(10), nullptr);
+  for (int i = 0; i < 14; ++i) {
+    EXPECT_EQ(Judge(request, 1), Verdict::kTake);
+    stream.push_back(Add(request, 1));
+  }
+  EXPECT_EQ(Judge(request, 1), Verdict::kSkip);
+  EXPECT_EQ(Judge(request, 2), Verdict::kTake);
+  // Two rows are left: a new call that needs more is waited for.
+  EXPECT_EQ(Judge(MakeRequest(Source(3), Beams(3, 10), nullptr), 2),
+            Verdict::kStop);
+  RunAll();
+  EXPECT_EQ(Judge(request, 1), Verdict::kTake);
+}
+
+TEST_F(RunningBatchTest, PacesNewcomersByTheEncodeBudget) {
+  options_.encode_budget_tokens = 64;
+  Create();
+  std::vector<std::shared_ptr<RecordingObserver>> kept;
+  int32_t first = 2;
+  const auto next = [&first] {
+    return MakeRequest(Source(32, first++), Greedy(4), nullptr);
+  };
+  kept.push_back(Add(next(), 1));
+  EXPECT_EQ(Judge(next(), 1), Verdict::kTake);
+  kept.push_back(Add(next(), 1));
+  EXPECT_EQ(Judge(next(), 1), Verdict::kSkip);
+  for (CallId call = 2; call < 8; ++call) {
+    EXPECT_EQ(Judge(next(), call), Verdict::kTake);
+    kept.push_back(Add(next(), call));
+  }
+  EXPECT_EQ(Judge(next(), 8), Verdict::kStop);
+  batch_->Iterate();
+  EXPECT_EQ(LastStep().encode_work, 64 * 6);
+  EXPECT_EQ(Judge(next(), 8), Verdict::kTake);
+  RunAll();
+}
+
+TEST_F(RunningBatchTest, StreamsEverythingInOrderAndNothingTwice) {
+  puppets_.options.end_bias = 1;
+  Create();
+  std::vector<DecodingOptions> all = {Greedy(12), Beams(4, 12),
+                                      Samples(3, 12, 5)};
+  for (const DecodingOptions& options : all) {
+    Request request = MakeRequest(Source(9), options, nullptr);
+    request.stream = true;
+    const auto observer = Add(std::move(request));
+    RunAll();
+    const auto result = observer->Wait();
+    ASSERT_TRUE(result.ok());
+    for (size_t i = 0; i < result->hypotheses.size(); ++i) {
+      EXPECT_EQ(observer->ids(i), result->hypotheses[i].ids);
+      EXPECT_EQ(observer->logprobs(i), result->hypotheses[i].logprobs);
+    }
+    EXPECT_EQ(observer->tokens_after_answer(), 0);
+  }
+  // A greedy one streams token by token.
+  Request request = MakeRequest(Source(9), Greedy(12), nullptr);
+  request.stream = true;
+  const auto observer = Add(std::move(request));
+  batch_->Iterate();
+  EXPECT_EQ(observer->ids(0).size(), 1u);
+  batch_->Iterate();
+  EXPECT_EQ(observer->ids(0).size(), 2u);
+  batch_->Abort(absl::UnavailableError("bye"));
+}
+
+TEST_F(RunningBatchTest, GivesBackWhatEndedSamplesReserved) {
+  options_.max_rows = 8;
+  puppets_.options.end_bias = 3;
+  Create();
+  const auto samples = Add(MakeRequest(Source(3), Samples(8, 60, 3), nullptr));
+  const Request one = MakeRequest(Source(3), Greedy(4), nullptr);
+  EXPECT_EQ(Judge(one, 2), Verdict::kStop);
+  int row_counts = 0;
+  int rows = 0;
+  while (!batch_->empty()) {
+    batch_->Iterate();
+    if (LastStep().decoder_rows != rows) ++row_counts;
+    rows = LastStep().decoder_rows;
+    // What the step left running is reserved and nothing else.
+    if (row_counts > 2) {
+      EXPECT_EQ(Judge(one, 2), Verdict::kTake);
+    }
+  }
+  EXPECT_GT(row_counts, 3);  // 1, 8, fewer...
+  EXPECT_TRUE(samples->Wait().ok());
+}
+
+TEST_F(RunningBatchTest, DropsTheCancelledAndLateAndFreesTheirBlocks) {
+  puppets_.options.end_bias = -100;
+  Create();
+  const auto cancellation = std::make_shared<Cancellation>();
+  Request cancelled = MakeRequest(Source(20), Beams(4, 50), nullptr);
+  cancelled.cancellation = cancellation;
+  Request late = MakeRequest(Source(20), Greedy(50), nullptr);
+  late.deadline = clock_.Now() + absl::Seconds(1);
+  const auto first = Add(cancelled);
+  const auto second = Add(late, 2);
+  for (int i = 0; i < 3; ++i) batch_->Iterate();
+  batch_->DropDead();
+  EXPECT_FALSE(first->done() || second->done());
+  cancellation->Cancel();
+  batch_->DropDead();
+  EXPECT_EQ(first->Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(second->done());
+  batch_->Iterate();
+  EXPECT_EQ(LastStep().decoder_rows, 1);
+  clock_.Advance(absl::Seconds(1));
+  batch_->DropDead();
+  EXPECT_EQ(second->Wait().status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(batch_->empty());
+}
+
+TEST_F(RunningBatchTest, AnEngineErrorFailsItsPlanAndNothingElse) {
+  bool fail = false;
+  puppets_.options.end_bias = -100;
+  puppets_.options.on_step = [&fail](const StepPlan&) {
+    return fail ? absl::InternalError("boom") : absl::OkStatus();
+  };
+  options_.encode_budget_tokens = 10;
+  Create();
+  const auto running = Add(MakeRequest(Source(10), Greedy(50), nullptr), 1);
+  batch_->Iterate();
+  const auto encoding = Add(MakeRequest(Source(60), Greedy(9), nullptr), 2);
+  const auto waiting = Add(MakeRequest(Source(61), Greedy(9), nullptr), 3);
+  fail = true;
+  batch_->Iterate();
+  EXPECT_EQ(running->Wait().status().code(), absl::StatusCode::kInternal);
+  EXPECT_NE(std::string(running->Wait().status().message()).find("boom"),
+            std::string::npos);
+  EXPECT_EQ(encoding->Wait().status().code(), absl::StatusCode::kInternal);
+  EXPECT_FALSE(waiting->done());
+  fail = false;
+  RunAll();
+  EXPECT_TRUE(waiting->Wait().ok());
+}
+
+TEST_F(RunningBatchTest, AnswersWhatTheEngineRefuses) {
+  Create();
+  const auto bad = Add(MakeRequest(Source(4, -3), Greedy(5), nullptr), 1);
+  const auto bad_too = Add(MakeRequest(Source(4, -3), Greedy(5), nullptr), 2);
+  const auto good = Add(MakeRequest(Source(4), Greedy(5), nullptr), 3);
+  RunAll();
+  EXPECT_EQ(bad->Wait().status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(bad_too->Wait().status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(good->Wait().ok());
+}
+
+TEST_F(RunningBatchTest, RunsADecoderWithoutAnEncoder) {
+  puppets_.options.limits.encoder_layers = 0;
+  Create();
+  const auto observer = Add(MakeRequest(Source(0), Beams(2, 6), nullptr));
+  RunAll();
+  EXPECT_EQ(observer->Wait()->hypotheses.size(), 2u);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,118 @@
+#include "server/batching/source_table.h"
+
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+class SourceTableTest : public testing::Test {
+ protected:
+  SourceTableTest() : engine_(puppets_.Make()), table_(engine_.get()) {}
+
+  int Acquire(int tokens, bool* shared, int32_t first = 2, bool decode = true) {
+    const auto queued = Queued(
+        1,
+        MakeRequest(Source(tokens, first),
+                    decode ? std::optional(Greedy(4)) : std::nullopt, nullptr),
+        engine_->limits());
+    const int slot = table_.Acquire(*queued, shared);
+    EXPECT_TRUE(table_.Open(slot).ok());
+    return slot;
+  }
+  std::vector<int> PlanLayers(int budget, std::vector<int> slots) {
+    std::vector<StepPlan::Encode> plan;
+    table_.PlanEncode(budget, &plan);
+    std::vector<int> layers;
+    for (const int slot : slots) {
+      int of_slot = 0;
+      for (const auto& encode : plan) {
+        if (encode.source == table_.id(slot)) of_slot = encode.layers;
+      }
+      layers.push_back(of_slot);
+    }
+    StepPlan step;
+    step.encode = plan;
+    StepResult result;
+    EXPECT_TRUE(engine_->Step(step, &result).ok());
+    table_.CommitPlan();
+    return layers;
+  }
+
+  Puppets puppets_;
+  std::unique_ptr<Engine> engine_;
+  SourceTable table_;
+};
+
+TEST_F(SourceTableTest, SharesEqualSourcesWhileAnyoneReadsThem) {
+  bool shared = true;
+  const int a = Acquire(10, &shared);
+  EXPECT_FALSE(shared);
+  EXPECT_EQ(Acquire(10, &shared), a);
+  EXPECT_TRUE(shared);
+  const int b = Acquire(10, &shared, 3);
+  EXPECT_FALSE(shared);
+  EXPECT_EQ(table_.reserved_blocks(), 6);
+  table_.Release(a);
+  EXPECT_EQ(engine_->free_blocks(), 1024 - 6);
+  table_.Release(a);
+  EXPECT_EQ(engine_->free_blocks(), 1024 - 3);
+  EXPECT_EQ(table_.reserved_blocks(), 3);
+  Acquire(10, &shared);
+  EXPECT_FALSE(shared);
+  table_.Release(b);
+  table_.Release(0);
+  EXPECT_EQ(table_.pending_tokens(), 0);
+}
+
+TEST_F(SourceTableTest, ADecoderCannotReadWhatWasEncodedForItself) {
+  bool shared = true;
+  const int encode_only = Acquire(10, &shared, 2, false);
+  const int decode = Acquire(10, &shared);
+  EXPECT_FALSE(shared);
+  EXPECT_EQ(Acquire(10, &shared, 2, false), encode_only);
+  table_.Release(encode_only);
+  table_.Release(encode_only);
+  // Encode only is content with what a decoder reads.
+  EXPECT_EQ(Acquire(10, &shared, 2, false), decode);
+  EXPECT_TRUE(shared);
+  table_.Release(decode);
+  table_.Release(decode);
+}
+
+TEST_F(SourceTableTest, CutsALongSourceByLayers) {
+  bool shared;
+  const int slot = Acquire(300, &shared);
+  // 100 tokens x 6 layers buy two layers of 300 tokens.
+  EXPECT_EQ(PlanLayers(100, {slot}), (std::vector<int>{2}));
+  EXPECT_EQ(table_.pending_tokens(), 200);
+  EXPECT_EQ(PlanLayers(100, {slot}), (std::vector<int>{2}));
+  EXPECT_FALSE(table_.ready(slot));
+  EXPECT_EQ(PlanLayers(1000, {slot}), (std::vector<int>{2}));
+  EXPECT_TRUE(table_.ready(slot));
+  table_.Release(slot);
+}
+
+TEST_F(SourceTableTest, AlwaysAdvancesTheOldest) {
+  bool shared;
+  const int slot = Acquire(500, &shared);
+  for (int layer = 0; layer < 6; ++layer) {
+    EXPECT_EQ(PlanLayers(1, {slot}), (std::vector<int>{1}));
+  }
+  EXPECT_TRUE(table_.ready(slot));
+  table_.Release(slot);
+}
+
+TEST_F(SourceTableTest, AShortSourceDoesNotWaitForALongOne) {
+  bool shared;
+  const int longest = Acquire(480, &shared);
+  const int shortest = Acquire(20, &shared);
+  // 120 x 6 = 720: a layer of the long one, all of the short one, and what
+  // is left buys nothing more.
+  EXPECT_EQ(PlanLayers(120, {longest, shortest}), (std::vector<int>{1, 6}));
+  EXPECT_TRUE(table_.ready(shortest));
+  table_.Release(longest);
+  table_.Release(shortest);
+}
+
+}  // namespace
+}  // namespace trivium

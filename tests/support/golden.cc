@@ -192,17 +192,6 @@ absl::Status CompareHypotheses(
   const auto close = [](std::optional<float> a, std::optional<float> b) {
     return !a || !b || std::abs(*a - *b) <= kScoreTolerance;
   };
-  // Some expected hypothesis has these ids and a score that may stand here; or
-  // none has, but it ties with the last of a list.
-  const auto fits = [&](const Hypothesis& hypothesis) {
-    for (const GoldenSearch::Hypothesis& candidate : expected) {
-      if (candidate.ids == hypothesis.ids) {
-        return close(candidate.score, hypothesis.score);
-      }
-    }
-    return expected.size() > 1 &&
-           close(expected.back().score, hypothesis.score);
-  };
   bool equal = expected.size() == actual.size();
   int strangers = 0;
   for (size_t i = 0; equal && i < actual.size(); ++i) {

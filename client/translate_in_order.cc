@@ -99,7 +99,10 @@ void OrderedTranslation::WriteAll() {
     {
       MutexLock lock(&mutex_);
       request.set_id(taken_++);
-      if ((*item)->error.ok() && owed_++ == 0) owed_since_ = absl::Now();
+      if ((*item)->error.ok() && owed_++ == 0) {
+        owed_since_ = absl::Now();
+        changed_.SignalAll();  // for Watch
+      }
     }
     if (!(*item)->error.ok()) {
       v1::TranslateStreamResponse response;

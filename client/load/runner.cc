@@ -90,9 +90,9 @@ Report RunLoad(const RunOptions& options, Pacer& pacer, Caller& caller,
     }
     if (options.live != nullptr && now - live_drawn >= absl::Seconds(1)) {
       live_drawn = now;
-      fmt::print(
-          options.live, "\r{}\033[K",
-          LiveLine(recorder.MakeReport(now), now - options.start, in_flight));
+      fmt::print(options.live, "\r{}\033[K",
+                 LiveLine(recorder.counts(), now - options.start,
+                          now - measure_from, in_flight));
       std::fflush(options.live);
     }
   }

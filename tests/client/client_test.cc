@@ -1,0 +1,155 @@
+#include "client/client.h"
+
+#include <cmath>
+
+#include "client/utf8.h"
+#include "gmock/gmock.h"
+#include "google/rpc/error_details.pb.h"
+#include "tests/client/fake_server.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Client> Connect(const std::string& address,
+                                absl::Duration timeout = absl::Seconds(30)) {
+  Client::Options options;
+  options.address = address;
+  options.timeout = timeout;
+  return *Client::Create(options);
+}
+
+TEST(ClientTest, RefusesOptionsThatCannotWork) {
+  Client::Options options;
+  options.address = "";
+  EXPECT_EQ(Client::Create(options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  for (const absl::Duration timeout :
+       {absl::ZeroDuration(), -absl::Seconds(1), absl::InfiniteDuration(),
+        absl::Seconds(std::nan(""))}) {
+    options = Client::Options();
+    options.timeout = timeout;
+    EXPECT_EQ(Client::Create(options).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(ClientTest, CallsEveryMethod) {
+  FakeServer server;
+  const auto client = Connect(server.address());
+  v1::TranslateRequest translate;
+  translate.add_inputs()->set_text("a");
+  EXPECT_EQ(client->Translate(translate)->results(0).hypotheses(0).text(),
+            "<a>");
+  v1::EncodeRequest encode;
+  encode.add_inputs()->set_text("abc");
+  EXPECT_EQ(client->Encode(encode)->results(0).embedding(0), 3);
+  v1::TokenizeRequest tokenize;
+  tokenize.add_texts("t");
+  EXPECT_EQ(client->Tokenize(tokenize)->results(0).tokens(0).id(), 7u);
+  EXPECT_EQ(client->ListModels()->models_size(), 2);
+  EXPECT_EQ(client->GetModel("m")->name(), "m");
+  EXPECT_EQ(client->Health("")->status(),
+            grpc::health::v1::HealthCheckResponse::SERVING);
+  std::string text;
+  EXPECT_TRUE(client
+                  ->Generate(v1::GenerateRequest(),
+                             [&](const v1::GenerateResponse& response) {
+                               text += response.piece().text();
+                               return absl::OkStatus();
+                             })
+                  .ok());
+  EXPECT_EQ(text, "one two");
+}
+
+TEST(ClientTest, ErrorsNameTheFieldAndTheRequest) {
+  FakeServer server;
+  server.refusal = FakeServer::BadRequest("inputs[3].text");
+  const absl::Status status =
+      Connect(server.address())->Encode(v1::EncodeRequest()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "the request is wrong; inputs[3].text: is bad [request r-17]");
+}
+
+TEST(ClientTest, ErrorsSayWhenToComeBack) {
+  google::rpc::RetryInfo retry;
+  retry.mutable_retry_delay()->set_nanos(250'000'000);
+  google::rpc::Status details;
+  details.add_details()->PackFrom(retry);
+  FakeServer server;
+  server.refusal = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "full",
+                                details.SerializeAsString());
+  const absl::Status status =
+      Connect(server.address())->Translate(v1::TranslateRequest()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.message(), "full; try again in 0.25 s [request r-17]");
+}
+
+TEST(ClientTest, DetailsThatAreNoneAreIgnored) {
+  FakeServer server;
+  server.refusal =
+      grpc::Status(grpc::StatusCode::NOT_FOUND, "gone", "\xff\xff\xff");
+  EXPECT_EQ(Connect(server.address())->GetModel("x").status().message(),
+            "gone [request r-17]");
+}
+
+TEST(ClientTest, SaysWhereNoServerAnswers) {
+  std::string address;
+  {
+    FakeServer server;
+    address = server.address();
+  }
+  const absl::Status status = Connect(address)->ListModels().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("no server answers at " + address),
+                    HasSubstr("is trivium-server running")));
+}
+
+TEST(ClientTest, DeadlinesEndCallsThatHang) {
+  FakeServer server;
+  server.hang = true;
+  const auto client = Connect(server.address(), absl::Milliseconds(50));
+  const absl::Status unary = client->ListModels().status();
+  EXPECT_EQ(unary.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(unary.message()), HasSubstr("within 0.05 s"));
+  EXPECT_EQ(client
+                ->Generate(v1::GenerateRequest(),
+                           [](const v1::GenerateResponse&) {
+                             return absl::OkStatus();
+                           })
+                .code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(ClientTest, AnErrorOfTheCallbackEndsGenerate) {
+  FakeServer server;
+  int events = 0;
+  const absl::Status status =
+      Connect(server.address())
+          ->Generate(v1::GenerateRequest(), [&](const v1::GenerateResponse&) {
+            ++events;
+            return absl::AbortedError("no");
+          });
+  EXPECT_EQ(status.message(), "no");
+  EXPECT_EQ(events, 1);
+}
+
+TEST(Utf8Test, AcceptsWhatUnicodeDoes) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8(std::string_view("\0a\x7f", 3)));
+  EXPECT_TRUE(IsUtf8("\xC2\x80 \xE0\xA0\x80 \xED\x9F\xBF \xEF\xBF\xBF"));
+  EXPECT_TRUE(IsUtf8("\xF0\x90\x80\x80 \xF4\x8F\xBF\xBF"));
+  for (const std::string_view bad :
+       {"\x80", "\xC0\x80", "\xC1\xBF", "\xC2", "\xE0\x9F\xBF", "\xED\xA0\x80",
+        "\xE2\x82", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
+        "\xFF", "a\xE2\x28\xA1"}) {
+    EXPECT_FALSE(IsUtf8(bad));
+  }
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,235 @@
+#ifndef TRIVIUM_TESTS_CLIENT_FAKE_SERVER_H_
+#define TRIVIUM_TESTS_CLIENT_FAKE_SERVER_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "fmt/format.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpcpp/grpcpp.h"
+#include "trivium/v1/inference.grpc.pb.h"
+#include "trivium/v1/models.grpc.pb.h"
+
+namespace trivium {
+
+// A server of the API in this process that "translates" by putting <> around
+// a text. The text "bad" is refused. Hooks change what a test needs changed.
+class FakeServer : public v1::Inference::Service,
+                   public v1::Models::Service,
+                   public grpc::health::v1::Health::Service {
+ public:
+  FakeServer() {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                             &port);
+    builder.RegisterService(static_cast<v1::Inference::Service*>(this));
+    builder.RegisterService(static_cast<v1::Models::Service*>(this));
+    builder.RegisterService(
+        static_cast<grpc::health::v1::Health::Service*>(this));
+    server_ = builder.BuildAndStart();
+    address_ = fmt::format("127.0.0.1:{}", port);
+  }
+  ~FakeServer() override { Stop(); }
+
+  void Stop() {
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+  }
+
+  const std::string& address() const { return address_; }
+
+  std::atomic<int> translate_calls{0}, encode_calls{0}, tokenize_calls{0};
+  v1::EncodeRequest last_encode;        // of one client at a time
+  v1::TranslateRequest last_translate;  //
+  v1::GenerateRequest last_generate;
+  v1::TranslateStreamRequest::Start last_start;
+  // What every call answers first; OK: it goes on.
+  grpc::Status refusal;
+  grpc::health::v1::HealthCheckResponse::ServingStatus health =
+      grpc::health::v1::HealthCheckResponse::SERVING;
+  // A TranslateStream holds its results back until it has these many and then
+  // sends them last first; 0: at once, in order.
+  int reverse = 0;
+  // A TranslateStream ends with OK after this many items; -1: with its items.
+  int end_after = -1;
+  // Calls that get no answer until the client goes away.
+  bool hang = false;
+  std::string newline = "";  // appended to every translation
+
+  static grpc::Status BadRequest(const std::string& field) {
+    google::rpc::BadRequest bad;
+    auto* violation = bad.add_field_violations();
+    violation->set_field(field);
+    violation->set_description("is bad");
+    google::rpc::Status status;
+    status.set_code(3);
+    status.set_message("the request is wrong");
+    status.add_details()->PackFrom(bad);
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                        "the request is wrong", status.SerializeAsString());
+  }
+
+  grpc::Status Encode(grpc::ServerContext* context,
+                      const v1::EncodeRequest* request,
+                      v1::EncodeResponse* response) override {
+    ++encode_calls;
+    last_encode = *request;
+    if (grpc::Status status = Begin(context); !status.ok()) return status;
+    for (int i = 0; i < request->inputs_size(); ++i) {
+      const std::string& text = request->inputs(i).text();
+      if (text == "bad") return BadRequest(fmt::format("inputs[{}].text", i));
+      v1::EncodeResult* result = response->add_results();
+      result->add_embedding(static_cast<float>(text.size()));
+      result->add_embedding(0.1f);
+      result->set_token_count(3);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Translate(grpc::ServerContext* context,
+                         const v1::TranslateRequest* request,
+                         v1::TranslateResponse* response) override {
+    ++translate_calls;
+    last_translate = *request;
+    if (grpc::Status status = Begin(context); !status.ok()) return status;
+    for (const v1::Input& input : request->inputs()) {
+      *response->add_results() = TranslationOf(input);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status TranslateStream(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::TranslateStreamResponse,
+                               v1::TranslateStreamRequest>* stream) override {
+    if (grpc::Status status = Begin(context); !status.ok()) return status;
+    v1::TranslateStreamRequest request;
+    stream->Read(&request);
+    last_start = request.start();
+    std::vector<v1::TranslateStreamResponse> held;
+    const auto flush = [&] {
+      for (auto it = held.rbegin(); it != held.rend(); ++it) stream->Write(*it);
+      held.clear();
+    };
+    for (int items = 0; items != end_after && stream->Read(&request); ++items) {
+      v1::TranslateStreamResponse response;
+      response.set_id(request.item().id());
+      if (request.item().input().text() == "bad") {
+        response.mutable_error()->set_code(3);
+        response.mutable_error()->set_message("input.text is bad");
+      } else {
+        *response.mutable_result() = TranslationOf(request.item().input());
+      }
+      held.push_back(std::move(response));
+      if (static_cast<int>(held.size()) >= reverse) flush();
+    }
+    flush();
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Generate(
+      grpc::ServerContext* context, const v1::GenerateRequest* request,
+      grpc::ServerWriter<v1::GenerateResponse>* writer) override {
+    last_generate = *request;
+    if (grpc::Status status = Begin(context); !status.ok()) return status;
+    if (request->input().text() == "bad") return BadRequest("input.text");
+    const uint32_t count =
+        std::max<uint32_t>(1, request->decoding().hypotheses());
+    // The hypotheses' pieces interleave.
+    for (const std::string& piece : {std::string("one"), " two" + newline}) {
+      for (uint32_t i = 0; i < count; ++i) {
+        v1::GenerateResponse response;
+        response.set_index(count - 1 - i);
+        response.mutable_piece()->set_text(
+            piece + (count > 1 ? std::to_string(count - 1 - i) : ""));
+        writer->Write(response);
+      }
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      v1::GenerateResponse response;
+      response.set_index(i);
+      response.mutable_done()->set_token_count(2);
+      response.mutable_done()->set_source_token_count(5);
+      writer->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Tokenize(grpc::ServerContext* context,
+                        const v1::TokenizeRequest* request,
+                        v1::TokenizeResponse* response) override {
+    ++tokenize_calls;
+    if (grpc::Status status = Begin(context); !status.ok()) return status;
+    for (const std::string& text : request->texts()) {
+      v1::Token* token = response->add_results()->add_tokens();
+      token->set_piece(text);
+      token->set_id(7);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListModels(grpc::ServerContext* context,
+                          const v1::ListModelsRequest*,
+                          v1::ListModelsResponse* response) override {
+    *response->add_models() = ModelNamed("first");
+    *response->add_models() = ModelNamed("second");
+    return Begin(context);
+  }
+
+  grpc::Status GetModel(grpc::ServerContext* context,
+                        const v1::GetModelRequest* request,
+                        v1::Model* response) override {
+    *response = ModelNamed(request->name());
+    return Begin(context);
+  }
+
+  grpc::Status Check(grpc::ServerContext* context,
+                     const grpc::health::v1::HealthCheckRequest*,
+                     grpc::health::v1::HealthCheckResponse* response) override {
+    response->set_status(health);
+    return Begin(context);
+  }
+
+ private:
+  grpc::Status Begin(grpc::ServerContext* context) {
+    context->AddTrailingMetadata("x-request-id", "r-17");
+    while (hang && !context->IsCancelled()) {
+      std::this_thread::yield();
+    }
+    return refusal;
+  }
+
+  v1::TranslateResult TranslationOf(const v1::Input& input) const {
+    v1::TranslateResult result;
+    v1::Hypothesis* hypothesis = result.add_hypotheses();
+    hypothesis->set_text("<" + input.text() + ">" + newline);
+    hypothesis->set_token_count(4);
+    result.set_source_token_count(3);
+    return result;
+  }
+
+  static v1::Model ModelNamed(const std::string& name) {
+    v1::Model model;
+    model.set_name(name);
+    model.set_family("marian");
+    model.set_design(v1::DESIGN_ENCODER_DECODER);
+    model.set_precision(v1::PRECISION_INT8);
+    model.add_source_languages()->set_bcp47("en");
+    model.add_target_languages()->set_code("de");
+    model.add_calls("Encode");
+    model.add_calls("Translate");
+    return model;
+  }
+
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_CLIENT_FAKE_SERVER_H_

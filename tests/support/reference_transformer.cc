@@ -54,6 +54,8 @@ Matrix LayerNorm(Matrix x, const NormTensors& tensors, double epsilon) {
 
 double Activate(Activation activation, double x) {
   switch (activation) {
+    case Activation::kNone:
+      return x;
     case Activation::kRelu:
       return std::max(x, 0.0);
     case Activation::kGelu:  // x Phi(x), Hendrycks and Gimpel, 2016

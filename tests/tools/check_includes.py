@@ -20,7 +20,7 @@ MODEL = (
 # own and base/. The longest matching folder counts.
 LAYERS = {
     "base": (),
-    "model/kernels": (),
+    "model/kernels": (r"model/logits\.h",),
     "model/weights": (),
     "model/tokenizer": (r"model/weights/json_file\.h",),
     "model/search": (r"model/logits\.h",),
@@ -54,6 +54,10 @@ OUTSIDE = {
     r"zip\.h": ("model/weights",),
     r"prometheus/.*|httplib\.h": ("server/observability",),
     r"spdlog/.*": ("server",),
+    # The libraries' own log lines go to ours.
+    r"grpc/support/log\.h|google/protobuf/stubs/logging\.h": (
+        "server/observability",
+    ),
     r"(grpc|grpcpp|google|trivium)/.*": ("server/rpc", "server", "client"),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),

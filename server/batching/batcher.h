@@ -44,6 +44,12 @@ class BatchingObserver {
 // Shares the work of concurrent requests: admission bounded in tokens, one
 // queue, workers that each run a continuous batch. Thread-safe.
 //
+// Nothing is assigned to a worker in advance: each takes newcomers between two
+// of its iterations, in the fair order of the queue (FairQueue), while it has
+// less than its even share of all work and room for their worst case
+// (Dispatcher, RunningBatch::Judge). What may be decided without a thread is
+// decided in those classes; Worker is the thread around them.
+//
 //   auto batcher = Batcher::Create(options, std::move(models));
 //   batcher->Submit(batcher->NewCall(), std::move(requests));
 //   ... observers hear of tokens and results on workers' threads
@@ -53,13 +59,14 @@ class Batcher {
   struct Options {
     // Worker threads; each has an engine of every model.
     int workers = 1;
-    // Tokens that may wait: source + beams x max_new_tokens of every request
-    // that has not started.
+    // Tokens that may wait: of every request that has not started, source +
+    // prefix after the start token + beams (or samples) x max_new_tokens.
     int64_t max_waiting_tokens = 1 << 20;
     // Encoder rows x layers of newcomers that one iteration takes at most, in
     // units of whole-encoder tokens, so that running requests do not stall.
     int encode_budget_tokens = 256;
-    // Most hypotheses (decoder rows) of one worker's iteration.
+    // Most decoder rows of one worker's iteration: hypotheses, and tokens of
+    // prefixes that are read.
     int max_rows = 256;
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null; outlives the batcher

@@ -27,8 +27,10 @@ class Cancellation {
   std::atomic<bool> cancelled_{false};
 };
 
-// Attention of a finished hypothesis to its source, from one teacher-forced
-// pass over the final tokens: [layers, heads, tokens, keys].
+// [layers, heads, queries, keys]. Of an encoder: queries and keys are the
+// source's tokens. Of a finished hypothesis to its source, from one
+// teacher-forced pass over the final tokens: query i is the decoder position
+// that gave ids[i], keys are the source's tokens.
 struct AttentionMap {
   int layers = 0, heads = 0, queries = 0, keys = 0;
   std::vector<float> weights;
@@ -52,18 +54,20 @@ struct RequestResult {
 class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
-  // New tokens of result `index` that are certain (Decoding::CertainTokens).
-  // Only if Request::stream.
+  // New tokens of result `index` that are certain (Decoding::CertainTokens), in
+  // order; all of a result's tokens come before OnDone. A beam search's results
+  // other than 0 come in one piece at the end. Only if Request::stream.
   virtual void OnTokens(int index, std::span<const int32_t> ids,
                         std::span<const float> logprobs) {}
   // Exactly once for every accepted request. Errors: DEADLINE_EXCEEDED,
-  // CANCELLED, UNAVAILABLE (shut down), INTERNAL (the engine failed).
+  // CANCELLED, UNAVAILABLE (shut down), INTERNAL (the engine failed),
+  // INVALID_ARGUMENT (a source id or type that the engine refuses).
   virtual void OnDone(absl::StatusOr<RequestResult> result) = 0;
 };
 
 // One sequence's work: encode a source, and decode from it if `decoding`.
 struct Request {
-  int model = 0;        // index among Batcher::Options::models
+  int model = 0;        // index among Batcher::Create's models
   EncoderInput source;  // empty ids for decoder-only models
   // Unset: encode only.
   std::optional<DecodingOptions> decoding;

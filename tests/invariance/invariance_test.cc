@@ -1,0 +1,303 @@
+// The promise: the same request gives the same bits whatever else runs. Real
+// model, real batcher, real threads; greedy, beams and seeded sampling mixed;
+// requests that arrive at random steps of the others; every answer compared
+// with that of the request alone on an engine of its own.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "fmt/format.h"
+#include "gtest/gtest.h"
+#include "model/kernels/runtime.h"
+#include "model/model.h"
+#include "server/batching/batcher.h"
+#include "tests/support/generate.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kGated = 64;  // requests queued before the first iteration
+constexpr int kMaxNewTokens = 24;
+constexpr int64_t kCacheBytes = int64_t{64} << 20;
+
+// Short inputs, where wrong rounding shows first: numbers, currencies, dates
+// and single words; then sentences of many lengths.
+std::vector<std::string> Texts() {
+  const std::vector<std::string> words = {
+      "apple",  "house",   "yes",    "No",       "Berlin", "computer",
+      "thanks", "Tuesday", "window", "tomorrow", "file",   "GOODBYE"};
+  const std::vector<std::string> sentences = {
+      "I ate an apple.",
+      "The animal didn't cross the street because it was too tired.",
+      "Where is the train station?",
+      "She has been learning German for three years, and she reads a lot of "
+      "books about history, art and music in her free time.",
+      "Click Save to store the file, then close the window."};
+  std::mt19937 generator(20);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 250; ++i) {
+    texts.push_back(fmt::format("{}", generator() % 1000000));
+    texts.push_back(
+        fmt::format("${}.{:02}", generator() % 10000, generator() % 100));
+    texts.push_back(fmt::format("{:04}-{:02}-{:02}", 1900 + generator() % 200,
+                                1 + generator() % 12, 1 + generator() % 28));
+    texts.push_back(words[generator() % words.size()] +
+                    std::string(generator() % 3, '!'));
+  }
+  for (int i = 0; i < 60; ++i) {
+    std::string text = sentences[generator() % sentences.size()];
+    while (generator() % 3 == 0) {
+      text += " " + sentences[generator() % sentences.size()];
+    }
+    texts.push_back(text);
+  }
+  std::shuffle(texts.begin(), texts.end(), generator);
+#ifdef TRIVIUM_FEW_INPUTS
+  texts.resize(150);
+#endif
+  return texts;
+}
+
+struct Job {
+  std::vector<int32_t> ids;
+  DecodingOptions options;
+};
+
+std::vector<Job> Jobs(const Model& model) {
+  std::mt19937 generator(21);
+  std::vector<Job> jobs;
+  for (const std::string& text : Texts()) {
+    Job job;
+    job.ids = model.tokenizer()->Encode(text, {}).value().ids;
+    job.options = model.decoding_defaults();
+    job.options.max_new_tokens = 4 + generator() % (kMaxNewTokens - 3);
+    job.options.beam_size = 1;
+    switch (generator() % 5) {
+      case 0:
+      case 1:
+        break;  // greedy
+      case 2:
+      case 3:
+        job.options.beam_size = 4;
+        job.options.hypotheses = 1 + generator() % 4;
+        break;
+      case 4:
+        job.options.sample = true;
+        job.options.hypotheses = 1 + generator() % 2;
+        job.options.seed = generator();
+        job.options.temperature = 1.3f;
+        job.options.top_k = generator() % 2 == 0 ? 50 : 0;
+        job.options.top_p = 0.95f;
+        break;
+    }
+    if (generator() % 4 == 0) job.options.no_repeat_ngram_size = 2;
+    if (generator() % 4 == 0) job.options.repetition_penalty = 1.2f;
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+// Counts iterations and answers, and holds the first iteration back.
+class Progress : public BatchingObserver {
+ public:
+  void OnIteration(const Iteration& iteration) override {
+    MutexLock lock(&mutex_);
+    ++iterations_;
+    row_counts_.insert(iteration.decoder_rows);
+    changed_.SignalAll();
+  }
+  void Answered() {
+    MutexLock lock(&mutex_);
+    ++answered_;
+    changed_.SignalAll();
+  }
+  void OpenGate() {
+    MutexLock lock(&mutex_);
+    open_ = true;
+    changed_.SignalAll();
+  }
+  void WaitForGate() {
+    MutexLock lock(&mutex_);
+    while (!open_) changed_.Wait(&mutex_);
+  }
+  // Until `more` further iterations ran or all that was submitted is answered.
+  void WaitForIterations(int more, int submitted) {
+    MutexLock lock(&mutex_);
+    const int target = iterations_ + more;
+    while (iterations_ < target && answered_ < submitted) {
+      changed_.Wait(&mutex_);
+    }
+  }
+  void WaitForAnswers(int count) {
+    MutexLock lock(&mutex_);
+    while (answered_ < count) changed_.Wait(&mutex_);
+  }
+  std::set<int> row_counts() {
+    MutexLock lock(&mutex_);
+    return row_counts_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+  int iterations_ ABSL_GUARDED_BY(mutex_) = 0;
+  int answered_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<int> row_counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Waits at the gate before its first step.
+class GatedEngine : public Engine {
+ public:
+  GatedEngine(std::unique_ptr<Engine> engine, Progress* progress)
+      : engine_(std::move(engine)), progress_(progress) {}
+
+  const EngineLimits& limits() const override { return engine_->limits(); }
+  int free_blocks() const override { return engine_->free_blocks(); }
+  absl::StatusOr<SourceId> AddSource(const EncoderInput& input,
+                                     const SourceOptions& options) override {
+    return engine_->AddSource(input, options);
+  }
+  void ReleaseSource(SourceId source) override {
+    engine_->ReleaseSource(source);
+  }
+  std::span<const float> EncoderStates(SourceId source) const override {
+    return engine_->EncoderStates(source);
+  }
+  std::span<const float> EncoderAttention(SourceId source) const override {
+    return engine_->EncoderAttention(source);
+  }
+  HypothesisId AddHypothesis(SourceId source) override {
+    return engine_->AddHypothesis(source);
+  }
+  HypothesisId Fork(HypothesisId parent) override {
+    return engine_->Fork(parent);
+  }
+  void ReleaseHypothesis(HypothesisId hypothesis) override {
+    engine_->ReleaseHypothesis(hypothesis);
+  }
+  absl::Status Step(const StepPlan& plan, StepResult* result) override {
+    progress_->WaitForGate();
+    return engine_->Step(plan, result);
+  }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  Progress* progress_;
+};
+
+class Answer : public RequestObserver {
+ public:
+  explicit Answer(Progress* progress) : progress_(progress) {}
+  void OnDone(absl::StatusOr<RequestResult> result) override {
+    result_ = std::move(result);
+    progress_->Answered();
+  }
+  const absl::StatusOr<RequestResult>& result() const { return result_; }
+
+ private:
+  Progress* progress_;
+  absl::StatusOr<RequestResult> result_ = absl::UnknownError("no answer");
+};
+
+bool SameBits(float a, float b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
+
+void ExpectSame(const Model& model, const std::vector<Hypothesis>& alone,
+                const std::vector<Hypothesis>& together, size_t job) {
+  ASSERT_EQ(alone.size(), together.size()) << "job " << job;
+  for (size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].ids, together[i].ids) << "job " << job;
+    EXPECT_EQ(model.tokenizer()->Decode(alone[i].ids),
+              model.tokenizer()->Decode(together[i].ids));
+    EXPECT_TRUE(SameBits(alone[i].score, together[i].score)) << "job " << job;
+    EXPECT_TRUE(SameBits(alone[i].log_probability, together[i].log_probability))
+        << "job " << job;
+    EXPECT_EQ(alone[i].reason, together[i].reason);
+  }
+}
+
+class InvarianceTest : public ::testing::TestWithParam<Precision> {};
+
+TEST_P(InvarianceTest, AnswersDoNotDependOnTheBatch) {
+  LoadOptions load;
+  load.precision = GetParam();
+  const auto model = Model::Load("model/embedded", load);
+  ASSERT_TRUE(model.ok()) << model.status();
+  if (!(*model)->info().batch_invariant) {
+    // Then GetModel, the log and the metric say so, and there is no promise.
+    GTEST_LOG_(INFO) << "no promise at " << IsaName(ActiveIsa());
+    return;
+  }
+  const std::vector<Job> jobs = Jobs(**model);
+  std::vector<std::vector<Hypothesis>> alone;
+  {
+    auto engine = (*model)->NewEngine(kCacheBytes);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    for (const Job& job : jobs) {
+      auto result = GenerateAlone(engine->get(), {job.ids, {}},
+                                  (*model)->decoder_prefix(), job.options);
+      ASSERT_TRUE(result.ok()) << result.status();
+      alone.push_back(*std::move(result));
+    }
+  }
+
+  for (const int workers : {1, 2}) {
+    SCOPED_TRACE(fmt::format("{} workers", workers));
+    Progress progress;
+    std::vector<Batcher::ModelEngines> engines(1);
+    for (int i = 0; i < workers; ++i) {
+      engines[0].engines.push_back(std::make_unique<GatedEngine>(
+          (*model)->NewEngine(kCacheBytes).value(), &progress));
+    }
+    Batcher::Options options;
+    options.workers = workers;
+    options.observer = &progress;
+    auto batcher = Batcher::Create(options, std::move(engines));
+    ASSERT_TRUE(batcher.ok()) << batcher.status();
+
+    std::mt19937 generator(22);
+    std::vector<std::shared_ptr<Answer>> answers;
+    while (answers.size() < jobs.size()) {
+      const size_t first = answers.size();
+      const size_t wanted =
+          first == 0 ? size_t{kGated} : size_t{1} + generator() % 24;
+      for (size_t i = first; i < std::min(first + wanted, jobs.size()); ++i) {
+        answers.push_back(std::make_shared<Answer>(&progress));
+        std::vector<Request> call(1);
+        call[0].source.ids = jobs[i].ids;
+        call[0].decoding = jobs[i].options;
+        call[0].prefix = (*model)->decoder_prefix();
+        call[0].observer = answers.back();
+        ASSERT_TRUE(
+            (*batcher)->Submit((*batcher)->NewCall(), std::move(call)).ok());
+      }
+      progress.OpenGate();
+      progress.WaitForIterations(static_cast<int>(generator() % 7),
+                                 static_cast<int>(answers.size()));
+    }
+    progress.WaitForAnswers(static_cast<int>(jobs.size()));
+
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      ASSERT_TRUE(answers[i]->result().ok()) << answers[i]->result().status();
+      ExpectSame(**model, alone[i], answers[i]->result()->hypotheses, i);
+    }
+    // Without many and many different rows this test would prove nothing.
+    const std::set<int> rows = progress.row_counts();
+    EXPECT_GE(*rows.rbegin(), 32);
+    EXPECT_GE(rows.size(), 20u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, InvarianceTest,
+                         ::testing::Values(Precision::kF32, Precision::kInt8),
+                         [](const auto& info) {
+                           return std::string(PrecisionName(info.param));
+                         });
+
+}  // namespace
+}  // namespace trivium

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "model/tokenizer/special_texts.h"
 #include "model/tokenizer/tokenizer_config.h"
 #include "model/tokenizer/utf8.h"
 
@@ -27,21 +28,6 @@ uint8_t ByteOfPiece(std::string_view piece) {
     byte = byte * 16 + (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
   }
   return static_cast<uint8_t>(byte);
-}
-
-// Fills in the characters of tokens whose bytes are known, in their order.
-void CountCharacters(std::string_view text, std::vector<Token>* tokens) {
-  std::vector<int> characters(text.size() + 1);
-  int count = 0;
-  for (size_t at = 0; at < text.size(); ++count) {
-    const size_t end = at + Utf8Length(text, at);
-    for (; at < end; ++at) characters[at] = count;
-  }
-  characters[text.size()] = count;
-  for (Token& token : *tokens) {
-    token.char_begin = characters[token.byte_begin];
-    token.char_end = characters[token.byte_end];
-  }
 }
 
 }  // namespace
@@ -183,32 +169,19 @@ void MarianTokenizer::AppendPieces(std::string_view text, size_t offset,
 std::vector<Token> MarianTokenizer::TextTokens(std::string_view text,
                                                const Side& side) const {
   std::vector<Token> tokens;
-  // Where each special token's text stands next; npos: nowhere.
-  std::vector<size_t> next(special_texts_.size());
-  for (size_t i = 0; i < next.size(); ++i)
-    next[i] = text.find(special_texts_[i]);
-  size_t done = 0;
-  while (done < text.size()) {
-    size_t first = 0;
-    for (size_t i = 0; i < next.size(); ++i) {
-      if (next[i] < done) next[i] = text.find(special_texts_[i], done);
-      // At one place the longest counts.
-      const bool longer =
-          next[i] == next[first] &&
-          special_texts_[i].size() > special_texts_[first].size();
-      if (next[i] < next[first] || longer) first = i;
-    }
-    const size_t begin =
-        next.empty() ? text.size() : std::min(next[first], text.size());
+  SpecialTextSearch specials(text, special_texts_);
+  for (size_t done = 0; done < text.size();) {
+    const SpecialTextSearch::Match special = specials.Next();
+    const size_t begin = std::min(special.begin, text.size());
     if (begin > done) {
       AppendPieces(text.substr(done, begin - done), done, side, &tokens);
     }
     if (begin == text.size()) break;
     Token token;
-    token.piece = special_texts_[first];
-    token.id = side.vocabulary->IdOf(token.piece);
+    token.piece = std::string(special.text);
+    token.id = side.vocabulary->IdOf(special.text);
     if (token.id < 0) token.id = side.unknown_id;
-    done = begin + token.piece.size();
+    done = begin + special.text.size();
     token.byte_begin = static_cast<int>(begin);
     token.byte_end = static_cast<int>(done);
     token.special = true;
@@ -285,7 +258,11 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::Tokenize(
   int truncated = 0;
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens,
                            TokenizeAndCut(text, options, &truncated));
-  CountCharacters(text, &tokens);
+  const std::vector<int> characters = CharacterOfByte(text);
+  for (Token& token : tokens) {
+    token.char_begin = characters[token.byte_begin];
+    token.char_end = characters[token.byte_end];
+  }
   return tokens;
 }
 

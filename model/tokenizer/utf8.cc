@@ -39,6 +39,17 @@ size_t Utf8Length(std::string_view text, size_t at) {
   return overlong || surrogate || code > 0x10FFFF ? 1 : length;
 }
 
+std::vector<int> CharacterOfByte(std::string_view text) {
+  std::vector<int> characters(text.size() + 1);
+  int count = 0;
+  for (size_t at = 0; at < text.size(); ++count) {
+    const size_t end = at + Utf8Length(text, at);
+    for (; at < end; ++at) characters[at] = count;
+  }
+  characters[text.size()] = count;
+  return characters;
+}
+
 bool IsPythonSpace(std::string_view character) {
   const uint32_t code = CodePoint(character);
   return (code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x20) ||

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace trivium {
 
@@ -15,6 +16,10 @@ size_t Utf8Length(std::string_view text, size_t at);
 // Bytes that a character with this first byte has: 1 to 4; 1 for a byte that
 // begins none.
 size_t Utf8LengthFromFirstByte(uint8_t byte);
+
+// [text.size() + 1] The number of the character that a byte belongs to, and in
+// the end the number of characters.
+std::vector<int> CharacterOfByte(std::string_view text);
 
 // Whether a whole valid character is white space to Python's str.strip.
 bool IsPythonSpace(std::string_view character);

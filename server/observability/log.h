@@ -1,0 +1,55 @@
+#ifndef TRIVIUM_SERVER_OBSERVABILITY_LOG_H_
+#define TRIVIUM_SERVER_OBSERVABILITY_LOG_H_
+
+#include <spdlog/common.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+
+namespace trivium {
+
+enum class LogFormat { kText, kJson };
+
+using LogLevel = spdlog::level::level_enum;
+
+// Sets up the process's log on standard error. `level`: trace, debug, info,
+// warn, error, critical or off.
+absl::Status InitLog(std::string_view level, LogFormat format);
+
+struct LogField {
+  std::string_view key;
+  std::variant<std::string, int64_t, double> value;
+
+  LogField(std::string_view k, std::string v) : key(k), value(std::move(v)) {}
+  LogField(std::string_view k, std::string_view v)
+      : key(k), value(std::string(v)) {}
+  LogField(std::string_view k, const char* v) : key(k), value(std::string(v)) {}
+  LogField(std::string_view k, int64_t v) : key(k), value(v) {}
+  LogField(std::string_view k, int v) : key(k), value(int64_t{v}) {}
+  LogField(std::string_view k, double v) : key(k), value(v) {}
+};
+
+// One structured line: `message key=value...` or one JSON object. Values with
+// control characters or quotes are escaped, so that a line stays a line.
+void Log(LogLevel level, std::string_view message,
+         std::initializer_list<LogField> fields = {});
+
+// Whether Log at this level writes; to skip building costly fields.
+bool LogEnabled(LogLevel level);
+
+// The text of a line after its time and level; for Log and its tests.
+std::string FormatLogLine(LogFormat format, std::string_view message,
+                          std::initializer_list<LogField> fields);
+
+// Leads the messages of gRPC and protobuf into this log at debug level.
+void CaptureLibraryLogs();
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_OBSERVABILITY_LOG_H_

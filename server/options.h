@@ -1,0 +1,72 @@
+#ifndef TRIVIUM_SERVER_OPTIONS_H_
+#define TRIVIUM_SERVER_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/isa.h"
+#include "model/model.h"
+#include "server/observability/log.h"
+#include "server/rpc/environment.h"
+
+namespace trivium {
+
+// A --model: NAME=FOLDER[,precision=...].
+struct ModelSpec {
+  std::string name;
+  std::string folder;
+  std::optional<Precision> precision;  // unset: --precision
+
+  friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
+};
+
+// What the command line and the environment say; --help documents each.
+struct Options {
+  std::string listen = "127.0.0.1:50051";
+  std::string metrics_listen = "127.0.0.1:9464";  // empty: none
+  std::string port_file;
+
+  std::vector<ModelSpec> models;  // empty: the embedded one
+  Precision precision = Precision::kAuto;
+  std::optional<Isa> max_isa;
+
+  int threads = 0;                     // 0: as many as there are cores to use
+  int64_t kv_cache_bytes = 256 << 20;  // of each worker, for each model
+  int64_t max_waiting_tokens = 1 << 20;
+
+  RequestLimits limits;
+  bool truncate = false;
+
+  absl::Duration drain_delay = absl::ZeroDuration();
+  absl::Duration drain_timeout = absl::Seconds(30);
+
+  std::string log_level = "info";
+  LogFormat log_format = LogFormat::kText;
+
+  std::string check_folder;  // --check: list the folder's problems and exit
+};
+
+// Reads the command line; a flag wins over its twin TRIVIUM_* in the
+// environment. When there is nothing to start (--help, --version, an error
+// that has been written to standard error), `exit_code` is set.
+Options ParseOptions(int argc, const char* const* argv,
+                     std::optional<int>* exit_code);
+
+absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text);
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+
+// "127.0.0.1:9464", "localhost:0", "[::1]:9464".
+absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_OPTIONS_H_

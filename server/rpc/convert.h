@@ -1,0 +1,121 @@
+#ifndef TRIVIUM_SERVER_RPC_CONVERT_H_
+#define TRIVIUM_SERVER_RPC_CONVERT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/batching/request.h"
+#include "server/rpc/environment.h"
+#include "trivium/v1/common.pb.h"
+#include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+
+// The messages of the API to and from the types of the batcher and the model.
+// `path` is a message's place in its call ("inputs[3]", "options.decoding");
+// errors name the field below it in a google.rpc.BadRequest.
+
+// How to decode all the inputs of a call: the request's options over the
+// folder's over the documented defaults.
+struct CallDecoding {
+  DecodingOptions options;
+  // Unset in the request: each input gets the default for its length.
+  bool default_max_new_tokens = false;
+  std::vector<std::string> stop;
+  std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
+};
+
+absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
+                                             const std::string& path,
+                                             const Model& model,
+                                             const RequestLimits& limits);
+
+// An input that is ready for the model.
+struct PreparedInput {
+  EncoderInput source;
+  std::vector<int32_t> prefix;  // what the decoder reads first
+  int truncated = 0;            // tokens cut from the end of the text
+  // Blank text: the answer is empty text, without any work of the model.
+  bool blank = false;
+};
+
+struct InputOptions {
+  const Model* model = nullptr;
+  const RequestLimits* limits = nullptr;
+  Direction direction;
+  bool truncate = false;
+  bool decodes = false;  // whether a target prefix makes sense
+};
+
+absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
+                                           const std::string& path,
+                                           const InputOptions& options);
+
+// At least one, and at most what a call may carry.
+absl::Status CheckInputCount(int count, const std::string& path,
+                             const RequestLimits& limits);
+
+// Bytes of an input's texts: long ones are tokenized on a pool.
+int64_t TextBytes(const v1::Input& in);
+
+// Options for one input: max_new_tokens resolved (`source_tokens` decides the
+// default where `per_source`, as for Translate) and checked against what the
+// model has left after the prefix.
+absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
+                                         const PreparedInput& input,
+                                         const Direction& direction,
+                                         bool per_source,
+                                         const std::string& path,
+                                         const Model& model);
+
+// Layers and heads, checked against the stack's sizes.
+absl::StatusOr<AttentionSelection> ConvertSelection(
+    const v1::AttentionSelection& in, const std::string& path, int layers,
+    int heads);
+
+// Bytes of the weights that a selection gives for one pair of lengths.
+int64_t AttentionBytes(const AttentionSelection& selection, int layers,
+                       int heads, int64_t queries, int64_t keys);
+
+// INVALID_ARGUMENT with the size when a response of about `bytes` is over the
+// limit; asked before anything is computed.
+absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits);
+
+absl::StatusOr<Direction> ConvertDirection(
+    const std::optional<std::string>& source,
+    const std::optional<std::string>& target, const std::string& path,
+    const Model& model);
+
+// What an answer shows of a hypothesis.
+struct HypothesisView {
+  const Tokenizer* tokenizer = nullptr;  // may be null: no text, no pieces
+  const std::vector<std::string>* stop = nullptr;
+  bool tokens = false;  // ids and pieces
+};
+
+v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
+                                 const HypothesisView& view);
+v1::FinishReason ConvertFinishReason(FinishReason reason);
+v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
+                                  const std::vector<TokenLogprob>& top,
+                                  const Tokenizer* tokenizer);
+v1::Token ConvertToken(const Token& in);
+v1::Attention ConvertAttention(AttentionMap in);
+v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits);
+
+// The pieces of source ids; nothing without a tokenizer.
+template <typename Pieces>
+void AddPieces(const std::vector<int32_t>& ids, const Tokenizer* tokenizer,
+               TextSide side, Pieces* pieces) {
+  if (tokenizer == nullptr) return;
+  for (const int32_t id : ids) *pieces->Add() = tokenizer->IdToPiece(id, side);
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_RPC_CONVERT_H_

@@ -1,0 +1,81 @@
+#include "server/rpc/service.h"
+
+#include "server/rpc/handlers.h"
+#include "trivium/v1/inference.grpc.pb.h"
+#include "trivium/v1/models.grpc.pb.h"
+
+namespace trivium {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Bytes = grpc::ByteBuffer;
+
+using RawInference = v1::Inference::WithRawCallbackMethod_Encode<
+    v1::Inference::WithRawCallbackMethod_Translate<
+        v1::Inference::WithRawCallbackMethod_TranslateStream<
+            v1::Inference::WithRawCallbackMethod_Generate<
+                v1::Inference::WithRawCallbackMethod_Tokenize<
+                    v1::Inference::Service>>>>>;
+
+class InferenceService : public RawInference {
+ public:
+  explicit InferenceService(const Environment& environment)
+      : environment_(environment) {}
+
+  grpc::ServerUnaryReactor* Encode(Context* context, const Bytes* request,
+                                   Bytes* response) override {
+    return HandleEncode(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Translate(Context* context, const Bytes* request,
+                                      Bytes* response) override {
+    return HandleTranslate(environment_, context, request, response);
+  }
+  grpc::ServerBidiReactor<Bytes, Bytes>* TranslateStream(
+      Context* context) override {
+    return HandleTranslateStream(environment_, context);
+  }
+  grpc::ServerWriteReactor<Bytes>* Generate(Context* context,
+                                            const Bytes* request) override {
+    return HandleGenerate(environment_, context, request);
+  }
+  grpc::ServerUnaryReactor* Tokenize(Context* context, const Bytes* request,
+                                     Bytes* response) override {
+    return HandleTokenize(environment_, context, request, response);
+  }
+
+ private:
+  const Environment& environment_;
+};
+
+using RawModels = v1::Models::WithRawCallbackMethod_ListModels<
+    v1::Models::WithRawCallbackMethod_GetModel<v1::Models::Service>>;
+
+class ModelsService : public RawModels {
+ public:
+  explicit ModelsService(const Environment& environment)
+      : environment_(environment) {}
+
+  grpc::ServerUnaryReactor* ListModels(Context* context, const Bytes* request,
+                                       Bytes* response) override {
+    return HandleListModels(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* GetModel(Context* context, const Bytes* request,
+                                     Bytes* response) override {
+    return HandleGetModel(environment_, context, request, response);
+  }
+
+ private:
+  const Environment& environment_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<grpc::Service>> NewServices(
+    const Environment& environment) {
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  services.push_back(std::make_unique<InferenceService>(environment));
+  services.push_back(std::make_unique<ModelsService>(environment));
+  return services;
+}
+
+}  // namespace trivium

@@ -1,0 +1,20 @@
+#ifndef TRIVIUM_SERVER_RPC_SERVICE_H_
+#define TRIVIUM_SERVER_RPC_SERVICE_H_
+
+#include <grpcpp/impl/service_type.h>
+
+#include <memory>
+#include <vector>
+
+#include "server/rpc/environment.h"
+
+namespace trivium {
+
+// The services trivium.v1.Inference and trivium.v1.Models, to register with a
+// grpc::ServerBuilder. They and `environment` outlive the server.
+std::vector<std::unique_ptr<grpc::Service>> NewServices(
+    const Environment& environment);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_RPC_SERVICE_H_

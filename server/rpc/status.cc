@@ -1,0 +1,85 @@
+#include "server/rpc/status.h"
+
+#include <fmt/format.h>
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace trivium {
+namespace {
+
+constexpr char kBadRequest[] = "type.googleapis.com/google.rpc.BadRequest";
+constexpr char kRetryInfo[] = "type.googleapis.com/google.rpc.RetryInfo";
+constexpr size_t kMaxMessageBytes = 1500;
+
+}  // namespace
+
+absl::Status InvalidField(const std::string& field,
+                          const std::string& description) {
+  absl::Status status =
+      absl::InvalidArgumentError(fmt::format("{}: {}", field, description));
+  google::rpc::BadRequest details;
+  auto* violation = details.add_field_violations();
+  violation->set_field(field);
+  violation->set_description(Shorten(description, kMaxMessageBytes));
+  status.SetPayload(kBadRequest, absl::Cord(details.SerializeAsString()));
+  return status;
+}
+
+absl::Status WithRetry(absl::Status status, absl::Duration delay) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  delay *= std::uniform_real_distribution<double>(1.0, 1.5)(random);
+  const int64_t nanos = absl::ToInt64Nanoseconds(delay);
+  google::rpc::RetryInfo details;
+  details.mutable_retry_delay()->set_seconds(nanos / 1'000'000'000);
+  details.mutable_retry_delay()->set_nanos(nanos % 1'000'000'000);
+  status.SetPayload(kRetryInfo, absl::Cord(details.SerializeAsString()));
+  return status;
+}
+
+std::optional<absl::Duration> RetryDelay(const absl::Status& status) {
+  const auto payload = status.GetPayload(kRetryInfo);
+  google::rpc::RetryInfo details;
+  if (!payload.has_value() || !details.ParseFromString(std::string(*payload))) {
+    return std::nullopt;
+  }
+  return absl::Seconds(details.retry_delay().seconds()) +
+         absl::Nanoseconds(details.retry_delay().nanos());
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status,
+                          std::string_view request_id) {
+  if (status.ok()) return grpc::Status::OK;
+  const std::string message =
+      fmt::format("{} (request {})",
+                  Shorten({status.message().data(), status.message().size()},
+                          kMaxMessageBytes),
+                  request_id);
+  google::rpc::Status details;
+  details.set_code(static_cast<int>(status.code()));
+  details.set_message(message);
+  status.ForEachPayload([&](auto url, const absl::Cord& payload) {
+    auto* detail = details.add_details();
+    detail->set_type_url(std::string(url));
+    detail->set_value(std::string(payload));
+  });
+  // absl's codes are gRPC's.
+  return grpc::Status(
+      static_cast<grpc::StatusCode>(status.code()), message,
+      details.details().empty() ? "" : details.SerializeAsString());
+}
+
+std::string Shorten(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return std::string(text.substr(0, end)) + "...";
+}
+
+}  // namespace trivium

@@ -1,0 +1,41 @@
+#ifndef TRIVIUM_SERVER_RPC_STATUS_H_
+#define TRIVIUM_SERVER_RPC_STATUS_H_
+
+#include <grpcpp/support/status.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace trivium {
+
+// Statuses of the API. Inside the server an error is an absl::Status whose
+// payloads are the google.rpc details; this is the one place that makes a
+// grpc::Status of it.
+
+// INVALID_ARGUMENT with a google.rpc.BadRequest: "inputs[3].text: ...".
+absl::Status InvalidField(const std::string& field,
+                          const std::string& description);
+
+// `status` with a google.rpc.RetryInfo. The delay is spread by up to a half
+// of itself, so that refused clients do not return all at once.
+absl::Status WithRetry(absl::Status status, absl::Duration delay);
+
+// The delay of WithRetry, for the grpc-retry-pushback-ms trailer.
+std::optional<absl::Duration> RetryDelay(const absl::Status& status);
+
+// With code, message, and the payloads as google.rpc.Status. The message
+// names the request, so that a user's report leads to the log's line. Long
+// messages are cut: trailers must fit the 8 KiB that clients accept.
+grpc::Status ToGrpcStatus(const absl::Status& status,
+                          std::string_view request_id);
+
+// Cuts a text at a character's border, for messages that quote input.
+std::string Shorten(std::string_view text, size_t max_bytes = 64);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_RPC_STATUS_H_

@@ -1,0 +1,136 @@
+#include "server/rpc/wire.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/unknown_field_set.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/proto_buffer_writer.h>
+
+#include <map>
+#include <string>
+
+#include "server/rpc/status.h"
+#include "server/rpc/utf8.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::UnknownField;
+using google::protobuf::UnknownFieldSet;
+
+// The API's messages are nested less deeply than this.
+constexpr int kMaxDepth = 8;
+
+std::string ToString(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  std::string text;
+  if (!bytes.Dump(&slices).ok()) return text;
+  text.reserve(bytes.Length());
+  for (const grpc::Slice& slice : slices) {
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return text;
+}
+
+// The path of the first text that is not UTF-8, reading the wire format
+// without the checks of generated code; empty if there is none.
+std::string FindBadText(const UnknownFieldSet& fields,
+                        const Descriptor* descriptor, int depth) {
+  std::map<int, int> counts;  // of repeated fields met so far
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const UnknownField& field = fields.field(i);
+    const FieldDescriptor* known =
+        descriptor->FindFieldByNumber(field.number());
+    if (known == nullptr ||
+        field.type() != UnknownField::TYPE_LENGTH_DELIMITED) {
+      continue;
+    }
+    std::string path = known->name();
+    if (known->is_repeated()) {
+      path += fmt::format("[{}]", counts[field.number()]++);
+    }
+    const std::string& bytes = field.length_delimited();
+    if (known->type() == FieldDescriptor::TYPE_STRING) {
+      if (!IsUtf8(bytes)) return path;
+    } else if (known->type() == FieldDescriptor::TYPE_MESSAGE &&
+               depth < kMaxDepth) {
+      UnknownFieldSet nested;
+      if (!nested.ParseFromString(bytes)) continue;
+      const std::string rest =
+          FindBadText(nested, known->message_type(), depth + 1);
+      if (!rest.empty()) return path + "." + rest;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
+                          google::protobuf::Message* message) {
+  if (static_cast<int64_t>(bytes.Length()) > max_bytes) {
+    return absl::InvalidArgumentError(fmt::format(
+        "the request has {} bytes and the server takes at most {}; send its "
+        "inputs in several calls",
+        bytes.Length(), max_bytes));
+  }
+  grpc::ByteBuffer copy = bytes;  // shares the slices
+  grpc::ProtoBufferReader reader(&copy);
+  if (message->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
+
+  UnknownFieldSet fields;
+  if (fields.ParseFromString(ToString(bytes))) {
+    const std::string path = FindBadText(fields, message->GetDescriptor(), 0);
+    if (!path.empty()) {
+      return InvalidField(path, "is not valid UTF-8; send text as UTF-8");
+    }
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("the bytes of the request are not a {} message",
+                  message->GetDescriptor()->full_name()));
+}
+
+absl::Status SerializeMessage(const google::protobuf::Message& message,
+                              int64_t max_bytes, grpc::ByteBuffer* bytes) {
+  const int64_t size = static_cast<int64_t>(message.ByteSizeLong());
+  if (size > max_bytes) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "the response has {} bytes and the server sends at most {}; ask for "
+        "fewer inputs, hypotheses or details in a call",
+        size, max_bytes));
+  }
+  grpc::Slice slice(static_cast<size_t>(size));
+  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  *bytes = grpc::ByteBuffer(&slice, 1);
+  return absl::OkStatus();
+}
+
+std::optional<uint64_t> FindItemId(const grpc::ByteBuffer& bytes) {
+  using v1::TranslateStreamRequest;
+  UnknownFieldSet fields;
+  if (!fields.ParseFromString(ToString(bytes))) return std::nullopt;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const UnknownField& field = fields.field(i);
+    UnknownFieldSet item;
+    if (field.number() != TranslateStreamRequest::kItemFieldNumber ||
+        field.type() != UnknownField::TYPE_LENGTH_DELIMITED ||
+        !item.ParseFromString(field.length_delimited())) {
+      continue;
+    }
+    uint64_t id = 0;  // proto3's default where the field is missing
+    for (int k = 0; k < item.field_count(); ++k) {
+      if (item.field(k).number() ==
+              TranslateStreamRequest::Item::kIdFieldNumber &&
+          item.field(k).type() == UnknownField::TYPE_VARINT) {
+        id = item.field(k).varint();
+      }
+    }
+    return id;
+  }
+  return std::nullopt;
+}
+
+}  // namespace trivium

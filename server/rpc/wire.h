@@ -1,0 +1,33 @@
+#ifndef TRIVIUM_SERVER_RPC_WIRE_H_
+#define TRIVIUM_SERVER_RPC_WIRE_H_
+
+#include <google/protobuf/message.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+
+namespace trivium {
+
+// Messages to bytes and back. The calls take raw bytes from gRPC, because
+// gRPC 1.51's callback server answers what does not parse with UNIMPLEMENTED
+// and silently ends a bidirectional stream.
+
+// INVALID_ARGUMENT: larger than `max_bytes`, not a message, or a text that is
+// not UTF-8, whose field the error names.
+absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
+                          google::protobuf::Message* message);
+
+// RESOURCE_EXHAUSTED when the message is larger than `max_bytes`.
+absl::Status SerializeMessage(const google::protobuf::Message& message,
+                              int64_t max_bytes, grpc::ByteBuffer* bytes);
+
+// The id of a TranslateStreamRequest::Item whose text does not parse, so that
+// the item can fail alone; nothing if the bytes are no such message.
+std::optional<uint64_t> FindItemId(const grpc::ByteBuffer& bytes);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_RPC_WIRE_H_

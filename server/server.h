@@ -1,0 +1,66 @@
+#ifndef TRIVIUM_SERVER_SERVER_H_
+#define TRIVIUM_SERVER_SERVER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/model.h"
+#include "server/batching/batcher.h"
+#include "server/observability/metrics.h"
+#include "server/rpc/environment.h"
+
+namespace trivium {
+
+// A running server: gRPC with the API, health and reflection, and HTTP with
+// metrics. It owns all that it is made of.
+//
+//   auto server = Server::Create(options, std::move(parts)).value();
+//   ... server->port() ...
+//   server->Drain();    // or the destructor, which cancels what runs
+class Server {
+ public:
+  struct Options {
+    std::string listen = "127.0.0.1:0";
+    std::string metrics_listen;  // empty: none
+    RequestLimits limits;
+    bool truncate = false;
+    int64_t max_waiting_tokens = 1 << 20;  // the batcher's
+    absl::Duration drain_delay = absl::ZeroDuration();
+    absl::Duration drain_timeout = absl::Seconds(30);
+    const Clock* clock = Clock::Real();
+  };
+
+  struct NamedModel {
+    std::string name;
+    std::unique_ptr<Model> model;
+    int64_t kv_cache_bytes = 0;  // of all workers
+  };
+
+  // What it serves. The models in the batcher's order; `metrics` observes the
+  // batcher.
+  struct Parts {
+    std::vector<NamedModel> models;
+    std::unique_ptr<Metrics> metrics;
+    std::unique_ptr<Batcher> batcher;
+  };
+
+  // Serves when it returns. The error names the address it cannot listen on.
+  static absl::StatusOr<std::unique_ptr<Server>> Create(const Options& options,
+                                                        Parts parts);
+
+  virtual ~Server() = default;
+
+  virtual int port() const = 0;
+  virtual int metrics_port() const = 0;  // 0: none
+
+  // Says NOT_SERVING, waits drain_delay, refuses new calls, waits for those
+  // that run and wait for at most drain_timeout, and cancels the rest. True
+  // if all finished.
+  virtual bool Drain() = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_SERVER_H_

@@ -1,0 +1,153 @@
+#include "server/startup.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "base/cpu_limits.h"
+#include "base/status.h"
+#include "model/kernels/runtime.h"
+
+namespace trivium {
+namespace {
+
+constexpr char kEmbeddedName[] = "embedded";
+
+// `status` with what it is about in front.
+absl::Status About(const std::string& what, const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      fmt::format("{}: {}", what, std::string(status.message())));
+}
+
+absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options) {
+  if (options.models.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::string folder, EmbeddedModelFolder());
+    return std::vector<ModelSpec>{{kEmbeddedName, folder, std::nullopt}};
+  }
+  std::set<std::string> names;
+  for (const ModelSpec& spec : options.models) {
+    if (!names.insert(spec.name).second) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--model: two models are named '{}'; give each its own name",
+          spec.name));
+    }
+  }
+  return options.models;
+}
+
+absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
+                                                 const Options& options) {
+  const absl::Time begin = absl::Now();
+  LoadOptions load;
+  load.precision = spec.precision.value_or(options.precision);
+  absl::StatusOr<std::unique_ptr<Model>> model = Model::Load(spec.folder, load);
+  if (!model.ok()) {
+    return About(fmt::format("model '{}'", spec.name), model.status());
+  }
+  const ModelInfo& info = (*model)->info();
+  Log(spdlog::level::info, "model loaded",
+      {{"model", spec.name},
+       {"folder", spec.folder},
+       {"family", info.family},
+       {"precision", PrecisionName(info.precision)},
+       {"isa", IsaName(info.isa)},
+       {"batch_invariant", info.batch_invariant ? "yes" : "no"},
+       {"parameters", info.parameters},
+       {"revision", info.revision},
+       {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+  if (!info.batch_invariant && info.precision != Precision::kBf16) {
+    Log(spdlog::level::warn,
+        "answers of this model may differ in their last bits with what else "
+        "runs",
+        {{"model", spec.name}});
+  }
+  return model;
+}
+
+void WarnOfOpenPort(const std::string& listen) {
+  const absl::StatusOr<HostPort> address = ParseHostPort(listen);
+  if (!address.ok()) return;
+  const std::string& host = address->host;
+  if (host.rfind("127.", 0) == 0 || host == "localhost" || host == "::1") {
+    return;
+  }
+  Log(spdlog::level::warn,
+      "serving without TLS to whoever reaches this address; keep it on a "
+      "trusted network",
+      {{"listen", listen}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EmbeddedModelFolder() {
+  namespace fs = std::filesystem;
+  if (const char* folder = std::getenv("TRIVIUM_EMBEDDED_MODEL")) {
+    return std::string(folder);
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path installed =
+      program.parent_path().parent_path() / "share/trivium/embedded";
+  for (const fs::path& folder : {installed, fs::path(TRIVIUM_EMBEDDED_DIR)}) {
+    if (fs::exists(folder / "config.json", error)) return folder.string();
+  }
+  return absl::NotFoundError(fmt::format(
+      "no --model is given and there is no embedded model in {} or {}; give "
+      "--model NAME=FOLDER, or its folder in TRIVIUM_EMBEDDED_MODEL",
+      installed.string(), TRIVIUM_EMBEDDED_DIR));
+}
+
+absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
+  if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
+                           ModelsToServe(options));
+  const int workers = options.threads > 0 ? options.threads : UsableCores();
+
+  Server::Parts parts;
+  std::vector<Batcher::ModelEngines> engines;
+  std::vector<Metrics::NamedModel> infos;
+  for (const ModelSpec& spec : specs) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
+                             LoadModel(spec, options));
+    Batcher::ModelEngines& of_model = engines.emplace_back();
+    for (int i = 0; i < workers; ++i) {
+      auto engine = model->NewEngine(options.kv_cache_bytes);
+      if (!engine.ok()) {
+        return About(fmt::format("model '{}', --kv-cache-bytes {}", spec.name,
+                                 options.kv_cache_bytes),
+                     engine.status());
+      }
+      of_model.engines.push_back(*std::move(engine));
+    }
+    infos.push_back({spec.name, model->info()});
+    parts.models.push_back(
+        {spec.name, std::move(model), options.kv_cache_bytes * workers});
+  }
+  parts.metrics = std::make_unique<Metrics>(infos, workers);
+
+  Batcher::Options batching;
+  batching.workers = workers;
+  batching.max_waiting_tokens = options.max_waiting_tokens;
+  batching.observer = parts.metrics.get();
+  TRIVIUM_ASSIGN_OR_RETURN(parts.batcher,
+                           Batcher::Create(batching, std::move(engines)));
+
+  Server::Options server;
+  server.listen = options.listen;
+  server.metrics_listen = options.metrics_listen;
+  server.limits = options.limits;
+  server.truncate = options.truncate;
+  server.max_waiting_tokens = options.max_waiting_tokens;
+  server.drain_delay = options.drain_delay;
+  server.drain_timeout = options.drain_timeout;
+  WarnOfOpenPort(options.listen);
+  return Server::Create(server, std::move(parts));
+}
+
+}  // namespace trivium

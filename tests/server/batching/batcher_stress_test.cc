@@ -1,4 +1,4 @@
-#include <atomic>
+#include <algorithm>
 #include <random>
 #include <set>
 #include <thread>
@@ -218,6 +218,34 @@ TEST_P(BatcherStressTest, ResultsDoNotDependOnTheCompany) {
     const absl::StatusOr<RequestResult> result = observers[i]->Wait();
     ASSERT_TRUE(result.ok()) << result.status();
     ExpectSameResult(*result, Alone(requests[i], puppets_.options));
+  }
+}
+
+// Nothing ends early and samples share nothing but their prefix: everybody
+// comes to need all that was reserved, and one block less would not do.
+TEST_P(BatcherStressTest, TheWorstCaseFillsThePoolAndNoMore) {
+  puppets_.options.end_bias = -100;
+  Create();
+  std::mt19937 random(11);
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  for (int i = 0; i < 400; ++i) {
+    observers.push_back(std::make_shared<RecordingObserver>());
+    Request request = MakeRequest(
+        Source(1 + random() % 20, 2 + 30 * i),
+        Samples(1 + random() % 8, 1 + random() % 32, i), observers.back());
+    std::vector<Request> call = {request};
+    ASSERT_TRUE(batcher_->Submit(batcher_->NewCall(), std::move(call)).ok());
+  }
+  EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));
+  batcher_.reset();
+  puppets_.ExpectCleanUse();
+  for (const auto& observer : observers) EXPECT_TRUE(observer->Wait().ok());
+  for (int worker = 0; worker < options_.workers; ++worker) {
+    int most = 0;
+    for (const PuppetLog::Step& step : puppets_.log(worker).steps()) {
+      most = std::max(most, step.used_blocks);
+    }
+    EXPECT_GT(most, 70);  // of 96; how close depends on who met whom
   }
 }
 

@@ -68,7 +68,9 @@ absl::Status CallStatus(const grpc::Status& status,
     message = fmt::format("no answer from {} within {}: {}", target.address,
                           Seconds(target.timeout), message);
   }
-  if (!request_id.empty()) message += fmt::format(" [request {}]", request_id);
+  if (message.find(request_id) == std::string::npos) {
+    message += fmt::format(" [request {}]", request_id);
+  }
   // The two enumerations agree number by number.
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       message);

@@ -1,0 +1,224 @@
+// What clients do wrong, and how the server says so.
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "tests/integration/server_process.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+class ErrorsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { server_ = new ServerProcess(); }
+  static void TearDownTestSuite() {
+    EXPECT_TRUE(server_->running()) << "the server died";
+    delete server_;
+  }
+
+  void ExpectRefused(const v1::TranslateRequest& request,
+                     const std::string& field,
+                     absl::StatusCode code = kInvalid) {
+    const absl::Status status = client_->Translate(request).status();
+    EXPECT_EQ(status.code(), code) << request.ShortDebugString();
+    EXPECT_THAT(std::string(status.message()), HasSubstr(field));
+  }
+
+  static v1::TranslateRequest Sound() {
+    v1::TranslateRequest request;
+    request.add_inputs()->set_text("Hello.");
+    return request;
+  }
+
+  static ServerProcess* server_;
+  const std::unique_ptr<Client> client_ = server_->NewClient();
+};
+
+ServerProcess* ErrorsTest::server_ = nullptr;
+
+TEST_F(ErrorsTest, AbsurdDecodingOptionsAreNamed) {
+  const std::vector<
+      std::pair<std::string, std::function<void(v1::DecodingOptions*)>>>
+      cases = {
+          {"beam_size", [](auto* d) { d->set_beam_size(0); }},
+          {"beam_size", [](auto* d) { d->set_beam_size(17); }},
+          {"beam_size", [](auto* d) { d->set_beam_size(UINT32_MAX); }},
+          {"hypotheses", [](auto* d) { d->set_hypotheses(0); }},
+          {"hypotheses",
+           [](auto* d) {
+             d->set_beam_size(2);
+             d->set_hypotheses(3);
+           }},
+          {"length_penalty", [](auto* d) { d->set_length_penalty(NAN); }},
+          {"length_penalty", [](auto* d) { d->set_length_penalty(INFINITY); }},
+          {"max_new_tokens",
+           [](auto* d) { d->set_max_new_tokens(UINT32_MAX); }},
+          {"min_new_tokens",
+           [](auto* d) { d->set_min_new_tokens(UINT32_MAX); }},
+          {"temperature",
+           [](auto* d) {
+             d->set_sample(true);
+             d->set_temperature(0);
+           }},
+          {"temperature", [](auto* d) { d->set_temperature(-INFINITY); }},
+          {"top_p", [](auto* d) { d->set_top_p(1.5f); }},
+          {"top_p", [](auto* d) { d->set_top_p(NAN); }},
+          {"repetition_penalty", [](auto* d) { d->set_repetition_penalty(0); }},
+          {"stop", [](auto* d) { d->add_stop(""); }},
+          {"stop", [](auto* d) { d->add_stop(std::string(257, 'x')); }},
+          {"stop",
+           [](auto* d) {
+             for (int i = 0; i < 17; ++i) d->add_stop("x");
+           }},
+          {"banned", [](auto* d) { d->add_banned(); }},
+          {"banned", [](auto* d) { d->add_banned()->add_ids(UINT32_MAX); }},
+          {"forced_first_id",
+           [](auto* d) { d->set_forced_first_id(UINT32_MAX); }},
+          {"forced_last_id",
+           [](auto* d) { d->set_forced_last_id(UINT32_MAX); }},
+          {"top_logprobs", [](auto* d) { d->set_top_logprobs(21); }},
+          {"early_stopping",
+           [](auto* d) {
+             d->set_early_stopping(static_cast<v1::EarlyStopping>(99));
+           }},
+      };
+  for (const auto& [field, change] : cases) {
+    v1::TranslateRequest request = Sound();
+    request.mutable_options()->mutable_decoding()->set_beam_size(1);
+    change(request.mutable_options()->mutable_decoding());
+    ExpectRefused(request, "options.decoding." + field);
+    v1::GenerateRequest generate;
+    generate.mutable_input()->set_text("Hello.");
+    *generate.mutable_decoding() = request.options().decoding();
+    const absl::Status status = client_->Generate(
+        generate, [](const v1::GenerateResponse&) { return absl::OkStatus(); });
+    EXPECT_EQ(status.code(), kInvalid) << generate.ShortDebugString();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("decoding." + field));
+  }
+}
+
+TEST_F(ErrorsTest, BadInputsAreNamed) {
+  v1::TranslateRequest request;
+  ExpectRefused(request, "inputs");
+  request = Sound();
+  request.add_inputs();
+  ExpectRefused(request, "inputs[1]");
+  request = Sound();
+  request.add_inputs()->mutable_ids()->add_ids(UINT32_MAX);
+  ExpectRefused(request, "inputs[1].ids");
+  request = Sound();
+  for (int i = 0; i < 32; ++i) *request.add_inputs() = request.inputs(0);
+  ExpectRefused(request, "inputs");
+  request = Sound();
+  request.mutable_inputs(0)->set_text(std::string((1 << 20) + 1, 'a'));
+  ExpectRefused(request, "inputs[0].text");
+  request = Sound();
+  request.mutable_inputs(0)->mutable_target_prefix_ids()->add_ids(UINT32_MAX);
+  ExpectRefused(request, "inputs[0].target_prefix_ids");
+}
+
+TEST_F(ErrorsTest, LongTextsAreRefusedOrCut) {
+  v1::TranslateRequest request;
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "apple ";
+  request.add_inputs()->set_text(text);
+  request.mutable_options()->set_truncate(false);
+  ExpectRefused(request, "inputs[0]");
+  request.mutable_options()->set_truncate(true);
+  request.mutable_options()->mutable_decoding()->set_max_new_tokens(1);
+  const auto response = client_->Translate(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_GT(response->results(0).truncated_tokens(), 0u);
+}
+
+TEST_F(ErrorsTest, UnknownNamesAreSaid) {
+  v1::TranslateRequest request = Sound();
+  request.set_model("no-such-model");
+  ExpectRefused(request, "no-such-model", absl::StatusCode::kNotFound);
+  EXPECT_EQ(client_->GetModel("no-such-model").status().code(),
+            absl::StatusCode::kNotFound);
+  request = Sound();
+  request.mutable_options()->set_target_language("tlh");
+  ExpectRefused(request, "target_language");
+  request = Sound();
+  request.mutable_options()->mutable_cross_attention()->add_layers(99);
+  ExpectRefused(request, "cross_attention");
+}
+
+TEST_F(ErrorsTest, MessagesCarryTheRequestId) {
+  const absl::Status status = client_->GetModel("no-such-model").status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("request"));
+}
+
+TEST_F(ErrorsTest, OversizedMessagesAreRefused) {
+  v1::TranslateRequest request;
+  for (int i = 0; i < 6; ++i) {
+    request.add_inputs()->set_text(std::string(1 << 20, 'a'));
+  }
+  const absl::Status status = client_->Translate(request).status();
+  EXPECT_TRUE(status.code() == absl::StatusCode::kResourceExhausted ||
+              status.code() == kInvalid)
+      << status;
+}
+
+TEST_F(ErrorsTest, ShortDeadlinesAreMissedNotBroken) {
+  v1::TranslateRequest request;
+  for (int i = 0; i < 32; ++i) {
+    request.add_inputs()->set_text(
+        "The committee met in the morning and talked about many things that "
+        "nobody remembers today, " +
+        std::to_string(i) + " of them twice.");
+  }
+  request.mutable_options()->mutable_decoding()->set_beam_size(8);
+  const absl::Status status =
+      server_->NewClient(absl::Milliseconds(5))->Translate(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_TRUE(client_->Translate(Sound()).ok());
+}
+
+TEST_F(ErrorsTest, GenerateCanBeLeftInTheMiddle) {
+  for (int i = 0; i < 20; ++i) {
+    v1::GenerateRequest request;
+    request.mutable_input()->set_text("The weather is very nice today.");
+    request.mutable_decoding()->set_beam_size(1);
+    request.mutable_decoding()->set_min_new_tokens(60);
+    request.mutable_decoding()->set_max_new_tokens(60);
+    const absl::Status status =
+        client_->Generate(request, [](const v1::GenerateResponse&) {
+          return absl::AbortedError("enough");
+        });
+    EXPECT_EQ(status.message(), "enough");
+  }
+  EXPECT_TRUE(client_->Translate(Sound()).ok());
+}
+
+TEST_F(ErrorsTest, ClientsThatVanishLeaveNothingBehind) {
+  for (int i = 0; i < 20; ++i) {
+    const auto client = server_->NewClient();
+    const auto stream = client->StartTranslateStream({});
+    v1::TranslateStreamRequest::Item item;
+    item.mutable_input()->set_text("The weather is very nice today.");
+    for (int k = 0; k < 10; ++k) stream->Write(item);
+    stream->Cancel();
+  }
+  EXPECT_TRUE(client_->Translate(Sound()).ok());
+}
+
+TEST_F(ErrorsTest, AStreamForAnUnknownModelEnds) {
+  v1::TranslateStreamRequest::Start start;
+  start.set_model("no-such-model");
+  const auto stream = client_->StartTranslateStream(start);
+  v1::TranslateStreamResponse response;
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(stream->Finish().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,184 @@
+// The programs as processes: draining, metrics, the command lines.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "nlohmann/json.hpp"
+#include "tests/integration/server_process.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+TEST(DrainTest, SigtermFinishesWhatRuns) {
+  ServerProcess server;
+  const auto client = server.NewClient();
+  v1::GenerateRequest request;
+  request.mutable_input()->set_text("The weather is very nice today.");
+  request.mutable_decoding()->set_beam_size(1);
+  request.mutable_decoding()->set_min_new_tokens(60);
+  request.mutable_decoding()->set_max_new_tokens(60);
+  bool terminated = false, done = false;
+  const absl::Status status =
+      client->Generate(request, [&](const v1::GenerateResponse& response) {
+        if (!terminated) server.Signal(SIGTERM);
+        terminated = true;
+        done = response.has_done();
+        return absl::OkStatus();
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(done);
+  EXPECT_EQ(server.Wait(), 0);
+  v1::TranslateRequest late;
+  late.add_inputs()->set_text("Too late.");
+  EXPECT_EQ(client->Translate(late).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(DrainTest, HealthSaysSoBeforeTheEnd) {
+  ServerProcess server({"--drain-delay", "30"});
+  const auto client = server.NewClient();
+  grpc::health::v1::HealthCheckRequest request;
+  // Watch gives the change as it happens.
+  const auto stub = grpc::health::v1::Health::NewStub(grpc::CreateChannel(
+      server.address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::seconds(60));
+  const auto watch = stub->Watch(&context, request);
+  grpc::health::v1::HealthCheckResponse response;
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING);
+  server.Signal(SIGTERM);
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(),
+            grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+  context.TryCancel();
+}
+
+TEST(MetricsTest, PrometheusAcceptsThem) {
+  ServerProcess server;
+  const auto client = server.NewClient();
+  v1::TranslateRequest request;
+  request.add_inputs()->set_text("Hello.");
+  ASSERT_TRUE(client->Translate(request).ok());
+  request.set_model("no-such-model");
+  EXPECT_FALSE(client->Translate(request).ok());
+
+  const std::string answer = HttpGet(server.metrics_port(), "/metrics");
+  ASSERT_THAT(answer, HasSubstr("200 OK"));
+  const std::string body = answer.substr(answer.find("\r\n\r\n") + 4);
+  EXPECT_THAT(body, HasSubstr("trivium_requests_total{"));
+  EXPECT_THAT(body, HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(body, HasSubstr("trivium_batch_invariant"));
+  const ProcessResult check =
+      RunProgram({"promtool", "check", "metrics"}, body);
+  EXPECT_EQ(check.exit_code, 0) << check.out << check.err;
+  EXPECT_THAT(HttpGet(server.metrics_port(), "/healthz"), HasSubstr("200 OK"));
+  EXPECT_THAT(HttpGet(server.metrics_port(), "/readyz"), HasSubstr("200 OK"));
+  EXPECT_THAT(HttpGet(server.metrics_port(), "/fly"), HasSubstr("404"));
+}
+
+class ProgramsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { server_ = new ServerProcess(); }
+  static void TearDownTestSuite() { delete server_; }
+
+  ProcessResult Trivium(std::vector<std::string> arguments,
+                        const std::string& input = "") {
+    arguments.insert(arguments.begin(), TRIVIUM_PROGRAM);
+    arguments.insert(arguments.begin() + 2, {"--address", server_->address()});
+    return RunProgram(arguments, input);
+  }
+
+  static ServerProcess* server_;
+};
+
+ServerProcess* ProgramsTest::server_ = nullptr;
+
+TEST_F(ProgramsTest, EachCommandAnswers) {
+  const ProcessResult translated = Trivium({"translate", "I ate an apple."});
+  EXPECT_EQ(translated.exit_code, 0) << translated.err;
+  EXPECT_THAT(translated.out, HasSubstr("Apfel"));
+  EXPECT_EQ(Trivium({"health"}).out, "SERVING\n");
+  EXPECT_THAT(Trivium({"models"}).out, HasSubstr("en-de\tmarian"));
+  EXPECT_THAT(Trivium({"tokens", "An apple."}).out, HasSubstr(":"));
+  EXPECT_THAT(Trivium({"encode", "An apple."}).out, HasSubstr(" "));
+  const ProcessResult generated =
+      Trivium({"generate", "--beam-size", "1", "I ate an apple."});
+  EXPECT_EQ(generated.exit_code, 0) << generated.err;
+  EXPECT_THAT(generated.out, HasSubstr("Apfel"));
+}
+
+TEST_F(ProgramsTest, APipeKeepsItsLines) {
+  const ProcessResult run =
+      Trivium({"translate"}, "I ate an apple.\n\nThe house is big.\n");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, MatchesRegex(".*Apfel.*\n\n.*Haus.*\n"));
+  EXPECT_EQ(run.err, "");
+}
+
+TEST_F(ProgramsTest, AFileOfManyLinesComesBackInOrder) {
+  const std::string path = testing::TempDir() + "/many_lines.txt";
+  std::ofstream file(path);
+  for (int i = 0; i < 200; ++i) file << "Number " << i << "\n";
+  file.close();
+  const ProcessResult run =
+      Trivium({"translate", "--json", "--beam-size", "1", "--file", path});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  std::istringstream lines(run.out);
+  int expected = 0;
+  for (std::string line; std::getline(lines, line); ++expected) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json.value("id", "0"), std::to_string(expected));
+    EXPECT_TRUE(json["result"]["hypotheses"][0].contains("text"));
+  }
+  EXPECT_EQ(expected, 200);
+}
+
+TEST_F(ProgramsTest, ExitCodes) {
+  EXPECT_EQ(Trivium({"translate", "--model", "fly", "a"}).exit_code, 1);
+  EXPECT_EQ(Trivium({"translate", "--fly", "a"}).exit_code, 2);
+  EXPECT_EQ(RunProgram({TRIVIUM_PROGRAM, "health", "--address", "127.0.0.1:1"})
+                .exit_code,
+            3);
+  EXPECT_EQ(Trivium({"translate", "--file", "/nonexistent"}).exit_code, 5);
+}
+
+TEST_F(ProgramsTest, TheLoadGeneratorReports) {
+  const std::string path = testing::TempDir() + "/load.txt";
+  std::ofstream(path) << "I ate an apple.\nThe house is big.\n";
+  for (const char* call : {"translate", "encode", "generate"}) {
+    const ProcessResult run =
+        RunProgram({TRIVIUM_LOAD_PROGRAM, "--address", server_->address(),
+                    "--file", path, "--call", call, "--count", "20",
+                    "--warm-up", "0", "--concurrency", "8", "--json"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const auto json = nlohmann::json::parse(run.out);
+    EXPECT_GE(json["succeeded"], 20);
+    EXPECT_EQ(json["failed"], 0);
+    EXPECT_GT(json["source_tokens_per_second"], 0);
+  }
+}
+
+TEST(StartTest, AModelThatIsNotThereIsNamed) {
+  const ProcessResult run = RunProgram(
+      {TRIVIUM_SERVER_PROGRAM, "--listen", "127.0.0.1:0", "--metrics-listen",
+       "127.0.0.1:0", "--model", "x=/nonexistent/folder"});
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_LT(run.exit_code, 128);
+  EXPECT_THAT(run.out + run.err, HasSubstr("/nonexistent/folder"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,56 @@
+#ifndef TRIVIUM_TESTS_INTEGRATION_SERVER_PROCESS_H_
+#define TRIVIUM_TESTS_INTEGRATION_SERVER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+
+namespace trivium {
+
+struct ProcessResult {
+  int exit_code = -1;  // 128 + signal where a signal ended it
+  std::string out, err;
+};
+
+// Runs a program to its end.
+ProcessResult RunProgram(const std::vector<std::string>& arguments,
+                         const std::string& input = "");
+
+// A trivium-server as a user starts one: its own process, free ports, the
+// embedded model. Ends with the object.
+class ServerProcess {
+ public:
+  // Waits until it is ready; a test failure if it ends before.
+  explicit ServerProcess(std::vector<std::string> flags = {});
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  std::string address() const;
+  int metrics_port() const { return metrics_port_; }
+  std::unique_ptr<Client> NewClient(
+      absl::Duration timeout = absl::Seconds(60)) const;
+
+  void Signal(int signal) const;
+  // Waits for its end; its exit code, 128 + signal where a signal ended it.
+  int Wait();
+  // Whether it has not ended.
+  bool running();
+
+ private:
+  pid_t pid_ = 0;  // 0: has ended
+  int exit_code_ = -1;
+  int grpc_port_ = 0;
+  int metrics_port_ = 0;
+};
+
+// GET of a path from the server's HTTP port; the body, with the status line.
+std::string HttpGet(int port, const std::string& path);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_INTEGRATION_SERVER_PROCESS_H_

@@ -1,0 +1,42 @@
+# The server with its embedded model, and the client's programs.
+#   docker build -t trivium .
+#   docker run -p 50051:50051 -p 9464:9464 trivium
+# Flags go after the image's name, or as TRIVIUM_* into the environment.
+
+FROM debian:bookworm-slim AS build
+COPY deploy/packages.txt /tmp/
+RUN apt-get update \
+ && sed 's/#.*//' /tmp/packages.txt | xargs env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y --no-install-recommends \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /trivium
+COPY CMakeLists.txt CMakePresets.json ./
+COPY cmake cmake
+COPY proto proto
+COPY base base
+COPY model model
+COPY server server
+COPY client client
+RUN cmake --preset release \
+ && cmake --build --preset release \
+ && cmake --install build/release --prefix /install --strip
+
+FROM debian:bookworm-slim
+COPY deploy/packages.runtime.txt /tmp/
+RUN apt-get update \
+ && sed 's/#.*//' /tmp/packages.runtime.txt \
+      | xargs env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends \
+ && rm -rf /var/lib/apt/lists/* /tmp/packages.runtime.txt \
+ && useradd --system --no-create-home --shell /usr/sbin/nologin trivium
+COPY --from=build /install/bin/ /usr/bin/
+COPY model/embedded/ /usr/share/trivium/embedded/
+USER trivium
+# All interfaces: a container's loopback is of no use outside. There is no TLS
+# yet, so publish the ports only where everybody may call.
+ENV TRIVIUM_LISTEN=0.0.0.0:50051 TRIVIUM_METRICS_LISTEN=0.0.0.0:9464
+EXPOSE 50051 9464
+# Where TRIVIUM_LISTEN names another port, TRIVIUM_ADDRESS tells it to this.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s \
+  CMD ["trivium", "health"]
+ENTRYPOINT ["trivium-server"]

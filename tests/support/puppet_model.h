@@ -1,0 +1,175 @@
+#ifndef TRIVIUM_TESTS_SUPPORT_PUPPET_MODEL_H_
+#define TRIVIUM_TESTS_SUPPORT_PUPPET_MODEL_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/model.h"
+
+namespace trivium {
+
+// A tokenizer whose tokens are bytes: id = byte + kFirst, and 0 ends a text.
+// So tests can read ids, and a character of several bytes comes in several
+// tokens.
+class PuppetTokenizer : public Tokenizer {
+ public:
+  static constexpr int32_t kEnd = 0;
+  static constexpr int32_t kFirst = 4;
+  static constexpr int kVocabulary = kFirst + 256;
+
+  absl::StatusOr<Encoding> Encode(std::string_view text,
+                                  const EncodeOptions& options) const override {
+    Encoding encoding;
+    encoding.ids.assign(options.prefix_ids.begin(), options.prefix_ids.end());
+    const int special = options.add_special_tokens ? 1 : 0;
+    for (const char byte : text) {
+      if (options.max_tokens > 0 &&
+          static_cast<int>(encoding.ids.size()) + special >=
+              options.max_tokens) {
+        ++encoding.truncated;
+      } else {
+        encoding.ids.push_back(kFirst + static_cast<unsigned char>(byte));
+      }
+    }
+    if (options.add_special_tokens) encoding.ids.push_back(kEnd);
+    return encoding;
+  }
+
+  absl::StatusOr<Encoding> EncodePair(std::string_view, std::string_view,
+                                      const EncodeOptions&) const override {
+    return absl::FailedPreconditionError("the model does not read pairs");
+  }
+
+  absl::StatusOr<std::vector<Token>> Tokenize(
+      std::string_view text, const EncodeOptions& options) const override {
+    std::vector<Token> tokens;
+    int characters = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      if ((byte & 0xC0) != 0x80) ++characters;
+      Token token;
+      token.id = kFirst + byte;
+      token.piece = IdToPiece(token.id, options.side);
+      token.byte_begin = static_cast<int>(i);
+      token.byte_end = static_cast<int>(i) + 1;
+      token.char_begin = characters - 1;
+      token.char_end = characters;
+      tokens.push_back(std::move(token));
+    }
+    if (options.add_special_tokens) {
+      Token end;
+      end.id = kEnd;
+      end.piece = "</s>";
+      end.byte_begin = end.byte_end = static_cast<int>(text.size());
+      end.char_begin = end.char_end = characters;
+      end.special = true;
+      tokens.push_back(std::move(end));
+    }
+    return tokens;
+  }
+
+  std::string Decode(std::span<const int32_t> ids) const override {
+    std::string text;
+    for (const int32_t id : ids) {
+      if (id >= kFirst && id < kVocabulary) {
+        text += static_cast<char>(id - kFirst);
+      }
+    }
+    return text;
+  }
+
+  std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override {
+    // Keeps the bytes of a character until it is whole.
+    class Decoder : public StreamingDecoder {
+     public:
+      std::string Push(int32_t id) override {
+        if (id < kFirst) return "";
+        held_ += static_cast<char>(id - kFirst);
+        const auto lead = static_cast<unsigned char>(held_[0]);
+        const size_t length = lead < 0x80   ? 1
+                              : lead < 0xE0 ? 2
+                              : lead < 0xF0 ? 3
+                                            : 4;
+        return held_.size() < length ? "" : std::exchange(held_, "");
+      }
+      std::string Finish() override { return std::exchange(held_, ""); }
+
+     private:
+      std::string held_;
+    };
+    return std::make_unique<Decoder>();
+  }
+
+  int vocabulary_size(TextSide) const override { return kVocabulary; }
+  std::string IdToPiece(int32_t id, TextSide) const override {
+    return id >= kFirst && id < kVocabulary ? "byte" + std::to_string(id - 4)
+                                            : "</s>";
+  }
+  int32_t PieceToId(std::string_view, TextSide) const override { return -1; }
+};
+
+// A model without weights, for tests of what lies above: they give it the
+// shape they need.
+class PuppetModel : public Model {
+ public:
+  explicit PuppetModel(Design design = Design::kEncoderDecoder) {
+    info_.family = "puppet";
+    info_.design = design;
+    info_.batch_invariant = true;
+    info_.revision = "r1";
+    info_.d_model = 2;
+    info_.max_source_tokens = 64;
+    info_.max_target_tokens = 128;
+    info_.vocabulary = PuppetTokenizer::kVocabulary;
+    info_.encoder_layers = design == Design::kDecoder ? 0 : 3;
+    info_.decoder_layers = design == Design::kEncoder ? 0 : 2;
+    info_.heads = 4;
+    info_.source_languages = {{"en", "en"}};
+    info_.target_languages = {{"de", "de"}};
+    decoding_.max_new_tokens = 127;
+    decoding_.beam_size = 2;
+    decoding_.end_ids = {PuppetTokenizer::kEnd};
+    if (design != Design::kDecoder) prefix_ = {1};
+  }
+
+  ModelInfo& mutable_info() { return info_; }
+  DecodingOptions& mutable_decoding() { return decoding_; }
+  void RemoveTokenizer() { tokenizer_.reset(); }
+
+  const ModelInfo& info() const override { return info_; }
+  const Tokenizer* tokenizer() const override {
+    return tokenizer_ ? &*tokenizer_ : nullptr;
+  }
+  const DecodingOptions& decoding_defaults() const override {
+    return decoding_;
+  }
+  const std::vector<int32_t>& decoder_prefix() const override {
+    return prefix_;
+  }
+  absl::StatusOr<Direction> ResolveDirection(
+      std::optional<std::string_view> source_language,
+      std::optional<std::string_view> target_language) const override {
+    if (source_language.value_or("en") != "en" ||
+        target_language.value_or("de") != "de") {
+      return absl::InvalidArgumentError("this model translates en to de");
+    }
+    return Direction();
+  }
+  absl::StatusOr<std::unique_ptr<Engine>> NewEngine(int64_t) const override {
+    return absl::FailedPreconditionError("a puppet has no engine");
+  }
+
+ private:
+  ModelInfo info_;
+  DecodingOptions decoding_;
+  std::vector<int32_t> prefix_;
+  std::optional<PuppetTokenizer> tokenizer_{std::in_place};
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_SUPPORT_PUPPET_MODEL_H_

@@ -168,6 +168,11 @@ void RunningBatch::Sweep() {
     reserved_blocks_ += sequence->reserved_blocks();
     pending_tokens_ += sequence->pending_tokens();
   }
+  if (options_.observer != nullptr) {
+    const int total = engine_->limits().total_blocks;
+    options_.observer->OnBlocks(options_.worker, options_.model,
+                                total - engine_->free_blocks(), total);
+  }
 }
 
 void RunningBatch::TakeAnswered(std::vector<uint64_t>* source_keys) {
@@ -196,9 +201,6 @@ void RunningBatch::Report(absl::Time begin, absl::Time end, int running) {
                                   .running = running,
                                   .duration = end - begin,
                                   .phases = result_.seconds});
-  const int total = engine_->limits().total_blocks;
-  options_.observer->OnBlocks(options_.worker, options_.model,
-                              total - engine_->free_blocks(), total);
 }
 
 }  // namespace trivium

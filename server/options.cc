@@ -165,10 +165,9 @@ void AddFlags(CLI::App* app, Options* options) {
             "HOST:PORT of gRPC; port 0 is any that is free");
   flags
       .Add("metrics-listen", &options->metrics_listen,
-           "HOST:PORT of /metrics, /healthz and /readyz; 'off' for none")
-      ->transform([](const std::string& text) {
-        return text == "off" ? std::string() : text;
-      });
+           "HOST:PORT of /metrics, /healthz and /readyz; 'off' or nothing "
+           "for none")
+      ->expected(0, 1);
   flags.Add("port-file", &options->port_file,
             "Write the real ports to this file once ready, as "
             "'grpc PORT' and 'metrics PORT'");
@@ -233,7 +232,15 @@ Options ParseOptions(int argc, const char* const* argv,
       "trivium-server");
   AddFlags(&app, &options);
   try {
-    app.parse(argc, argv);
+    // CLI11 takes an empty value for none at all.
+    std::vector<const char*> arguments(argv, argv + argc);
+    for (const char*& argument : arguments) {
+      if (std::string_view(argument) == "--metrics-listen=") {
+        argument = "--metrics-listen=off";
+      }
+    }
+    app.parse(argc, arguments.data());
+    if (options.metrics_listen == "off") options.metrics_listen.clear();
   } catch (const CLI::ParseError& error) {
     *exit_code = app.exit(error);
   }

@@ -22,6 +22,12 @@ class HttpServerImpl : public HttpServer {
     server_.set_write_timeout(kTimeoutSeconds);
     server_.set_keep_alive_timeout(kTimeoutSeconds);
     server_.set_payload_max_length(0);
+    // Not httplib's own choice, SO_REUSEPORT: with it a second server on the
+    // port would silently take some of the scrapes.
+    server_.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    });
     server_.Get("/metrics", [metrics](const auto&, auto& response) {
       response.set_content(metrics->Text(), kMetricsType);
     });

@@ -11,6 +11,7 @@
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "server/observability/log.h"
 #include "server/server.h"
 #include "tests/server/rpc/puppet_batcher.h"
 #include "tests/support/puppet_model.h"
@@ -24,6 +25,9 @@ namespace trivium {
 // "ids" (a translator without a tokenizer).
 class RpcTest : public testing::Test {
  protected:
+  // As in the program: the log is not for what clients do wrong.
+  static void SetUpTestSuite() { CaptureLibraryLogs(); }
+
   void SetUp() override { StartServer(); }
 
   // A test may change options_ and start again.

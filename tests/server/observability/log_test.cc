@@ -1,0 +1,43 @@
+#include "server/observability/log.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace trivium {
+namespace {
+
+TEST(LogTest, TextIsOneReadableLine) {
+  EXPECT_EQ(FormatLogLine(LogFormat::kText, "request",
+                          {{"id", "a1"},
+                           {"error", "line\nbreak \"quoted\""},
+                           {"empty", ""},
+                           {"count", 3},
+                           {"ms", 1.5}}),
+            "request id=a1 error=\"line\\nbreak \\\"quoted\\\"\" empty=\"\" "
+            "count=3 ms=1.5");
+}
+
+TEST(LogTest, JsonParsesWhateverComes) {
+  const std::string line =
+      "{" +
+      FormatLogLine(LogFormat::kJson, "a \"message\"\n",
+                    {{"bytes", std::string("\xff\x00\x1b", 3)}, {"n", -1}}) +
+      "}";
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["message"], "a \"message\"\n");
+  EXPECT_EQ(json["n"], -1);
+  EXPECT_EQ(json["bytes"], std::string("\xEF\xBF\xBD\x00\x1b", 5));
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+}
+
+TEST(LogTest, LevelsAreChecked) {
+  EXPECT_FALSE(InitLog("loud", LogFormat::kText).ok());
+  EXPECT_TRUE(InitLog("warn", LogFormat::kText).ok());
+  EXPECT_FALSE(LogEnabled(spdlog::level::debug));
+  EXPECT_TRUE(InitLog("debug", LogFormat::kText).ok());
+  EXPECT_TRUE(LogEnabled(spdlog::level::debug));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,107 @@
+#include "server/observability/metrics.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <thread>
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Every figure at least once, so that each family is on the page.
+std::unique_ptr<Metrics> Busy() {
+  ModelInfo info;
+  info.family = "marian";
+  auto metrics = std::make_unique<Metrics>(
+      std::vector<Metrics::NamedModel>{{"en-de", info}, {"de-en", info}}, 2);
+  metrics->OnCallStarted(Rpc::kTranslate);
+  metrics->OnCallDone(Rpc::kTranslate, 0, absl::StatusCode::kOk,
+                      absl::Milliseconds(3));
+  metrics->OnCallStarted(Rpc::kEncode);
+  metrics->OnCallDone(Rpc::kEncode, -1, absl::StatusCode::kNotFound,
+                      absl::Milliseconds(1));
+  metrics->OnTokens(0, 10, 20);
+  BatchingObserver::Iteration iteration{};
+  iteration.encoder_rows = 7;
+  iteration.decoder_rows = 33;
+  iteration.padding_rows = 7;
+  iteration.running = 9;
+  iteration.duration = absl::Milliseconds(2);
+  iteration.phases.encode = 0.5;
+  metrics->OnIteration(iteration);
+  metrics->OnQueued(1, 100, 3);
+  metrics->OnStarted(0, absl::Milliseconds(1));
+  metrics->OnSharedSource(0);
+  metrics->OnFirstToken(0, absl::Milliseconds(4));
+  metrics->OnNextToken(0, absl::Milliseconds(1));
+  metrics->OnDeadlineMissed(0, "queued");
+  metrics->OnRejected(1, "full");
+  metrics->OnBlocks(1, 0, 5, 64);
+  return metrics;
+}
+
+TEST(MetricsTest, CountsWhatItIsTold) {
+  const std::string text = Busy()->Text();
+  for (const char* line :
+       {"trivium_requests_total{code=\"OK\",model=\"en-de\",rpc="
+        "\"Translate\"} 1\n",
+        "trivium_requests_total{code=\"NOT_FOUND\",model=\"\",rpc="
+        "\"Encode\"} 1\n",
+        "trivium_tokens_total{kind=\"generated\",model=\"en-de\"} 20\n",
+        "trivium_queue_tokens{model=\"de-en\"} 100\n",
+        "trivium_deadlines_missed_total{model=\"en-de\",stage=\"queued\"} 1\n",
+        "trivium_rejections_total{model=\"de-en\",reason=\"full\"} 1\n",
+        "trivium_kv_blocks_used{model=\"en-de\",worker=\"1\"} 5\n",
+        "trivium_kv_blocks_capacity{model=\"en-de\",worker=\"1\"} 64\n",
+        "trivium_iteration_rows_bucket{model=\"en-de\",phase=\"decode\",le="
+        "\"64\"} 1\n",
+        "trivium_phase_seconds_total{model=\"en-de\",phase=\"encode\"} 0.5\n",
+        "trivium_batch_invariant{model=\"en-de\"} 0\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("code=\"INTERNAL\"")));
+  EXPECT_THAT(text, HasSubstr("trivium_process_resident_memory_bytes "));
+}
+
+TEST(MetricsTest, EveryNameHasThePrefix) {
+  std::istringstream lines(Busy()->Text());
+  for (std::string line; std::getline(lines, line);) {
+    if (line[0] != '#') {
+      EXPECT_EQ(line.rfind("trivium_", 0), 0) << line;
+    }
+  }
+}
+
+TEST(MetricsTest, PromtoolFindsNoFault) {
+  if (std::system("command -v promtool > /dev/null") != 0) {
+    GTEST_SKIP() << "promtool (Debian package prometheus) is not installed";
+  }
+  FILE* promtool = popen("promtool check metrics", "w");
+  ASSERT_NE(promtool, nullptr);
+  const std::string text = Busy()->Text();
+  std::fwrite(text.data(), 1, text.size(), promtool);
+  EXPECT_EQ(pclose(promtool), 0);
+}
+
+TEST(MetricsTest, ThreadsMayCountAtOnce) {
+  Metrics metrics({{"m", ModelInfo()}}, 1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&metrics] {
+      for (int k = 0; k < 500; ++k) {
+        metrics.OnCallStarted(Rpc::kGenerate);
+        metrics.OnCallDone(Rpc::kGenerate, 0, absl::StatusCode::kOk,
+                           absl::Milliseconds(1));
+        if (k % 100 == 0) metrics.Text();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(metrics.Text(), HasSubstr("rpc=\"Generate\"} 2000\n"));
+}
+
+}  // namespace
+}  // namespace trivium

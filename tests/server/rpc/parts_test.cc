@@ -1,0 +1,152 @@
+// The small parts of the RPC layer.
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+#include "google/rpc/status.pb.h"
+#include "server/observability/log.h"
+#include "server/rpc/call_registry.h"
+#include "server/rpc/status.h"
+#include "server/rpc/utf8.h"
+#include "server/rpc/wire.h"
+#include "server/rpc/work_pool.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+TEST(Utf8Test, KnowsWellFormedText) {
+  for (const char* good : {"", "a", "é", "€", "👋", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_TRUE(IsUtf8(good)) << good;
+  }
+  for (const char* bad :
+       {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80",
+        "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3",
+        "a\xE2\x82", "\xFF"}) {
+    EXPECT_FALSE(IsUtf8(bad)) << testing::PrintToString(std::string(bad));
+  }
+}
+
+TEST(Utf8Test, KnowsBlankText) {
+  EXPECT_TRUE(IsBlank(""));
+  EXPECT_TRUE(IsBlank(" \t\r\n\xC2\xA0\xE2\x80\x83\xE3\x80\x80"));
+  EXPECT_FALSE(IsBlank("  x"));
+  EXPECT_FALSE(IsBlank("\xE2\x80\x8B"));  // zero width space is none
+}
+
+TEST(StatusTest, CarriesDetails) {
+  const grpc::Status status =
+      ToGrpcStatus(InvalidField("inputs[3].text", "is bad"), "id7");
+  EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "inputs[3].text: is bad (request id7)");
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 3);
+  EXPECT_EQ(details.details_size(), 1);
+  EXPECT_TRUE(ToGrpcStatus(absl::OkStatus(), "id7").ok());
+}
+
+TEST(StatusTest, LongMessagesFitTrailers) {
+  const grpc::Status status = ToGrpcStatus(
+      InvalidField("f", std::string(100'000, 'x')), std::string(128, 'i'));
+  EXPECT_LT(status.error_message().size() + status.error_details().size(),
+            6000);
+}
+
+TEST(StatusTest, DelaysAreSpread) {
+  for (int i = 0; i < 100; ++i) {
+    const absl::Status status =
+        WithRetry(absl::ResourceExhaustedError("full"), absl::Seconds(2));
+    EXPECT_GE(*RetryDelay(status), absl::Seconds(2));
+    EXPECT_LE(*RetryDelay(status), absl::Seconds(3));
+  }
+  EXPECT_FALSE(RetryDelay(absl::InternalError("x")));
+}
+
+TEST(StatusTest, ShortensAtCharacters) {
+  EXPECT_EQ(Shorten("abc", 3), "abc");
+  EXPECT_EQ(Shorten("aé€", 4), "aé...");
+}
+
+grpc::ByteBuffer Bytes(const std::string& text) {
+  const grpc::Slice slice(text);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+TEST(WireTest, FindsTheIdOfABadItem) {
+  v1::TranslateStreamRequest message;
+  message.mutable_item()->set_id(77);
+  message.mutable_item()->mutable_input()->set_text("QQ");
+  std::string bytes = message.SerializeAsString();
+  bytes.replace(bytes.find("QQ"), 2, "\xff\xff");
+  EXPECT_EQ(FindItemId(Bytes(bytes)), 77);
+  const absl::Status status = ParseMessage(Bytes(bytes), 1000, &message);
+  EXPECT_EQ(std::string(status.message()),
+            "item.input.text: is not valid UTF-8; send text as UTF-8");
+  EXPECT_EQ(FindItemId(Bytes("\xff")), std::nullopt);
+  message.mutable_start();
+  EXPECT_EQ(FindItemId(Bytes(message.SerializeAsString())), std::nullopt);
+}
+
+TEST(WireTest, NothingThatIsSentBreaksIt) {
+  CaptureLibraryLogs();
+  // Every truncation and every changed byte of a good message.
+  v1::TranslateStreamRequest good;
+  good.mutable_item()->set_id(7);
+  good.mutable_item()->mutable_input()->mutable_pair()->set_first("äöü");
+  good.mutable_item()->mutable_input()->set_target_prefix("€");
+  const std::string bytes = good.SerializeAsString();
+  v1::TranslateStreamRequest parsed;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    ParseMessage(Bytes(bytes.substr(0, i)), 1000, &parsed).IgnoreError();
+    for (int value = 0; value < 256; ++value) {
+      std::string changed = bytes;
+      changed[i] = static_cast<char>(value);
+      const absl::Status status = ParseMessage(Bytes(changed), 1000, &parsed);
+      EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+      FindItemId(Bytes(changed));
+    }
+  }
+}
+
+TEST(WorkPoolTest, DoesAllBeforeItEnds) {
+  std::atomic<int> done = 0;
+  {
+    WorkPool pool(3);
+    for (int i = 0; i < 1000; ++i) pool.Run([&done] { ++done; });
+  }
+  EXPECT_EQ(done, 1000);
+}
+
+TEST(CallRegistryTest, RefusesWhileDrainingAndWaitsForTheLast) {
+  CallRegistry registry(Clock::Real());
+  EXPECT_TRUE(registry.Begin());
+  EXPECT_FALSE(registry.Drain(absl::ZeroDuration()));
+  EXPECT_FALSE(registry.Begin());
+  registry.End();
+  registry.End();
+  EXPECT_TRUE(registry.Drain(absl::ZeroDuration()));
+}
+
+TEST(CallRegistryTest, TicksAndDrainsStreams) {
+  struct Counting : Stream {
+    void OnTick(absl::Time) override { ++ticks; }
+    void OnDrain() override { ++drains; }
+    std::atomic<int> ticks = 0, drains = 0;
+  } early, late;
+  CallRegistry registry(Clock::Real(), absl::Milliseconds(1));
+  registry.Add(&early);
+  while (early.ticks < 3) std::this_thread::yield();
+  registry.Drain(absl::ZeroDuration());
+  registry.Add(&late);
+  EXPECT_EQ(early.drains, 1);
+  EXPECT_EQ(late.drains, 1);
+  registry.Remove(&early);
+  registry.Remove(&late);
+  const int ticks = early.ticks;
+  std::this_thread::yield();
+  EXPECT_EQ(early.ticks, ticks);
+}
+
+}  // namespace
+}  // namespace trivium

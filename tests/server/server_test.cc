@@ -1,0 +1,133 @@
+// The server as others see it: health, reflection, metrics, stopping.
+#include "server/server.h"
+
+#include <gmock/gmock.h>
+#include <httplib.h>
+
+#include <thread>
+
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "server/startup.h"
+#include "tests/server/rpc/rpc_fixture.h"
+
+namespace trivium {
+namespace {
+
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+using testing::HasSubstr;
+
+class ServerTest : public RpcTest {
+ protected:
+  void SetUp() override {
+    options_.metrics_listen = "127.0.0.1:0";
+    StartServer();
+  }
+
+  HealthCheckResponse::ServingStatus Health(const std::string& service) {
+    auto stub = grpc::health::v1::Health::NewStub(channel_);
+    HealthCheckRequest request;
+    request.set_service(service);
+    HealthCheckResponse response;
+    const grpc::Status status =
+        stub->Check(Context().get(), request, &response);
+    return status.ok() ? response.status()
+                       : HealthCheckResponse::SERVICE_UNKNOWN;
+  }
+
+  httplib::Result Get(const char* path) {
+    return httplib::Client("127.0.0.1", server_->metrics_port()).Get(path);
+  }
+};
+
+TEST_F(ServerTest, HealthOfEachService) {
+  for (const char* service :
+       {"", "trivium.v1.Inference", "trivium.v1.Models"}) {
+    EXPECT_EQ(Health(service), HealthCheckResponse::SERVING) << service;
+  }
+  EXPECT_EQ(Health("nobody"), HealthCheckResponse::SERVICE_UNKNOWN);
+}
+
+TEST_F(ServerTest, MetricsCountCalls) {
+  v1::TranslateResponse response;
+  ASSERT_TRUE(Translate(TextsRequest({"abc"}), &response).ok());
+  Translate(v1::TranslateRequest(), &response);
+  const httplib::Result page = Get("/metrics");
+  ASSERT_TRUE(page);
+  EXPECT_THAT(page->get_header_value("Content-Type"), HasSubstr("0.0.4"));
+  EXPECT_THAT(page->body, HasSubstr("trivium_requests_total{code=\"OK\",model="
+                                    "\"translator\",rpc=\"Translate\"} 1"));
+  EXPECT_THAT(page->body, HasSubstr("code=\"INVALID_ARGUMENT\""));
+  EXPECT_THAT(page->body,
+              HasSubstr("trivium_tokens_total{kind=\"source\",model="
+                        "\"translator\"} 4"));
+  EXPECT_THAT(page->body,
+              HasSubstr("trivium_requests_in_flight{rpc=\"Translate\"} 0"));
+  EXPECT_EQ(Get("/healthz")->status, 200);
+  EXPECT_EQ(Get("/readyz")->status, 200);
+  EXPECT_EQ(Get("/nothing")->status, 404);
+}
+
+TEST_F(ServerTest, DrainSaysSoFirstAndFinishesWhatRuns) {
+  batcher_->Hold();
+  grpc::Status status;
+  std::thread client([&] {
+    v1::TranslateResponse response;
+    status = Translate(TextsRequest({"abc"}), &response);
+  });
+  batcher_->WaitForSubmitted(1);
+  std::thread drain([this] { EXPECT_TRUE(server_->Drain()); });
+  while (Health("trivium.v1.Inference") == HealthCheckResponse::SERVING) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Get("/readyz")->status, 503);
+  EXPECT_EQ(Get("/healthz")->status, 200);
+  batcher_->Release();
+  drain.join();
+  client.join();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST_F(ServerTest, DrainCancelsWhatTakesTooLong) {
+  options_.drain_timeout = absl::Milliseconds(20);
+  StartServer();
+  batcher_->Hold();
+  grpc::Status status;
+  std::thread client([&] {
+    v1::TranslateResponse response;
+    status = Translate(TextsRequest({"abc"}), &response);
+  });
+  batcher_->WaitForSubmitted(1);
+  EXPECT_FALSE(server_->Drain());
+  client.join();
+  EXPECT_EQ(status.error_code(), grpc::UNAVAILABLE);
+}
+
+TEST_F(ServerTest, TakenPortsAreNamed) {
+  Server::Options options;
+  options.listen = "127.0.0.1:" + std::to_string(server_->port());
+  Server::Parts parts;
+  parts.models.push_back({"m", std::make_unique<PuppetModel>(), 0});
+  parts.metrics = std::make_unique<Metrics>(
+      std::vector<Metrics::NamedModel>{{"m", ModelInfo()}}, 1);
+  parts.batcher = std::make_unique<PuppetBatcher>();
+  const auto server = Server::Create(options, std::move(parts));
+  ASSERT_FALSE(server.ok());
+  EXPECT_THAT(std::string(server.status().message()),
+              HasSubstr(options.listen));
+}
+
+TEST(StartupTest, ErrorsNameWhatIsWrong) {
+  Options options;
+  options.listen = "127.0.0.1:0";
+  options.metrics_listen = "";
+  options.models = {{"a", "/nowhere", std::nullopt}};
+  EXPECT_THAT(std::string(StartServer(options).status().message()),
+              testing::AllOf(HasSubstr("model 'a'"), HasSubstr("/nowhere")));
+  options.models.push_back({"a", "/elsewhere", std::nullopt});
+  EXPECT_THAT(std::string(StartServer(options).status().message()),
+              HasSubstr("two models are named 'a'"));
+}
+
+}  // namespace
+}  // namespace trivium

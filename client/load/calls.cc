@@ -73,8 +73,11 @@ class GenerateCall : public grpc::ClientReadReactor<v1::GenerateResponse> {
 
   void OnDone(const grpc::Status& status) override {
     SetStatus(status, context_, client_, &outcome_);
-    done_(std::move(outcome_));
+    // Before `done`, as in StartUnary.
+    const Done done = done_;
+    CallOutcome outcome = std::move(outcome_);
     delete this;
+    done(std::move(outcome));
   }
 
  private:
@@ -148,10 +151,15 @@ class GrpcCaller : public Caller {
           Text(number * options_.inputs_per_call + i));
     }
     method(&call->context, &call->request, &call->response,
-           [this, call, done = std::move(done)](const grpc::Status& status) {
+           [this, call,
+            done = std::move(done)](const grpc::Status& status) mutable {
              CallOutcome outcome;
              SetStatus(status, call->context, client_, &outcome);
              if (status.ok()) CountTokens(call->response, &outcome);
+             // Before `done`: after it the caller may drop its channel, whose
+             // last reference must not go on gRPC's own thread, since that
+             // joins the thread.
+             call.reset();
              done(std::move(outcome));
            });
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -44,8 +45,9 @@ class FakeServer : public v1::Inference::Service,
   const std::string& address() const { return address_; }
 
   std::atomic<int> translate_calls{0}, encode_calls{0}, tokenize_calls{0};
-  v1::EncodeRequest last_encode;        // of one client at a time
-  v1::TranslateRequest last_translate;  //
+  // Read them when no call runs.
+  v1::EncodeRequest last_encode;
+  v1::TranslateRequest last_translate;
   v1::GenerateRequest last_generate;
   v1::TranslateStreamRequest::Start last_start;
   // What every call answers first; OK: it goes on.
@@ -78,7 +80,7 @@ class FakeServer : public v1::Inference::Service,
                       const v1::EncodeRequest* request,
                       v1::EncodeResponse* response) override {
     ++encode_calls;
-    last_encode = *request;
+    Keep(*request, &last_encode);
     if (grpc::Status status = Begin(context); !status.ok()) return status;
     for (int i = 0; i < request->inputs_size(); ++i) {
       const std::string& text = request->inputs(i).text();
@@ -95,7 +97,7 @@ class FakeServer : public v1::Inference::Service,
                          const v1::TranslateRequest* request,
                          v1::TranslateResponse* response) override {
     ++translate_calls;
-    last_translate = *request;
+    Keep(*request, &last_translate);
     if (grpc::Status status = Begin(context); !status.ok()) return status;
     for (const v1::Input& input : request->inputs()) {
       *response->add_results() = TranslationOf(input);
@@ -110,7 +112,7 @@ class FakeServer : public v1::Inference::Service,
     if (grpc::Status status = Begin(context); !status.ok()) return status;
     v1::TranslateStreamRequest request;
     stream->Read(&request);
-    last_start = request.start();
+    Keep(request.start(), &last_start);
     std::vector<v1::TranslateStreamResponse> held;
     const auto flush = [&] {
       for (auto it = held.rbegin(); it != held.rend(); ++it) stream->Write(*it);
@@ -135,7 +137,7 @@ class FakeServer : public v1::Inference::Service,
   grpc::Status Generate(
       grpc::ServerContext* context, const v1::GenerateRequest* request,
       grpc::ServerWriter<v1::GenerateResponse>* writer) override {
-    last_generate = *request;
+    Keep(*request, &last_generate);
     if (grpc::Status status = Begin(context); !status.ok()) return status;
     if (request->input().text() == "bad") return BadRequest("input.text");
     const uint32_t count =
@@ -204,6 +206,13 @@ class FakeServer : public v1::Inference::Service,
     return refusal;
   }
 
+  // Calls come on several threads.
+  template <typename Message>
+  void Keep(const Message& message, Message* last) {
+    MutexLock lock(&last_mutex_);
+    *last = message;
+  }
+
   v1::TranslateResult TranslationOf(const v1::Input& input) const {
     v1::TranslateResult result;
     v1::Hypothesis* hypothesis = result.add_hypotheses();
@@ -226,6 +235,7 @@ class FakeServer : public v1::Inference::Service,
     return model;
   }
 
+  Mutex last_mutex_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };

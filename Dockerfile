@@ -27,6 +27,7 @@ RUN apt-get update \
  && sed 's/#.*//' /tmp/packages.runtime.txt \
       | xargs env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y --no-install-recommends \
+ && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /tmp/packages.runtime.txt \
  && useradd --system --no-create-home --shell /usr/sbin/nologin trivium
 COPY --from=build /install/bin/ /usr/bin/

@@ -1,44 +1,22 @@
-// TranslateStream: any number of texts to texts; results as they finish.
+// TranslateStream: any number of texts to texts; results as they finish. When
+// things happen; stream_translation.h has what is said.
 #include <fmt/format.h>
 
 #include <deque>
 #include <optional>
 #include <utility>
 
-#include "base/status.h"
 #include "server/rpc/call.h"
 #include "server/rpc/handlers.h"
-#include "server/rpc/status.h"
-#include "server/rpc/translation.h"
+#include "server/rpc/stream_translation.h"
 #include "server/rpc/unary.h"
-#include "server/rpc/wire.h"
 
 namespace trivium {
 namespace {
 
-using v1::TranslateStreamRequest;
-
 // Items that were read and whose results wait to be written: with so many the
 // stream reads no further. Enough to fill many workers' iterations.
 constexpr size_t kMaxUnanswered = 1024;
-
-grpc::ByteBuffer ResultMessage(uint64_t id, int64_t max_bytes,
-                               absl::StatusOr<v1::TranslateResult> result) {
-  v1::TranslateStreamResponse message;
-  grpc::ByteBuffer bytes;
-  message.set_id(id);
-  absl::Status status = result.status();
-  if (status.ok()) {
-    *message.mutable_result() = *std::move(result);
-    status = SerializeMessage(message, max_bytes, &bytes);
-    if (status.ok()) return bytes;
-  }
-  message.mutable_error()->set_code(static_cast<int>(status.code()));
-  message.mutable_error()->set_message(
-      Shorten(std::string(status.message()), 1500));
-  SerializeMessage(message, INT64_MAX, &bytes).IgnoreError();
-  return bytes;
-}
 
 // Reads items one by one, submits each as a request of its own, and writes
 // results as they come. It is never refused for fullness: while the queue is
@@ -56,7 +34,8 @@ class TranslateStreamCall
                       grpc::CallbackServerContext* context)
       : call_(environment, context, Rpc::kTranslateStream),
         context_(context),
-        call_id_(environment.batcher->NewCall()) {}
+        call_id_(environment.batcher->NewCall()),
+        translation_(&call_) {}
 
   void Start() {
     if (!call_.admitted().ok()) return Finish(call_.Close(call_.admitted()));
@@ -144,17 +123,11 @@ class TranslateStreamCall
   }
 
  private:
-  // An item on its way to the batcher.
-  struct Held {
-    uint64_t id = 0;
-    Translation::Item item;
-  };
-
   struct Next {
     enum Kind { kNothing, kProcess, kSubmit, kFinish };
     Kind kind = kNothing;
-    Held held;            // to submit
-    absl::Status status;  // to finish with
+    StreamTranslation::Item item;  // to submit
+    absl::Status status;           // to finish with
   };
 
   // Hears of one item, and passes it to the delivery pool.
@@ -218,9 +191,9 @@ class TranslateStreamCall
       write_started_ = environment().clock->Now();
       StartWrite(&outgoing_);
     }
-    if (held_ && retry_ && HasRoom(Tokens(held_->item.request))) {
+    if (held_ && retry_ && HasRoom(Tokens(held_->work.request))) {
       next.kind = Next::kSubmit;
-      next.held = *std::move(held_);
+      next.item = *std::move(held_);
       held_.reset();
       processing_ = true;
       ++in_flight_;
@@ -247,99 +220,51 @@ class TranslateStreamCall
       case Next::kProcess:
         return Process();
       case Next::kSubmit:
-        return Submit(std::move(next.held));
+        return Submit(std::move(next.item));
       case Next::kFinish:
         return Finish(call_.Close(next.status));
     }
   }
 
-  // The end of Process: an item held for its turn, a message to write, or an
-  // error that ends the stream.
-  void Processed(std::optional<Held> held,
-                 std::optional<grpc::ByteBuffer> message,
-                 const absl::Status& end = absl::OkStatus()) {
+  // A message was read; long texts go to the pool.
+  void Process() {
+    StreamTranslation::Outcome outcome = translation_.Read(incoming_);
+    if (!outcome.text) return Processed(std::move(outcome));
+    if (TextBytes(outcome.text->input()) > kInlineTextBytes) {
+      environment().tokenizing->Run([this, text = *std::move(outcome.text)] {
+        Processed(translation_.Prepare(text));
+      });
+    } else {
+      Processed(translation_.Prepare(*outcome.text));
+    }
+  }
+
+  void Processed(StreamTranslation::Outcome outcome) {
     Next next;
     {
       MutexLock lock(&mutex_);
       processing_ = false;
       if (end_.ok()) {
-        end_ = end;
-        held_ = std::move(held);
+        end_ = outcome.end;
+        held_ = std::move(outcome.item);
         retry_ = true;
       }
-      if (message && !abandoned_) outbox_.push_back(*std::move(message));
+      if (outcome.answer && !abandoned_) {
+        outbox_.push_back(*std::move(outcome.answer));
+      }
       next = NextLocked();
     }
     Do(std::move(next));
   }
 
-  void Process() {
-    TranslateStreamRequest message;
-    const absl::Status status = ParseMessage(
-        incoming_, environment().limits.max_request_bytes, &message);
-    if (!status.ok()) {
-      const std::optional<uint64_t> id = FindItemId(incoming_);
-      if (!id || !translation_) return Processed({}, {}, status);
-      return Processed({}, ErrorMessage(*id, status));
-    }
-    if (!translation_) {
-      return Processed({}, {}, ReadStart(message));
-    }
-    if (!message.has_item()) {
-      return Processed({}, {},
-                       InvalidField(message.has_start() ? "start" : "message",
-                                    "every message after the first must be "
-                                    "an item"));
-    }
-    if (TextBytes(message.item().input()) > kInlineTextBytes) {
-      environment().tokenizing->Run(
-          [this, item = std::move(*message.mutable_item())] {
-            ProcessItem(item);
-          });
-    } else {
-      ProcessItem(message.item());
-    }
-  }
-
-  absl::Status ReadStart(const TranslateStreamRequest& message) {
-    if (!message.has_start()) {
-      return InvalidField("start", "the first message must be the start");
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(const ServedModel* model,
-                             FindModel(environment(), message.start().model()));
-    call_.set_model(model);
-    TRIVIUM_ASSIGN_OR_RETURN(
-        translation_,
-        Translation::Create(environment(), *model, message.start().options(),
-                            "start.options"));
-    return absl::OkStatus();
-  }
-
-  void ProcessItem(const TranslateStreamRequest::Item& in) {
-    const absl::Time before = environment().clock->Now();
-    absl::StatusOr<Translation::Item> item =
-        translation_->Prepare(in.input(), "item.input");
-    call_.AddTokenizeTime(environment().clock->Now() - before);
-    absl::Status status = item.status();
-    if (status.ok()) {
-      status = CheckResponseBytes(item->response_bytes, environment().limits);
-    }
-    if (!status.ok()) return Processed({}, ErrorMessage(in.id(), status));
-    if (item->input.blank) {
-      return Processed(
-          {}, ResultMessage(in.id(), INT64_MAX, translation_->BlankResult()));
-    }
-    Processed(Held{in.id(), *std::move(item)}, {});
-  }
-
   // Counted in in_flight_ and processing_ already.
-  void Submit(Held held) {
-    std::vector<Request> requests = {held.item.request};
+  void Submit(StreamTranslation::Item item) {
+    std::vector<Request> requests = {item.work.request};
     Request& request = requests.front();
     request.model = call_.model().index;
     request.deadline = call_.deadline();
     request.cancellation = call_.cancellation();
-    request.observer = std::make_shared<Sink>(this, held.id, held.item.input);
+    request.observer = std::make_shared<Sink>(this, item.id, item.work.input);
     Batcher& batcher = *environment().batcher;
     const absl::Status status = batcher.Submit(call_id_, std::move(requests));
     Next next;
@@ -350,12 +275,12 @@ class TranslateStreamCall
       if (absl::IsResourceExhausted(status)) {
         // Others were faster: once more at the next tick.
         retry_ = false;
-        if (end_.ok()) held_ = std::move(held);
+        if (end_.ok()) held_ = std::move(item);
       } else if (!status.ok() && !abandoned_) {
-        outbox_.push_back(
-            ErrorMessage(held.id, FromBatcher(status, batcher, [](int) {
-                           return std::string("item.input");
-                         })));
+        outbox_.push_back(StreamTranslation::Error(
+            item.id, FromBatcher(status, batcher, [](int) {
+              return std::string("item.input");
+            })));
       }
       next = NextLocked();
     }
@@ -365,39 +290,30 @@ class TranslateStreamCall
   // On the delivery pool.
   void OnResult(uint64_t id, const PreparedInput& input,
                 absl::StatusOr<RequestResult> result) {
-    grpc::ByteBuffer message;
     if (result.ok()) {
-      {
-        MutexLock lock(&mutex_);
-        call_.AddResult(*result);
-      }
-      message = ResultMessage(id, environment().limits.max_response_bytes,
-                              translation_->Result(input, *std::move(result)));
-    } else {
-      message = ErrorMessage(id, result.status());
+      MutexLock lock(&mutex_);
+      call_.AddResult(*result);
     }
+    grpc::ByteBuffer answer =
+        result.ok() ? translation_.Answer(id, input, *std::move(result))
+                    : StreamTranslation::Error(id, result.status());
     Next next;
     {
       MutexLock lock(&mutex_);
       --in_flight_;
-      if (!abandoned_) outbox_.push_back(std::move(message));
+      if (!abandoned_) outbox_.push_back(std::move(answer));
       next = NextLocked();
     }
     Do(std::move(next));
-  }
-
-  static grpc::ByteBuffer ErrorMessage(uint64_t id,
-                                       const absl::Status& status) {
-    return ResultMessage(id, INT64_MAX, status);
   }
 
   Call call_;
   grpc::CallbackServerContext* const context_;
   const CallId call_id_;
 
-  // Of the one item in Process; translation_ is constant after the first.
+  // Of the one message in Process.
   grpc::ByteBuffer incoming_;
-  std::optional<Translation> translation_;
+  StreamTranslation translation_;
   // Of the write under way.
   grpc::ByteBuffer outgoing_;
 
@@ -410,7 +326,7 @@ class TranslateStreamCall
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;    // nobody reads results
   bool retry_ ABSL_GUARDED_BY(mutex_) = true;         // held_ may be submitted
   absl::Status end_ ABSL_GUARDED_BY(mutex_);          // not OK: read no more
-  std::optional<Held> held_ ABSL_GUARDED_BY(mutex_);
+  std::optional<StreamTranslation::Item> held_ ABSL_GUARDED_BY(mutex_);
   size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // at the batcher
   std::deque<grpc::ByteBuffer> outbox_ ABSL_GUARDED_BY(mutex_);
   absl::Time write_started_ ABSL_GUARDED_BY(mutex_);

@@ -55,6 +55,8 @@ class RpcTest : public testing::Test {
     grpc::ChannelArguments arguments;
     // Tests make several servers: each gets connections of its own.
     arguments.SetInt("grpc.use_local_subchannel_pool", 1);
+    // Windows stay small, so that a client that does not read is soon felt.
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     channel_ = grpc::CreateCustomChannel(
         "127.0.0.1:" + std::to_string(server_->port()),
         grpc::InsecureChannelCredentials(), arguments);

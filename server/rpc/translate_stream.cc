@@ -45,7 +45,7 @@ class TranslateStreamCall
       MutexLock lock(&mutex_);
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   void OnReadDone(bool ok) override {
@@ -58,7 +58,7 @@ class TranslateStreamCall
       if (!processing_) next = NextLocked();
       if (processing_) next.kind = Next::kProcess;
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   void OnWriteDone(bool ok) override {
@@ -69,7 +69,7 @@ class TranslateStreamCall
       if (!ok) AbandonLocked(absl::CancelledError("the client went away"));
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   void OnCancel() override {
@@ -79,7 +79,7 @@ class TranslateStreamCall
       AbandonLocked(absl::CancelledError("the client cancelled the call"));
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   void OnTick(absl::Time now) override {
@@ -98,7 +98,7 @@ class TranslateStreamCall
       }
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   // What was read is answered, the rest is the client's to send elsewhere.
@@ -114,7 +114,7 @@ class TranslateStreamCall
       held_.reset();
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   void OnDone() override {
@@ -213,16 +213,17 @@ class TranslateStreamCall
     return next;
   }
 
-  void Do(Next next) {
+  // Static, because with nothing to do `call` may be gone already.
+  static void Do(TranslateStreamCall* call, Next next) {
     switch (next.kind) {
       case Next::kNothing:
         return;
       case Next::kProcess:
-        return Process();
+        return call->Process();
       case Next::kSubmit:
-        return Submit(std::move(next.item));
+        return call->Submit(std::move(next.item));
       case Next::kFinish:
-        return Finish(call_.Close(next.status));
+        return call->Finish(call->call_.Close(next.status));
     }
   }
 
@@ -254,7 +255,7 @@ class TranslateStreamCall
       }
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   // Counted in in_flight_ and processing_ already.
@@ -284,7 +285,7 @@ class TranslateStreamCall
       }
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   // On the delivery pool.
@@ -304,7 +305,7 @@ class TranslateStreamCall
       if (!abandoned_) outbox_.push_back(std::move(answer));
       next = NextLocked();
     }
-    Do(std::move(next));
+    Do(this, std::move(next));
   }
 
   Call call_;

@@ -118,7 +118,7 @@ TEST_F(CallsTest, PiecesJoinedAreTheTranslation) {
         return absl::OkStatus();
       });
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_GE(pieces, 2);
+  EXPECT_GE(pieces, 1);  // a busy client gets several tokens in one
   EXPECT_EQ(done, 1);
   v1::TranslateRequest translate;
   translate.add_inputs()->set_text("The weather is very nice today.");

@@ -157,9 +157,12 @@ TEST(CompatibilityTest, SeesWhatBreaksClients) {
     FileDescriptorSet after = before;
     for (FileDescriptorProto& file : *after.mutable_file()) {
       for (DescriptorProto& message : *file.mutable_message_type()) {
-        if (message.name() == "TokenizeRequest") change(&file, &message);
+        if (message.name() != "TokenizeRequest") continue;
+        change(&file, &message);
+        return Comparison::Run(before, after);
       }
     }
+    ADD_FAILURE() << "there is no TokenizeRequest";
     return Comparison::Run(before, after);
   };
   using File = FileDescriptorProto*;

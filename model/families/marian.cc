@@ -138,6 +138,17 @@ void ReadNorms(const std::string& side, const MarianConfig& config,
   }
 }
 
+// Sines and cosines are what the config means, and what nearly every folder
+// leaves out; where a checkpoint carries a table, Transformers reads that.
+void ReadPositions(const std::string& side, TensorReader* tensors,
+                   StackDescription* stack) {
+  const std::string name = side + ".embed_positions.weight";
+  if (!tensors->Has(name)) return;
+  stack->positions = PositionEncoding::kLearned;
+  stack->embeddings.positions =
+      tensors->Required(name, {stack->max_positions, stack->d_model});
+}
+
 // Tied tensors become one pointer, so that they are packed once.
 void ReadEmbeddings(const MarianConfig& config, TensorReader* tensors,
                     TransformerDescription* description) {
@@ -195,6 +206,8 @@ FamilyModel LoadMarian(const nlohmann::json& json, const Weights* weights,
   description.decoder = config.decoder;
   TensorReader tensors(*weights, {"model."}, problems);
   ReadEmbeddings(config, &tensors, &description);
+  ReadPositions("encoder", &tensors, &*description.encoder);
+  ReadPositions("decoder", &tensors, &*description.decoder);
   ReadNorms("encoder", config, &tensors, &*description.encoder);
   ReadNorms("decoder", config, &tensors, &*description.decoder);
   ReadLayers("encoder", &tensors, problems, &*description.encoder);

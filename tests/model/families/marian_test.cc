@@ -100,6 +100,21 @@ TEST(MarianTest, DescribesTheModel) {
             weights.Find("final_logits_bias"));
 }
 
+TEST(MarianTest, ATableOfPositionsInTheWeightsIsRead) {
+  FakeWeights weights = TinyWeights();
+  weights.Set("model.encoder.embed_positions.weight", {16, 8});
+  TransformerDescription description;
+  ASSERT_THAT(Load(Config(), &weights, &description), IsEmpty());
+  EXPECT_EQ(description.encoder->positions, PositionEncoding::kLearned);
+  EXPECT_EQ(description.encoder->embeddings.positions,
+            weights.Find("model.encoder.embed_positions.weight"));
+  EXPECT_EQ(description.decoder->positions, PositionEncoding::kSinusoidal);
+
+  weights.Set("model.decoder.embed_positions.weight", {15, 8});
+  EXPECT_THAT(Load(Config(), &weights),
+              ElementsAre(HasSubstr("decoder.embed_positions.weight")));
+}
+
 TEST(MarianTest, EveryGoldenIsDescribed) {
   for (const char* name :
        {"tests/golden/marian.translate", "tests/golden/marian.bin_zip",

@@ -138,12 +138,12 @@ class ServerImpl : public Server {
 
   const Options options_;
   // Destroyed last to first: the pools finish what the batcher said while
-  // the models are there.
+  // the models and what all calls work with are there.
   Parts parts_;
+  Environment environment_;
   CallRegistry calls_;
   WorkPool tokenizing_;
   WorkPool delivery_;
-  Environment environment_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpServer> http_;

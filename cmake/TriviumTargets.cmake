@@ -31,12 +31,18 @@ function(trivium_library name)
   endif()
 endfunction()
 
+# What the programs of a test are made of beside its own sources.
+set(trivium_test_sources)
+if(TRIVIUM_SANITIZE STREQUAL "thread")
+  set(trivium_test_sources ${PROJECT_SOURCE_DIR}/tests/tsan/abseil.cc)
+endif()
+
 # trivium_test(NAME [DEPENDENCY...]): one program of the calling folder's
 # *_test.cc, run by ctest.
 function(trivium_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   if(sources)
-    add_executable(${name} ${sources})
+    add_executable(${name} ${sources} ${trivium_test_sources})
     target_link_libraries(${name} PRIVATE trivium_options ${ARGN}
                           GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name}

@@ -138,14 +138,14 @@ class ServerImpl : public Server {
 
   const Options options_;
   // Destroyed last to first: the pools finish what the batcher said while
-  // the models and what all calls work with are there.
+  // what all calls work with is there.
   Parts parts_;
   Environment environment_;
   CallRegistry calls_;
-  WorkPool tokenizing_;
-  WorkPool delivery_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
+  WorkPool tokenizing_;
+  WorkPool delivery_;
   std::unique_ptr<HttpServer> http_;
   std::atomic<bool> serving_{false};
   bool stopped_ = false;

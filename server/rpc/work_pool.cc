@@ -20,10 +20,10 @@ WorkPool::~WorkPool() {
 }
 
 void WorkPool::Run(std::function<void()> work) {
-  {
-    MutexLock lock(&mutex_);
-    queue_.push_back(std::move(work));
-  }
+  MutexLock lock(&mutex_);
+  queue_.push_back(std::move(work));
+  // Under the lock: the work may be the last of its call, and the pool gone
+  // as soon as it is done.
   changed_.Signal();
 }
 

@@ -8,7 +8,6 @@
 #define HWY_TARGET_INCLUDE "model/kernels/candidates.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "model/kernels/vector-inl.h"
 
@@ -34,7 +33,7 @@ float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   const auto shift = hn::Set(d, max);
   auto sum = hn::Zero(d);
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    const auto e = hn::Exp(d, hn::Sub(some.Load(d, x + i), shift));
+    const auto e = Exp(d, hn::Sub(some.Load(d, x + i), shift));
     sum = hn::Add(sum, some.Mask(d, e));
   });
   return hn::GetLane(hn::SumOfLanes(d, sum));

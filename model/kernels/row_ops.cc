@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "model/kernels/row_ops.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "model/kernels/vector-inl.h"
 
@@ -56,7 +55,16 @@ RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, int levels,
 }
 
 void Bf16Row(const float* HWY_RESTRICT x, int n, uint16_t* HWY_RESTRICT y) {
-  for (int i = 0; i < n; ++i) y[i] = RoundToBf16(x[i]);
+  const F32 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const hn::RebindToSigned<F32> d32;
+  const hn::Rebind<uint16_t, F32> d16;
+  int i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto bits = hn::ShiftRight<16>(RoundedToBf16(d, hn::LoadU(d, x + i)));
+    hn::StoreU(hn::DemoteTo(d16, hn::BitCast(d32, bits)), d16, y + i);
+  }
+  for (; i < n; ++i) y[i] = RoundToBf16(x[i]);
 }
 
 void DequantizeRow(const int32_t* HWY_RESTRICT sum, RowScale x,
@@ -95,7 +103,7 @@ HWY_INLINE V Erf(D d, V x) {
   p = hn::MulAdd(p, t, hn::Set(d, 1.421413741f));
   p = hn::MulAdd(p, t, hn::Set(d, -0.284496736f));
   p = hn::MulAdd(p, t, hn::Set(d, 0.254829592f));
-  const V e = hn::Exp(d, hn::Neg(hn::Mul(a, a)));
+  const V e = Exp(d, hn::Neg(hn::Mul(a, a)));
   return hn::CopySign(hn::NegMulAdd(hn::Mul(p, t), e, one), x);
 }
 
@@ -129,11 +137,11 @@ void ActivateRow(Activation activation, int n, float* HWY_RESTRICT y) {
         const auto u =
             hn::Mul(hn::Set(d, -1.59576912f),
                     hn::Mul(x, hn::MulAdd(square, hn::Set(d, 0.044715f), one)));
-        return hn::Div(x, hn::Add(one, hn::Exp(d, Clamp(d, u))));
+        return hn::Div(x, hn::Add(one, Exp(d, Clamp(d, u))));
       });
     case Activation::kSwish:
       return Map(n, y, [](auto d, auto x) HWY_ATTR {
-        const auto e = hn::Exp(d, Clamp(d, hn::Neg(x)));
+        const auto e = Exp(d, Clamp(d, hn::Neg(x)));
         return hn::Div(x, hn::Add(hn::Set(d, 1.0f), e));
       });
   }

@@ -75,6 +75,43 @@ HWY_INLINE V Clamp(D d, V x) {
   return hn::Min(x, hn::Set(d, 87.0f));
 }
 
+// exp(x) for x <= 87: 2^n p(r) with x = n ln 2 + r and p the polynomial of
+// degree 6 that has the least relative error (2e-9) in |r| <= ln 2 / 2; in
+// floats the whole is right to 3e-7. Below -87 the result is exp(-87), so that
+// one that is added to 1 or more leaves it as it is.
+template <class D>
+HWY_INLINE hn::Vec<D> Exp(D d, hn::Vec<D> x) {
+  // Added to it, a float is rounded to an integer in the lowest bits.
+  const auto rounder = hn::Set(d, 12582912.0f);  // 1.5 * 2^23
+  x = hn::Max(hn::Set(d, -87.0f), x);            // in this order NaN stays NaN
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
+  const auto n = hn::Sub(shifted, rounder);
+  const auto r = hn::NegMulAdd(n, hn::Set(d, 0.693147181f), x);
+  auto p = hn::Set(d, 0.0013836794f);
+  p = hn::MulAdd(p, r, hn::Set(d, 0.00837485716f));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.0416682287f));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.166664197f));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.499999921f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+  const hn::RebindToUnsigned<D> d32;
+  return hn::BitCast(d, hn::Add(hn::BitCast(d32, p),
+                                hn::ShiftLeft<23>(hn::BitCast(d32, shifted))));
+}
+
+// bf16(x), to nearest even, in the upper half of each lane; the lower half is
+// anything.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundedToBf16(D d, hn::Vec<D> x) {
+  const hn::RebindToUnsigned<D> d32;
+  const auto bits = hn::BitCast(d32, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d32, 1));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(d32, 0x7fff)));
+  const auto nan = hn::BitCast(d, hn::Set(d32, 0x7fc00000));
+  return hn::BitCast(
+      d32, hn::IfThenElse(hn::IsNaN(x), nan, hn::BitCast(d, rounded)));
+}
+
 HWY_INLINE uint16_t RoundToBf16(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));

@@ -56,34 +56,40 @@ BENCHMARK_CAPTURE(Matmul, f32, MatmulType::kF32)->Apply(MatmulShapes);
 BENCHMARK_CAPTURE(Matmul, bf16, MatmulType::kBf16)->Apply(MatmulShapes);
 BENCHMARK_CAPTURE(Matmul, int8, MatmulType::kInt8)->Apply(MatmulShapes);
 
-// One query of one head of 64 over so many keys.
+// One query of eight heads of 64 over so many keys.
 void Attention(benchmark::State& state, KvType type) {
-  constexpr int kHeadSize = 64;
+  constexpr int kHeads = 8, kHeadSize = 64, kWidth = kHeads * kHeadSize;
+  const KvShape shape = {type, kHeads, kHeadSize};
   const int keys = static_cast<int>(state.range(0));
   const int tile_count = PaddedKeys(keys) / kTileTokens;
-  const size_t tile_bytes = KvTileBytes(type, kHeadSize);
-  const Buffer<char> memory(2 * tile_count * tile_bytes);
-  std::vector<KvTile> tiles(tile_count);
-  for (int i = 0; i < tile_count; ++i) {
-    tiles[i] = {memory.data() + 2 * i * tile_bytes,
-                memory.data() + (2 * i + 1) * tile_bytes};
-  }
-  const std::vector<float> values = RandomFloats(kHeadSize * keys);
+  const size_t tile_bytes = KvTileBytes(shape);
+  const Buffer<char> memory(tile_count * tile_bytes);
+  const std::vector<float> values = RandomFloats(kWidth * keys);
+  std::vector<const char*> tiles;
   for (int token = 0; token < keys; ++token) {
-    const float* value = values.data() + token * kHeadSize;
-    StoreKeyValue(type, kHeadSize, value, value, token % kTileTokens,
-                  tiles[token / kTileTokens]);
+    char* tile = memory.data() + token / kTileTokens * tile_bytes;
+    if (token % kTileTokens == 0) tiles.push_back(tile);
+    const float* value = values.data() + token * kWidth;
+    StoreKeyValue(shape, value, value, token % kTileTokens, tile);
   }
-  std::vector<float> out(kHeadSize);
-  std::vector<float> weights(PaddedKeys(keys));
-  const AttentionCall call = {type,       kHeadSize,     tiles.data(),  keys,
-                              1,          values.data(), kHeadSize,     0.125f,
-                              out.data(), kHeadSize,     weights.data()};
+  std::vector<float> out(kWidth);
+  std::vector<float> weights(WeightsSize(shape.heads, 1, keys, false));
+  const AttentionCall call = {.shape = shape,
+                              .tiles = tiles.data(),
+                              .keys = keys,
+                              .queries = 1,
+                              .query = values.data(),
+                              .query_stride = kWidth,
+                              .scale = 0.125f,
+                              .out = out.data(),
+                              .out_stride = kWidth,
+                              .weights = weights.data(),
+                              .keep_weights = false};
   for (auto _ : state) {
     Attend(call);
     benchmark::DoNotOptimize(out.data());
   }
-  state.SetBytesProcessed(2 * tile_bytes * tile_count * state.iterations());
+  state.SetBytesProcessed(tile_bytes * tile_count * state.iterations());
 }
 BENCHMARK_CAPTURE(Attention, f32, KvType::kF32)->Range(16, 512);
 BENCHMARK_CAPTURE(Attention, bf16, KvType::kBf16)->Range(16, 512);

@@ -1,5 +1,6 @@
 #include "model/kernels/attention.h"
 
+#include <cstring>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -9,17 +10,21 @@
 #include "hwy/highway.h"
 #include "model/kernels/vector-inl.h"
 
-// A tile is [heads] of {keys, values}. Both keep numbers in pairs, so that one
-// vector of 32-bit lanes gives two vectors of floats without shuffles; a bf16
-// pair is one lane (the first in its low half), an f32 pair two vectors.
-//   keys    [pairs of dimensions (2i, 2i + 1)][kTileTokens lanes]
-//   values  [kTileTokens][groups of 32 dimensions][16 lanes: (j, j + 16)]
+// A tile is {keys, values}. Both keep numbers in pairs, so that one vector of
+// 32-bit lanes gives two vectors of floats without shuffles; a bf16 pair is one
+// lane (the first in its low half), an f32 pair two vectors.
+//   keys    [heads][pairs of dimensions (2i, 2i + 1)][kTileTokens lanes]
+//   values  [heads][kTileTokens][groups of 32 dimensions]
+//           [16 lanes: (j, j + 16)]
 // Dimensions are padded to whole pairs and groups.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Of loops over arrays of vectors, which must become registers.
+#define TRIVIUM_UNROLL HWY_UNROLL(8)
 
 constexpr int kPairLanes = 16;
 constexpr int kGroup = 2 * kPairLanes;
@@ -62,12 +67,14 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
   const F32 d;
   using V = hn::Vec<F32>;
   V sum[kQueries][2][2];
+  TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     sum[q][0][0] = sum[q][0][1] = sum[q][1][0] = sum[q][1][1] = hn::Zero(d);
   }
   const auto add = [&](int pair, int turn) HWY_ATTR {
     V first, second;
     LoadPairs(d, keys + pair * 2 * kTileTokens, lane, first, second);
+    TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
       const float* row = query + q * call.query_stride + 2 * pair;
       sum[q][turn][0] = hn::MulAdd(hn::Set(d, row[0]), first, sum[q][turn][0]);
@@ -84,12 +91,14 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
   if (call.shape.head_size % 2 != 0) {
     V first, second;
     LoadPairs(d, keys + whole * 2 * kTileTokens, lane, first, second);
+    TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
       const float last = query[q * call.query_stride + 2 * whole];
       sum[q][1][0] = hn::MulAdd(hn::Set(d, last), first, sum[q][1][0]);
     }
   }
   const auto scale = hn::Set(d, call.scale);
+  TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     const V all = hn::Add(hn::Add(sum[q][0][0], sum[q][1][0]),
                           hn::Add(sum[q][0][1], sum[q][1][1]));
@@ -97,26 +106,29 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
   }
 }
 
-// weights = exp(weights - max) over the first `keys`; returns 1 / their sum.
+// weights = exp(weights - max) over the first `keys`, zero beyond; returns
+// 1 / their sum.
 HWY_INLINE float Exponentials(int keys, float* HWY_RESTRICT weights) {
   const F32 d;
-  const int padded = PaddedKeys(keys);
   const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int i = keys; i < padded; ++i) {
-    weights[i] = -std::numeric_limits<float>::infinity();
-  }
-  auto max = hn::LoadU(d, weights);
-  for (int i = lanes; i < padded; i += lanes) {
+  const int last = (keys - 1) / lanes * lanes;
+  const auto valid = hn::FirstN(d, static_cast<size_t>(keys - last));
+  const auto infinity = hn::Set(d, -std::numeric_limits<float>::infinity());
+  auto max = hn::IfThenElse(valid, hn::LoadU(d, weights + last), infinity);
+  for (int i = 0; i < last; i += lanes) {
     max = hn::Max(max, hn::LoadU(d, weights + i));
   }
   max = hn::MaxOfLanes(d, max);
   auto sum = hn::Zero(d);
-  for (int i = 0; i < padded; i += lanes) {
+  for (int i = 0; i < last; i += lanes) {
     const auto e = Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
     sum = hn::Add(sum, e);
     hn::StoreU(e, d, weights + i);
   }
-  return 1.0f / hn::GetLane(hn::SumOfLanes(d, sum));
+  const auto e = hn::IfThenElseZero(
+      valid, Exp(d, hn::Sub(hn::LoadU(d, weights + last), max)));
+  hn::StoreU(e, d, weights + last);
+  return 1.0f / hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e)));
 }
 
 // out = scale * weights V for kQueries queries and kGroups groups of
@@ -129,7 +141,9 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
   const F32 d;
   using V = hn::Vec<F32>;
   V sum[kQueries][kGroups][2][2];
+  TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
+    TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
       sum[q][g][0][0] = sum[q][g][0][1] = hn::Zero(d);
       sum[q][g][1][0] = sum[q][g][1][1] = hn::Zero(d);
@@ -137,9 +151,11 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
   }
   const int row_numbers = Groups(call.shape.head_size) * kGroup;
   const auto add = [&](const T* row, int key, int turn) HWY_ATTR {
+    TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
       V first, second;
       LoadPairs(d, row + (group + g) * kGroup, lane, first, second);
+      TRIVIUM_UNROLL
       for (int q = 0; q < kQueries; ++q) {
         const V weight = hn::Set(d, weights[q * stride + key]);
         sum[q][g][turn][0] = hn::MulAdd(weight, first, sum[q][g][turn][0]);
@@ -160,8 +176,11 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
     if (key < end) add(row, key, 0);
   }
   const int lanes = static_cast<int>(hn::Lanes(d));
+  TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
+    TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
+      TRIVIUM_UNROLL
       for (int half = 0; half < 2; ++half) {
         const int begin = (group + g) * kGroup + half * kPairLanes + lane;
         const int left = call.shape.head_size - begin;
@@ -179,70 +198,92 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
   }
 }
 
-// One head; query, weights and out are the first query's.
+// Where one head's queries, weights and outputs begin.
+struct HeadCall {
+  int head;
+  const float* query;
+  float* weights;
+  float* out;
+};
+
+// The three steps of attention, for several heads a step: heads do not wait
+// for each other's sums, so that one hides another's latency.
 template <int kQueries, class T>
-HWY_INLINE void AttendHead(const AttentionCall& call, int head,
-                           const float* query, float* weights, float* out) {
+HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
+                            int count) {
   const int lanes = static_cast<int>(hn::Lanes(F32()));
   const int head_size = call.shape.head_size;
   const int padded = PaddedKeys(call.keys);
-  const int keys_offset =
-      head * (KeyNumbers(head_size) + ValueNumbers(head_size));
   for (int begin = 0; begin < padded; begin += kTileTokens) {
-    const T* keys =
-        reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]) +
-        keys_offset;
-    for (int lane = 0; lane < kTileTokens; lane += lanes) {
-      ScoreVector<kQueries>(call, query, keys, lane, weights + begin + lane,
-                            padded);
-    }
-  }
-  float inverse[kQueries];
-  for (int q = 0; q < kQueries; ++q) {
-    inverse[q] = Exponentials(call.keys, weights + q * padded);
-  }
-  const int values_offset = keys_offset + KeyNumbers(head_size);
-  const int groups = Groups(head_size);
-  for (int lane = 0; lane < kPairLanes; lane += lanes) {
-    int group = 0;
-    if (kQueries == 1) {
-      for (; group + 2 <= groups; group += 2) {
-        WeighValues<kQueries, 2, T>(call, values_offset, group, lane, weights,
-                                    padded, inverse, out);
+    const T* tile = reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]);
+    for (int h = 0; h < count; ++h) {
+      const T* keys = tile + heads[h].head * KeyNumbers(head_size);
+      for (int lane = 0; lane < kTileTokens; lane += lanes) {
+        ScoreVector<kQueries>(call, heads[h].query, keys, lane,
+                              heads[h].weights + begin + lane, padded);
       }
     }
-    for (; group < groups; ++group) {
-      WeighValues<kQueries, 1, T>(call, values_offset, group, lane, weights,
-                                  padded, inverse, out);
+  }
+  float inverse[kHeadsAtOnce][kQueries];
+  for (int h = 0; h < count; ++h) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      inverse[h][q] = Exponentials(call.keys, heads[h].weights + q * padded);
+    }
+  }
+  const int groups = Groups(head_size);
+  for (int h = 0; h < count; ++h) {
+    const int offset = call.shape.heads * KeyNumbers(head_size) +
+                       heads[h].head * ValueNumbers(head_size);
+    for (int lane = 0; lane < kPairLanes; lane += lanes) {
+      int group = 0;
+      if (kQueries == 1) {
+        for (; group + 2 <= groups; group += 2) {
+          WeighValues<kQueries, 2, T>(call, offset, group, lane,
+                                      heads[h].weights, padded, inverse[h],
+                                      heads[h].out);
+        }
+      }
+      for (; group < groups; ++group) {
+        WeighValues<kQueries, 1, T>(call, offset, group, lane, heads[h].weights,
+                                    padded, inverse[h], heads[h].out);
+      }
     }
   }
   if (!call.keep_weights) return;
-  for (int q = 0; q < kQueries; ++q) {
-    for (int i = 0; i < padded; ++i) {
-      weights[q * padded + i] =
-          i < call.keys ? weights[q * padded + i] * inverse[q] : 0.0f;
+  for (int h = 0; h < count; ++h) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      float* weights = heads[h].weights + q * padded;
+      for (int i = 0; i < call.keys; ++i) weights[i] *= inverse[h][q];
+      for (int i = call.keys; i < padded; ++i) weights[i] = 0;
     }
+  }
+}
+
+template <int kQueries, class T>
+HWY_INLINE void AttendQueries(const AttentionCall& call, int first) {
+  const size_t padded = PaddedKeys(call.keys);
+  const int at_once = HeadsAtOnce(call.queries);
+  HeadCall heads[kHeadsAtOnce] = {};
+  for (int head = 0; head < call.shape.heads;) {
+    int count = 0;
+    for (; count < at_once && head < call.shape.heads; ++count, ++head) {
+      const int place = call.keep_weights ? head : count;
+      const int offset = head * call.shape.head_size;
+      heads[count] = {head, call.query + first * call.query_stride + offset,
+                      call.weights + (place * call.queries + first) * padded,
+                      call.out + first * call.out_stride + offset};
+    }
+    AttendHeads<kQueries, T>(call, heads, count);
   }
 }
 
 template <class T>
 HWY_INLINE void AttendTyped(const AttentionCall& call) {
-  const size_t padded = PaddedKeys(call.keys);
-  for (int head = 0; head < call.shape.heads; ++head) {
-    const float* query = call.query + head * call.shape.head_size;
-    float* out = call.out + head * call.shape.head_size;
-    float* weights =
-        call.weights + (call.keep_weights ? head * call.queries * padded : 0);
-    int q = 0;
-    for (; q + 4 <= call.queries; q += 4) {
-      AttendHead<4, T>(call, head, query + q * call.query_stride,
-                       weights + q * padded, out + q * call.out_stride);
-    }
-    for (; q < call.queries; ++q) {
-      AttendHead<1, T>(call, head, query + q * call.query_stride,
-                       weights + q * padded, out + q * call.out_stride);
-    }
-  }
+  int q = 0;
+  for (; q + 4 <= call.queries; q += 4) AttendQueries<4, T>(call, q);
+  for (; q < call.queries; ++q) AttendQueries<1, T>(call, q);
 }
 
 void AttendAll(const AttentionCall& call) {
@@ -268,13 +309,24 @@ HWY_INLINE void StorePairs(F32 d, hn::Vec<F32> first, hn::Vec<F32> second,
   hn::StoreU(hn::Or(high, low), d32, reinterpret_cast<uint32_t*>(p) + lane);
 }
 
-HWY_INLINE void StorePair(float first, float second, float* p, int lane) {
-  p[lane] = first;
-  p[kPairLanes + lane] = second;
+// One token's key: its pairs go to lane `slot` of the tile's rows of pairs.
+HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
+                         float* HWY_RESTRICT keys) {
+  for (int i = 0; i < size; ++i) keys[i * kTileTokens + slot] = key[i];
+  if (size % 2 != 0) keys[size * kTileTokens + slot] = 0;
 }
-HWY_INLINE void StorePair(float first, float second, uint16_t* p, int lane) {
-  reinterpret_cast<uint32_t*>(p)[lane] =
-      RoundToBf16(first) | static_cast<uint32_t>(RoundToBf16(second)) << 16;
+HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
+                         uint16_t* HWY_RESTRICT keys) {
+  HWY_ALIGN uint16_t rounded[kGroup];  // as many pairs as a vector has lanes
+  for (int begin = 0; begin < size; begin += kGroup) {
+    const int count = size - begin < kGroup ? size - begin : kGroup;
+    Bf16Numbers(key + begin, count, rounded);
+    if (count % 2 != 0) rounded[count] = 0;
+    uint16_t* HWY_RESTRICT to = keys + begin * kTileTokens + 2 * slot;
+    for (int i = 0; i < count; i += 2) {
+      std::memcpy(to + i * kTileTokens, rounded + i, sizeof(uint32_t));
+    }
+  }
 }
 
 template <class T>
@@ -285,15 +337,10 @@ HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
   const int size = shape.head_size;
   const int groups = Groups(size);
   for (int head = 0; head < shape.heads; ++head, key += size, value += size) {
-    T* HWY_RESTRICT keys =
-        tile + head * (KeyNumbers(size) + ValueNumbers(size));
-    for (int i = 0; i + 2 <= size; i += 2) {
-      StorePair(key[i], key[i + 1], keys + i * kTileTokens, slot);
-    }
-    if (size % 2 != 0) {
-      StorePair(key[size - 1], 0, keys + (size - 1) * kTileTokens, slot);
-    }
-    T* HWY_RESTRICT row = keys + KeyNumbers(size) + slot * groups * kGroup;
+    T* HWY_RESTRICT keys = tile + head * KeyNumbers(size);
+    StoreKey(key, size, slot, keys);
+    T* HWY_RESTRICT row = tile + shape.heads * KeyNumbers(size) +
+                          head * ValueNumbers(size) + slot * groups * kGroup;
     for (int group = 0; group < groups; ++group, row += kGroup) {
       for (int lane = 0; lane < kPairLanes; lane += lanes) {
         const int first = group * kGroup + lane;
@@ -322,6 +369,8 @@ size_t TileNumbers(const KvShape& shape) {
   return static_cast<size_t>(shape.heads) *
          (KeyNumbers(shape.head_size) + ValueNumbers(shape.head_size));
 }
+
+#undef TRIVIUM_UNROLL
 
 }  // namespace trivium::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

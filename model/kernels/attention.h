@@ -55,9 +55,17 @@ constexpr int PaddedKeys(int keys) {
   return (keys + kTileTokens - 1) / kTileTokens * kTileTokens;
 }
 
+// Heads whose weights are under way at once: several for a few queries, whose
+// sums are short of independent work; one for many, which fill the cache.
+inline constexpr int kHeadsAtOnce = 8;
+constexpr int HeadsAtOnce(int queries) {
+  return queries < 4 ? kHeadsAtOnce : 1;
+}
+
 // Floats that AttentionCall::weights has room for.
 constexpr size_t WeightsSize(int heads, int queries, int keys, bool keep) {
-  return static_cast<size_t>(keep ? heads : 1) * queries * PaddedKeys(keys);
+  return static_cast<size_t>(keep ? heads : HeadsAtOnce(queries)) * queries *
+         PaddedKeys(keys);
 }
 
 }  // namespace trivium

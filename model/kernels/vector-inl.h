@@ -40,10 +40,14 @@ struct WholeVector {
   HWY_INLINE hn::Vec<D> Mask(D, hn::Vec<D> v) const {
     return v;
   }
+  template <class D>
+  HWY_INLINE hn::Vec<D> MaskOr(D, hn::Vec<D> v, hn::Vec<D>) const {
+    return v;
+  }
 };
 
-// ... or the first `count` lanes; the others load as zero, and Mask() makes
-// them zero.
+// ... or the first `count` lanes; the others load as zero, Mask() makes them
+// zero, and MaskOr() what `other` has.
 struct PartVector {
   int count;
   template <class D>
@@ -57,6 +61,10 @@ struct PartVector {
   template <class D>
   HWY_INLINE hn::Vec<D> Mask(D d, hn::Vec<D> v) const {
     return hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count)), v);
+  }
+  template <class D>
+  HWY_INLINE hn::Vec<D> MaskOr(D d, hn::Vec<D> v, hn::Vec<D> other) const {
+    return hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(count)), v, other);
   }
 };
 
@@ -117,6 +125,20 @@ HWY_INLINE uint16_t RoundToBf16(float x) {
   std::memcpy(&bits, &x, sizeof(bits));
   if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fc0;  // NaN stays NaN
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+HWY_INLINE void Bf16Numbers(const float* HWY_RESTRICT x, int n,
+                            uint16_t* HWY_RESTRICT y) {
+  const F32 d;
+  const hn::RebindToSigned<F32> d32;
+  const hn::Rebind<uint16_t, F32> d16;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto bits = hn::ShiftRight<16>(RoundedToBf16(d, hn::LoadU(d, x + i)));
+    hn::StoreU(hn::DemoteTo(d16, hn::BitCast(d32, bits)), d16, y + i);
+  }
+  for (; i < n; ++i) y[i] = RoundToBf16(x[i]);
 }
 
 }  // namespace trivium::HWY_NAMESPACE

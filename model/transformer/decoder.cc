@@ -82,13 +82,16 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   const int d_model = stack_.d_model;
   rows_.Begin(layer.self_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
-        std::copy_n(y, d_model,
-                    query_.data() + static_cast<size_t>(row) * d_model);
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product.Columns(0, d_model), Activation::kNone,
+                  query_.data() + static_cast<size_t>(row) * d_model);
+        float* key = scratch->row.data();
+        FinishRow(product.Columns(d_model, 2 * d_model), Activation::kNone,
+                  key);
         const int position = row_[row].position;
         const HypothesisState& hypothesis = *items[row_[row].item].hypothesis;
         const int block = hypothesis.blocks[position / kTileTokens];
-        StoreKeyValue(cache->shape(), y + d_model, y + 2 * d_model,
+        StoreKeyValue(cache->shape(), key, key + d_model,
                       position % kTileTokens, cache->Tile(block, layer_index));
       }));
   rows_.other.Resize(rows_.rows(), d_model);
@@ -107,8 +110,9 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
     rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
   }
   return layer.self_output.Forward(
-      rows_.other, rows_.rows(), scratch,
-      [&](int row, float* y) { rows_.Add(row, y, layer.self_norm); });
+      rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
+        rows_.Add(row, product, scratch->row.data(), layer.self_norm);
+      });
 }
 
 // Attention to the encoder's states. Neighbouring rows of one source, its
@@ -120,9 +124,9 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
   const int d_model = stack_.d_model;
   rows_.Begin(layer.cross_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.cross_query->Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
-        std::copy_n(y, d_model,
-                    query_.data() + static_cast<size_t>(row) * d_model);
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product, Activation::kNone,
+                  query_.data() + static_cast<size_t>(row) * d_model);
       }));
   rows_.other.Resize(rows_.rows(), d_model);
   for (int first = 0, count; first < rows_.rows(); first += count) {
@@ -148,8 +152,9 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
     }
   }
   return layer.cross_output->Forward(
-      rows_.other, rows_.rows(), scratch,
-      [&](int row, float* y) { rows_.Add(row, y, layer.cross_norm); });
+      rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
+        rows_.Add(row, product, scratch->row.data(), layer.cross_norm);
+      });
 }
 
 void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
@@ -170,8 +175,7 @@ void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
        .scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size)),
        .out = query,
        .out_stride = static_cast<size_t>(stack_.d_model),
-       .weights =
-           map_.Reserve(WeightsSize(shape.heads, kQueryGroup, keys, keep)),
+       .weights = map_.Reserve(WeightsSize(shape.heads, count, keys, keep)),
        .keep_weights = keep});
 }
 
@@ -216,11 +220,9 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
   int first = 0;
   for (const Linear& block : weights_.output_blocks()) {
     TRIVIUM_RETURN_IF_ERROR(
-        block.Forward(last_, count, scratch, [&](int i, float* y) {
-          if (all_rows_[i] != nullptr)
-            std::copy_n(y, block.out(), all_rows_[i] + first);
-          candidates_[i].Add(first,
-                             std::span(y, static_cast<size_t>(block.out())));
+        block.Forward(last_, count, scratch, [&](int i, const auto& product) {
+          float* all = all_rows_[i] == nullptr ? nullptr : all_rows_[i] + first;
+          candidates_[i].Add(first, product, scratch->row.data(), all);
         }));
     first += block.out();
   }

@@ -91,14 +91,17 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
   const int d_model = stack_.d_model;
   rows_.Begin(layer.self_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
-        std::copy_n(y, d_model,
-                    query_.data() + static_cast<size_t>(row) * d_model);
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product.Columns(0, d_model), Activation::kNone,
+                  query_.data() + static_cast<size_t>(row) * d_model);
+        float* key = scratch->row.data();
+        FinishRow(product.Columns(d_model, 2 * d_model), Activation::kNone,
+                  key);
         const int position = position_of_row_[row];
         const int block =
             first_block_[source_of_row_[row]] + position / kTileTokens;
-        StoreKeyValue(shape_, y + d_model, y + 2 * d_model,
-                      position % kTileTokens, Tile(block));
+        StoreKeyValue(shape_, key, key + d_model, position % kTileTokens,
+                      Tile(block));
       }));
   int row = 0;
   for (size_t s = 0; s < sources.size(); ++s) {
@@ -110,8 +113,9 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
     rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
   }
   return layer.self_output.Forward(
-      rows_.other, rows_.rows(), scratch,
-      [&](int r, float* y) { rows_.Add(r, y, layer.self_norm); });
+      rows_.other, rows_.rows(), scratch, [&](int r, const auto& product) {
+        rows_.Add(r, product, scratch->row.data(), layer.self_norm);
+      });
 }
 
 // Bidirectional attention inside one source; the output replaces the queries.
@@ -129,7 +133,7 @@ void Encoder::Attend(SourceState* source, int first_row, int first_block,
     float* query =
         query_.data() + static_cast<size_t>(first_row + first) * stack_.d_model;
     float* weights =
-        map_.Reserve(WeightsSize(stack_.heads, kQueryGroup, tokens, keep));
+        map_.Reserve(WeightsSize(stack_.heads, queries, tokens, keep));
     trivium::Attend(
         {.shape = shape_,
          .tiles = tile_list_.data(),
@@ -180,11 +184,13 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
   const int layers = static_cast<int>(weights_.decoder()->layers.size());
   const int d_model = weights_.decoder()->d_model;
   return weights_.cross_key_value()->Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
         const SourceState& source = *sources[source_of_row_[row]];
         if (!source.options.cross_attention) return;
         const int position = position_of_row_[row];
         const int block = source.cross_blocks[position / kTileTokens];
+        float* y = scratch->row.data();
+        FinishRow(product, Activation::kNone, y);
         for (int layer = 0; layer < layers; ++layer) {
           const float* key = y + 2 * layer * d_model;
           StoreKeyValue(cache->shape(), key, key + d_model,

@@ -99,7 +99,7 @@ void QuantizeOneRow(benchmark::State& state) {
   const std::vector<float> x = RandomFloats(n);
   std::vector<uint8_t> q(n);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(QuantizeRow(x.data(), n, 255, q.data()));
+    benchmark::DoNotOptimize(QuantizeRow(x.data(), n, {-4, 4}, 255, q.data()));
   }
   state.SetBytesProcessed(n * sizeof(float) * state.iterations());
 }
@@ -122,13 +122,21 @@ void Candidates(benchmark::State& state) {
   constexpr int kBlock = 1024;
   const int vocabulary = static_cast<int>(state.range(0));
   const int top_k = static_cast<int>(state.range(1));
-  std::vector<float> logits = RandomFloats(vocabulary);
+  const std::vector<float> logits = RandomFloats(vocabulary);
+  std::vector<float> scratch(kBlock);
   RowCandidates row;
   for (auto _ : state) {
     row.Start(top_k, {});
     for (int begin = 0; begin < vocabulary; begin += kBlock) {
-      const int count = std::min(kBlock, vocabulary - begin);
-      row.Add(begin, std::span(logits).subspan(begin, count));
+      row.Add(begin,
+              {.f32 = logits.data() + begin,
+               .s32 = nullptr,
+               .x = {},
+               .scale = nullptr,
+               .offset = nullptr,
+               .bias = nullptr,
+               .n = std::min(kBlock, vocabulary - begin)},
+              scratch.data(), nullptr);
     }
     row.Finish();
     benchmark::DoNotOptimize(row.best().data());

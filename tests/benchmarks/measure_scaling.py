@@ -127,7 +127,7 @@ class Scaling:
 
 def print_table(title, key, rows):
     print(f"\n**{title}**\n\n| {key.replace('_', ' ')} | tokens/s | us/token "
-          "| to the first | Mop/token | to the first | Gop/s | "
+          "| of the first | Mop/token | of the first | Gop/s | "
           + " | ".join(name.replace("_", " ") for name in PHASES) + " |\n|"
           + "---|" * (7 + len(PHASES)))
     for row in rows:

@@ -5,6 +5,7 @@ in turns, and medians of the rounds are printed.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import statistics
@@ -19,6 +20,8 @@ import workload
 
 # What a worker of the server runs at once: Batcher::Options::max_rows.
 SERVER_ROWS = 256
+# Sentences that the engine alone translates, as a multiple of what it runs.
+ENGINE_WAVES = 32
 
 
 def numbers(text):
@@ -105,13 +108,17 @@ def measure_saturation(measurement):
     """New tokens a second under full load, against trivium-bench."""
     options, work = measurement.options, measurement.workload
     running = SERVER_ROWS // work.beam
+    # So many that the last ones, which run with fewer and fewer others, do not
+    # weigh on the engine's rate.
+    count = ENGINE_WAVES * running * len(options.server_cores)
     ids = measurement.work / "ids"
-    sentences.write_ids(ids, work.sources)
+    sentences.write_ids(ids, itertools.islice(
+        itertools.cycle(work.sources), count))
     bench = servers.on_cores(options.server_cores, [
         options.programs / "trivium-bench", work.folder, ids,
         "--precision", options.precision, "--beam", work.beam,
         "--workers", len(options.server_cores), "--running", running,
-        "--new-tokens", work.new_tokens, "--rounds", 2])
+        "--new-tokens", work.new_tokens])
     # Twice what runs: there is always somebody to take a free place.
     in_flight = 2 * running * len(options.server_cores)
     # As the bench has it.
@@ -120,7 +127,7 @@ def measure_saturation(measurement):
     def offline():
         report = json.loads(subprocess.run(
             bench, check=True, text=True, stdout=subprocess.PIPE).stdout)
-        return report["tokens"] / report["seconds"][-1]
+        return report["tokens"] / report["seconds"][0]
 
     with measurement.server() as server:
         engine, served = measurement.rounds(offline, lambda: measurement.load(

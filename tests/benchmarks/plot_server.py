@@ -12,15 +12,15 @@ from matplotlib import pyplot  # noqa: E402, after the backend is chosen
 import machine
 
 
-def curve(report, entry):
-    """Throughput and p99 of a server at its best setting, by rate."""
-    points = [point for point in report["points"]
-              if point["server"] == entry["name"]
-              and point["settings"] == entry["settings"]
-              and point["succeeded"] > 0]
-    points.sort(key=lambda point: point["rate"])
-    return ([point["throughput"] for point in points],
-            [point["p99_ms"] for point in points])
+def points(report, entry, why):
+    """Throughputs and p99s of a server at its best setting, by rate."""
+    found = [point for point in report["points"]
+             if point["server"] == entry["name"] and point["why"] == why
+             and point["settings"] == entry["settings"]
+             and point["succeeded"] > 0]
+    found.sort(key=lambda point: point["rate"])
+    return ([point["throughput"] for point in found],
+            [point["p99_ms"] for point in found])
 
 
 def main():
@@ -42,8 +42,11 @@ def main():
             if entry["settings"]:
                 label += (f", batch {entry['settings']['batch']}, window "
                           f"{entry['settings']['window_ms']:g} ms")
-            axes.plot(*curve(report, entry), marker=marker, markersize=4,
-                      label=label)
+            line, = axes.plot(*points(report, entry, "curve"), marker=marker,
+                              markersize=4, label=label)
+            # What the search for the highest rate saw, at other times.
+            axes.plot(*points(report, entry, "search"), marker,
+                      color=line.get_color(), alpha=0.3, markersize=3)
         limit = report["p99_limit_ms"]
         axes.axhline(limit, color="grey", linestyle="--", linewidth=1)
         axes.set_yscale("log")

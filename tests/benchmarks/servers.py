@@ -62,7 +62,7 @@ class Server:
         self._port_file.unlink(missing_ok=True)
         self._process = subprocess.Popen(self._command)
         while not (self._port_file.is_file()
-                   and self._port_file.read_text().startswith("grpc ")):
+                   and "grpc " in self._port_file.read_text()):
             if self._process.poll() is not None:
                 sys.exit(f"{self.name} ended before it was ready")
             time.sleep(0.02)

@@ -9,7 +9,7 @@ import sentences
 from machine import ROOT
 
 EMBEDDED = ROOT / "model/embedded"
-TEST_SET = ROOT.parent / "shared/data/en-de/dev/newstest2014.en-de.tsv"
+TEST_SET = ROOT.parent / "shared/data/en-de/dev/tatoeba-unseen-1500.en-de.tsv"
 
 
 def add_arguments(parser):

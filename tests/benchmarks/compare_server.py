@@ -48,10 +48,13 @@ def parse_arguments():
     parser.add_argument("--tries", type=int, default=2, help="a rate fails "
                         "after so many measurements over the limit: a busy "
                         "machine fails one now and then")
-    parser.add_argument("--batches", type=numbers, default=[32, 64, 16, 128],
+    parser.add_argument("--batches", type=numbers, default=[16, 8, 32, 64, 128],
                         help="the peer's largest batch")
-    parser.add_argument("--windows", type=numbers, default=[0, 5, 20, 50],
+    parser.add_argument("--windows", type=numbers, default=[0, 10],
                         help="the peer waits so many ms for a full batch")
+    parser.add_argument("--among", type=numbers, default=[8, 1], help="the peer "
+                        "picks a batch, by length, from so many batches' worth "
+                        "of the oldest; 1: in the order of arrival")
     parser.add_argument("--curve", type=numbers,
                         default=[0.2, 0.4, 0.6, 0.8, 0.9, 1, 1.05, 1.1],
                         help="rates for the plot, of each one's highest")
@@ -81,6 +84,7 @@ class Comparison:
             "--threads", len(options.server_cores),
             "--batch", int(setting["batch"]),
             "--window-ms", setting["window_ms"],
+            "--among", setting["among"],
             *(["--inside"] if setting.get("threads") == INSIDE else []),
         ]
         return servers.Server("grpc.aio + CTranslate2", options.server_cores,
@@ -92,8 +96,9 @@ class Comparison:
     def settings(self):
         options = self._options
         settings = [
-            {"batch": int(batch), "window_ms": window}
-            for batch in options.batches for window in options.windows]
+            {"batch": int(batch), "window_ms": window, "among": int(among)}
+            for batch in options.batches for window in options.windows
+            for among in options.among]
         if len(options.server_cores) == 1:
             return settings
         return [{**setting, "threads": threads} for setting in settings
@@ -112,6 +117,9 @@ class Comparison:
         point["passed"] = (point["failed"] == 0 and point["succeeded"] > 0
                            and point["p99_ms"] <= 1000 * self._options.p99)
         self._points.append(point)
+        if point["start_delay_p99_ms"] > 100 * self._options.p99:
+            print("warning: the load generator could not keep up",
+                  file=sys.stderr)
         print(f"{server.name}{setting_in_words(server.settings)}: {rate:.1f}/s, "
               f"p99 {point['p99_ms']:.0f} ms, {point['failed']} failed",
               file=sys.stderr)
@@ -193,7 +201,8 @@ class Comparison:
 def setting_in_words(setting):
     if not setting:
         return ""
-    words = f"batch {setting['batch']}, window {setting['window_ms']:g} ms"
+    words = (f"batch {setting['batch']} among {setting['among']}x, window "
+             f"{setting['window_ms']:g} ms")
     if "threads" in setting:
         words += f", threads {setting['threads']}"
     return f" ({words})"

@@ -1,60 +1,57 @@
 """Requests that wait for a batch, sorted by length."""
 
-import bisect
-import collections
-
 
 class LengthQueue:
-    """The oldest request decides when a batch starts, and those nearest to it
-    in length fill it: little padding, and nobody waits for ever.
+    """The oldest request decides when a batch starts, and of those that have
+    waited longest the ones nearest to it in length fill it: little padding,
+    and nobody waits for ever.
 
         queue.add(len(tokens), now, request)
         if queue.wait(now) == 0: translate(queue.take())
     """
 
-    def __init__(self, batch, window):
+    def __init__(self, batch, window, among):
         """A batch holds at most `batch` and starts early once full; else it
-        starts when its oldest has waited for `window` seconds."""
+        starts when its oldest has waited for `window` seconds. It is chosen
+        among the oldest `among` x `batch`; 1: in the order of arrival."""
         self._batch = batch
         self._window = window
-        self._sorted = []  # (length, number, request)
-        self._arrivals = collections.deque()  # (number, length, time)
-        self._taken = set()  # numbers still in _arrivals
-        self._count = 0
+        self._among = among * batch
+        self._waiting = []  # (length, time, request), oldest first
 
     def __len__(self):
-        return len(self._sorted)
+        return len(self._waiting)
 
     def add(self, length, now, request):
-        # The number is unique, so requests are never compared.
-        bisect.insort(self._sorted, (length, self._count, request))
-        self._arrivals.append((self._count, length, now))
-        self._count += 1
+        self._waiting.append((length, now, request))
 
     def wait(self, now):
         """Seconds until a batch should start; None: nothing waits."""
-        if not self._sorted:
+        if not self._waiting:
             return None
-        if len(self._sorted) >= self._batch:
+        if len(self._waiting) >= self._batch:
             return 0
-        return max(0, self._arrivals[0][2] + self._window - now)
+        return max(0, self._waiting[0][1] + self._window - now)
 
     def take(self):
         """The next batch, of one request at least; something must wait."""
-        number, length, _ = self._arrivals[0]
-        low = bisect.bisect_left(self._sorted, (length, number))
+        def length(place):
+            return self._waiting[place][0]
+
+        # Places in _waiting by length; the oldest is place 0.
+        places = sorted(range(min(self._among, len(self._waiting))), key=length)
+        low = places.index(0)
         high = low + 1
-        while high - low < min(self._batch, len(self._sorted)):
-            below = length - self._sorted[low - 1][0] if low > 0 else None
-            above = (self._sorted[high][0] - length
-                     if high < len(self._sorted) else None)
+        while high - low < min(self._batch, len(places)):
+            below = length(0) - length(places[low - 1]) if low > 0 else None
+            above = (length(places[high]) - length(0)
+                     if high < len(places) else None)
             if above is None or (below is not None and below < above):
                 low -= 1
             else:
                 high += 1
-        taken = self._sorted[low:high]
-        del self._sorted[low:high]
-        self._taken.update(number for _, number, _ in taken)
-        while self._arrivals and self._arrivals[0][0] in self._taken:
-            self._taken.remove(self._arrivals.popleft()[0])
-        return [request for _, _, request in taken]
+        taken = set(places[low:high])
+        batch = [self._waiting[place][2] for place in sorted(taken)]
+        self._waiting = [entry for place, entry in enumerate(self._waiting)
+                         if place not in taken]
+        return batch

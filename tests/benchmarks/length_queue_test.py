@@ -5,7 +5,7 @@ from length_queue import LengthQueue
 
 class LengthQueueTest(unittest.TestCase):
     def test_waits_for_the_window_or_a_full_batch(self):
-        queue = LengthQueue(batch=3, window=0.5)
+        queue = LengthQueue(batch=3, window=0.5, among=2)
         self.assertIsNone(queue.wait(10))
         queue.add(4, 10, "a")
         queue.add(4, 10.25, "b")
@@ -15,7 +15,7 @@ class LengthQueueTest(unittest.TestCase):
         self.assertEqual(queue.wait(10.25), 0)
 
     def test_the_oldest_goes_with_those_nearest_in_length(self):
-        queue = LengthQueue(batch=3, window=0)
+        queue = LengthQueue(batch=3, window=0, among=2)
         for name, length in (("oldest", 10), ("far", 80), ("near", 11),
                              ("short", 1), ("nearer", 9), ("second", 40)):
             queue.add(length, 0, name)
@@ -25,8 +25,15 @@ class LengthQueueTest(unittest.TestCase):
         self.assertEqual(len(queue), 0)
         self.assertIsNone(queue.wait(0))
 
+    def test_chooses_among_the_oldest_only(self):
+        for among, expected in ((1, [10, 80]), (2, [10, 12]), (3, [10, 11])):
+            queue = LengthQueue(batch=2, window=0, among=among)
+            for length in (10, 80, 50, 12, 11):
+                queue.add(length, 0, length)
+            self.assertEqual(queue.take(), expected)
+
     def test_everyone_leaves_once_and_the_oldest_first(self):
-        queue = LengthQueue(batch=4, window=0)
+        queue = LengthQueue(batch=4, window=0, among=8)
         for i in range(101):
             queue.add(i * 37 % 17, i, i)
         waiting = set(range(101))

@@ -64,7 +64,8 @@ class Batcher:
             intra_threads=options.threads if options.inside else 1)
         self._free = 1 if options.inside else options.threads
         self._threads = concurrent.futures.ThreadPoolExecutor(self._free)
-        self._queue = LengthQueue(options.batch, options.window_ms / 1000)
+        self._queue = LengthQueue(options.batch, options.window_ms / 1000,
+                                  options.among)
         self._timer = None
 
     async def translate(self, request):
@@ -158,6 +159,7 @@ def main():
                         help="the threads share each product")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--window-ms", type=float, default=0)
+    parser.add_argument("--among", type=int, default=8)
     asyncio.run(serve(parser.parse_args()))
 
 

@@ -58,6 +58,8 @@ def parse_arguments():
     parser.add_argument("--curve", type=numbers,
                         default=[0.2, 0.4, 0.6, 0.8, 0.9, 1, 1.05, 1.1],
                         help="rates for the plot, of each one's highest")
+    parser.add_argument("--rounds", type=int, default=1,
+                        help="measurements of each rate for the plot")
     return parser.parse_args()
 
 
@@ -158,7 +160,7 @@ class Comparison:
                      "shorten the work")
 
         with self.own() as own, self.peer(setting) as peer:
-            for fraction in self._options.curve:
+            for fraction in self._options.curve * self._options.rounds:
                 self.measure(own, fraction * own_rate, "curve")
                 self.measure(peer, fraction * peer_rate, "curve")
         return self.report(own, own_rate, peer, peer_rate)

@@ -1,8 +1,10 @@
 """Draws throughput against p99: see the command plot_server."""
 
 import argparse
+import collections
 import json
 import pathlib
+import statistics
 
 import matplotlib
 
@@ -13,14 +15,16 @@ import machine
 
 
 def points(report, entry, why):
-    """Throughputs and p99s of a server at its best setting, by rate."""
-    found = [point for point in report["points"]
-             if point["server"] == entry["name"] and point["why"] == why
-             and point["settings"] == entry["settings"]
-             and point["succeeded"] > 0]
-    found.sort(key=lambda point: point["rate"])
-    return ([point["throughput"] for point in found],
-            [point["p99_ms"] for point in found])
+    """Throughputs and p99s of a server at its best setting, by rate; medians
+    where a rate was measured more than once."""
+    by_rate = collections.defaultdict(list)
+    for point in report["points"]:
+        if (point["server"] == entry["name"] and point["why"] == why
+                and point["settings"] == entry["settings"]
+                and point["succeeded"] > 0):
+            by_rate[point["rate"]].append(point)
+    return [[statistics.median(point[key] for point in by_rate[rate])
+             for rate in sorted(by_rate)] for key in ("throughput", "p99_ms")]
 
 
 def main():

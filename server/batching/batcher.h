@@ -63,8 +63,9 @@ class Batcher {
     // prefix after the start token + beams (or samples) x max_new_tokens.
     int64_t max_waiting_tokens = 1 << 20;
     // Encoder rows x layers of newcomers that one iteration takes at most, in
-    // units of whole-encoder tokens, so that running requests do not stall.
-    int encode_budget_tokens = 256;
+    // units of whole-encoder tokens; as much less as keeps running requests
+    // from stalling (EncodeBudget).
+    int encode_budget_tokens = 2048;
     // Most decoder rows of one worker's iteration: hypotheses, and tokens of
     // prefixes that are read.
     int max_rows = 256;

@@ -36,7 +36,7 @@ class RunningBatch {
     int encode_budget_tokens = 2048;
     int max_rows = 256;
     const Clock* clock = Clock::Real();
-    BatchingObserver* observer = nullptr;  // may be null  };
+    BatchingObserver* observer = nullptr;  // may be null
   };
 
   // Owns the engine.

@@ -2,13 +2,20 @@
 
 #include <utility>
 
+#include "model/families/albert.h"
+#include "model/families/bert.h"
+#include "model/families/distilbert.h"
+#include "model/families/electra.h"
 #include "model/families/marian.h"
 
 namespace trivium {
 namespace {
 
 constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
-    {"marian", LoadMarian},
+    {"albert", LoadAlbert},     {"bert", LoadBert},
+    {"camembert", LoadRoberta}, {"distilbert", LoadDistilBert},
+    {"electra", LoadElectra},   {"marian", LoadMarian},
+    {"roberta", LoadRoberta},   {"xlm-roberta", LoadRoberta},
 };
 
 }  // namespace

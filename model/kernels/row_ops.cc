@@ -136,6 +136,8 @@ void ActivateRow(Activation activation, int n, float* HWY_RESTRICT y) {
         const auto e = hn::Exp(d, Clamp(d, hn::Neg(x)));
         return hn::Div(x, hn::Add(hn::Set(d, 1.0f), e));
       });
+    case Activation::kTanh:
+      return Map(n, y, [](auto d, auto x) HWY_ATTR { return hn::Tanh(d, x); });
   }
 }
 

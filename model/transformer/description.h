@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_DESCRIPTION_H_
 #define TRIVIUM_MODEL_TRANSFORMER_DESCRIPTION_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace trivium {
 enum class NormPlacement { kAfter, kBefore };
 
 enum class PositionEncoding {
+  kNone,  // none at the input: the attention knows (DeBERTa)
   // Marian's table: sin of the first half of the dimensions, cos of the
   // second; frequency of pair i is 10000^(-2i / d_model).
   kSinusoidal,
@@ -50,9 +52,13 @@ struct LayerTensors {
   NormTensors feed_forward_norm;
 };
 
+// `width` is d_model unless there is a projection.
 struct EmbeddingTensors {
-  const TensorView* tokens = nullptr;     // [vocabulary, d_model]
-  const TensorView* positions = nullptr;  // [positions, d_model] if kLearned
+  const TensorView* tokens = nullptr;     // [vocabulary, width]
+  const TensorView* positions = nullptr;  // [positions, width] if kLearned
+  const TensorView* types = nullptr;      // [type_vocabulary, width] or null
+  // [d_model, width], after the embedding norm (ALBERT, ELECTRA).
+  std::optional<LinearTensors> projection;
 };
 
 // An encoder's or a decoder's layers with their input embeddings.
@@ -67,12 +73,48 @@ struct StackDescription {
   NormPlacement norm_placement = NormPlacement::kAfter;
   float norm_epsilon = 1e-5f;
   PositionEncoding positions = PositionEncoding::kSinusoidal;
+  // The row of the first position in the table of learned ones.
+  int position_offset = 0;
+  // Tokens with this id take no position: they read the row of that number,
+  // and the next token goes on where they came (RoBERTa).
+  std::optional<int32_t> position_padding_id;
+  int type_vocabulary = 0;       // segments; 0: no segment embeddings
   float embedding_scale = 1.0f;  // sqrt(d_model) where the config says so
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // right after the sum
-  std::vector<LayerTensors> layer;            // [layers]
-  std::optional<NormTensors> final_norm;      // after the last layer
+  // [layers]. Layers that have the same tensors are packed once (ALBERT).
+  std::vector<LayerTensors> layer;
+  std::optional<NormTensors> final_norm;  // after the last layer
+};
+
+// The pooled output of an encoder: y = activation(W x + b) of the first
+// token's final state x (BERT).
+struct PoolerDescription {
+  LinearTensors dense;  // [out, d_model]
+  Activation activation = Activation::kTanh;
+};
+
+// What a model computes from an encoder's final states, by its use.
+enum class HeadKind {
+  kClassify,      // labels of a sequence
+  kTag,           // labels of every token
+  kAnswer,        // every token as the start and as the end of an answer
+  kFillMask,      // the vocabulary, for every token
+  kDiscriminate,  // every token as replaced or not (ELECTRA)
+};
+
+// logits = W norm(activation(D x + d)) + b, where D and the norm are optional
+// and x is a final state or the pooled output.
+struct HeadDescription {
+  enum class Input { kPooled, kFirstToken, kEveryToken };
+
+  HeadKind kind = HeadKind::kClassify;
+  Input input = Input::kEveryToken;
+  std::optional<LinearTensors> dense;
+  Activation activation = Activation::kNone;
+  std::optional<NormTensors> norm;
+  LinearTensors output;  // [outputs, width of what it reads]
 };
 
 struct TransformerDescription {
@@ -81,6 +123,9 @@ struct TransformerDescription {
   // logits = x W^T + bias: weight [vocabulary, d_model], often the tied token
   // embeddings; bias [vocabulary] or [1, vocabulary] or null.
   LinearTensors output_projection;
+  // Of encoder-only models.
+  std::optional<PoolerDescription> pooler;
+  std::optional<HeadDescription> head;
 };
 
 }  // namespace trivium

@@ -35,13 +35,16 @@ HeadDescription ReadFillMask(const EncoderHeadNames::FillMask& names,
   head.dense = tensors->Linear(names.dense, names.width, encoder.d_model);
   head.activation = names.activation;
   head.norm = tensors->Norm(names.norm, names.width);
-  head.output.weight =
-      config->Boolean("tie_word_embeddings").value_or(true)
-          ? encoder.embeddings.tokens
-          : tensors->Required(names.output + ".weight",
-                              {encoder.vocabulary, names.width});
-  head.output.bias = tensors->RequiredOneOf(
-      {names.bias, names.output + ".bias"}, {encoder.vocabulary});
+  // What is tied stands under another name; a checkpoint may keep both.
+  std::vector<std::string> biases = {names.bias, names.output + ".bias"};
+  if (config->Boolean("tie_word_embeddings").value_or(true)) {
+    head.output.weight = encoder.embeddings.tokens;
+  } else {
+    head.output.weight = tensors->Required(names.output + ".weight",
+                                           {encoder.vocabulary, names.width});
+    std::swap(biases[0], biases[1]);
+  }
+  head.output.bias = tensors->RequiredOneOf(biases, {encoder.vocabulary});
   return head;
 }
 

@@ -81,11 +81,14 @@ LayerTensors ReadEncoderLayer(TensorReader* tensors, const std::string& name,
                               const StackDescription& stack) {
   const int d_model = stack.d_model;
   LayerTensors layer;
-  layer.self_attention = {
-      tensors->Linear(name + names.query, d_model, d_model),
-      tensors->Linear(name + names.key, d_model, d_model),
-      tensors->Linear(name + names.value, d_model, d_model),
-      tensors->Linear(name + names.attention_output, d_model, d_model)};
+  AttentionTensors& attention = layer.self_attention;
+  if (!names.query.empty()) {
+    attention.query = tensors->Linear(name + names.query, d_model, d_model);
+    attention.key = tensors->Linear(name + names.key, d_model, d_model);
+    attention.value = tensors->Linear(name + names.value, d_model, d_model);
+  }
+  attention.output =
+      tensors->Linear(name + names.attention_output, d_model, d_model);
   layer.self_attention_norm =
       tensors->Norm(name + names.attention_norm, d_model);
   layer.up = tensors->Linear(name + names.up, stack.feed_forward, d_model);

@@ -23,6 +23,7 @@ struct EncoderKeys {
 };
 
 struct EncoderLayerNames {
+  // Empty where the family reads queries, keys and values itself.
   std::string query = "attention.self.query";
   std::string key = "attention.self.key";
   std::string value = "attention.self.value";

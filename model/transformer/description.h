@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TRANSFORMER_DESCRIPTION_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -42,8 +43,34 @@ struct AttentionTensors {
   LinearTensors query, key, value, output;
 };
 
+// Attention that knows how far query i and key j are apart. With row x of the
+// distance i - j:
+//   score = (q_i . k_j + q_i . K_x + k_j . Q_x) / sqrt(terms * head size) + b_x
+// where K = relative embeddings W_k and Q = relative embeddings W_q are a
+// layer's own (DeBERTa's "disentangled" attention, He et al. 2020: content to
+// position and position to content) and b is the same in all layers (MPNet,
+// Song et al. 2020). What a model lacks is null.
+struct RelativeAttentionDescription {
+  enum class Buckets {
+    kEach,         // a row for each distance from -span to span - 1
+    kLogarithmic,  // rows from -span to span - 1: one for each near distance,
+                   // fewer and fewer for far ones (DeBERTa v2)
+    kT5,           // span rows, half of them for keys after the query, nearly
+                   // as above (Raffel et al. 2019)
+  };
+  Buckets buckets = Buckets::kEach;
+  int span = 0;
+  int max_distance = 0;  // farther ones share the last row; not for kEach
+  int terms = 1;
+  const TensorView* embeddings = nullptr;  // [2 span, d_model]
+  std::optional<NormTensors> norm;         // of the embeddings
+  const TensorView* bias = nullptr;        // [span, heads]
+};
+
 struct LayerTensors {
   AttentionTensors self_attention;
+  // W_k and W_q of the stack's relative attention, if it has them.
+  std::optional<LinearTensors> position_key, position_query;
   NormTensors self_attention_norm;
   // In decoder layers of encoder-decoder models.
   std::optional<AttentionTensors> cross_attention;
@@ -80,6 +107,8 @@ struct StackDescription {
   std::optional<int32_t> position_padding_id;
   int type_vocabulary = 0;       // segments; 0: no segment embeddings
   float embedding_scale = 1.0f;  // sqrt(d_model) where the config says so
+
+  std::optional<RelativeAttentionDescription> relative_attention;
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // right after the sum
@@ -126,6 +155,8 @@ struct TransformerDescription {
   // Of encoder-only models.
   std::optional<PoolerDescription> pooler;
   std::optional<HeadDescription> head;
+  // Of tensors that had to be put together out of a checkpoint's own.
+  std::vector<std::shared_ptr<const void>> memory;
 };
 
 }  // namespace trivium

@@ -90,6 +90,12 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
 absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
                                     int layer_index, LinearScratch* scratch) {
   const Layer& layer = stack_.layers[layer_index];
+  if (stack_.relative_attention.has_value()) {
+    return relative_attention_.Run(*stack_.relative_attention, layer,
+                                   layer_index,
+                                   static_cast<int>(stack_.layers.size()),
+                                   stack_.heads, sources, &rows_, scratch);
+  }
   const int d_model = stack_.d_model;
   rows_.Begin(layer.self_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(

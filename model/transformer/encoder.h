@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "model/transformer/heads.h"
+#include "model/transformer/relative_attention.h"
 #include "model/transformer/sequences.h"
 #include "model/transformer/source_embedding.h"
 #include "model/transformer/transformer_weights.h"
@@ -41,6 +42,7 @@ class Encoder {
   const int head_size_;
   Rows rows_;
   SourceEmbedding embedding_;
+  RelativeSelfAttention relative_attention_;
   HeadRunner heads_;
   std::vector<int> source_of_row_;    // index in `sources`
   std::vector<int> position_of_row_;  // in its source

@@ -41,8 +41,17 @@ class ParameterCount {
     }
     if (stack.embedding_norm.has_value()) Add(*stack.embedding_norm);
     if (stack.final_norm.has_value()) Add(*stack.final_norm);
+    if (stack.relative_attention.has_value()) {
+      Add(stack.relative_attention->embeddings);
+      if (stack.relative_attention->norm.has_value()) {
+        Add(*stack.relative_attention->norm);
+      }
+      Add(stack.relative_attention->bias);
+    }
     for (const LayerTensors& layer : stack.layer) {
       Add(layer.self_attention);
+      if (layer.position_key.has_value()) Add(*layer.position_key);
+      if (layer.position_query.has_value()) Add(*layer.position_query);
       Add(layer.self_attention_norm);
       if (layer.cross_attention.has_value()) Add(*layer.cross_attention);
       Add(layer.cross_attention_norm);
@@ -87,6 +96,10 @@ absl::StatusOr<Stack> PackStack(const StackDescription& description,
         Linear::Create(arithmetic,
                        std::span(&*description.embeddings.projection, 1)));
   }
+  if (description.relative_attention.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(stack.relative_attention,
+                             RelativeAttention::Create(description));
+  }
   std::map<const TensorView*, size_t> packed;  // by a tensor that tells them
   for (const LayerTensors& tensors : description.layer) {
     const auto [place, is_new] =
@@ -127,6 +140,9 @@ TransformerWeights::Pack(const TransformerDescription& description,
       bytes += (*packed)->embedding_projection->bytes();
       invariant =
           invariant && (*packed)->embedding_projection->batch_invariant();
+    }
+    if ((*packed)->relative_attention.has_value()) {
+      bytes += (*packed)->relative_attention->bytes();
     }
     for (const Layer& layer : (*packed)->layers.packed()) {
       bytes += layer.bytes();

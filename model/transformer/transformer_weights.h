@@ -10,6 +10,7 @@
 #include "model/transformer/embeddings.h"
 #include "model/transformer/heads.h"
 #include "model/transformer/layer.h"
+#include "model/transformer/relative_attention.h"
 #include "model/transformer/transformer.h"
 
 namespace trivium {
@@ -39,6 +40,7 @@ struct Stack {
   Embeddings embeddings;
   std::optional<Norm> embedding_norm;
   std::optional<Linear> embedding_projection;  // [d_model, embedding width]
+  std::optional<RelativeAttention> relative_attention;
   LayerList layers;
   std::optional<Norm> final_norm;
   NormPlacement norm_placement = NormPlacement::kAfter;

@@ -2,38 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/status.h"
 #include "model/kernels/relative_attention.h"
+#include "model/transformer/relative_row.h"
 
 namespace trivium {
 namespace {
-
-// Near distances have a row each, up to half of the span; then rows grow so
-// that max_distance - 1 reads the last.
-int LogarithmicRow(int distance, int span, int max_distance) {
-  const int middle = span / 2;
-  const int apart = std::abs(distance);
-  if (apart <= middle) return distance;
-  const float farthest = static_cast<float>((max_distance - 1.0) / middle);
-  const float part = std::log(static_cast<float>(apart) / middle) /
-                     std::log(farthest) * (middle - 1);
-  const int row = static_cast<int>(std::ceil(part)) + middle;
-  return distance > 0 ? row : -row;
-}
-
-int T5Row(int distance, int span, int max_distance) {
-  const int side = span / 2;
-  const int exact = side / 2;
-  const int first = distance < 0 ? side : 0;  // of keys after the query
-  const int apart = std::abs(distance);
-  if (apart < exact) return first + apart;
-  const float part = std::log(static_cast<float>(apart) / exact) /
-                     static_cast<float>(std::log(1.0 * max_distance / exact)) *
-                     (side - exact);
-  return first + std::min(exact + static_cast<int>(part), side - 1);
-}
 
 // table = x W + b for the relative embeddings x [rows, d_model].
 absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
@@ -52,22 +27,6 @@ absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
 }
 
 }  // namespace
-
-int RelativeRow(const RelativeAttentionDescription& description, int distance) {
-  using Buckets = RelativeAttentionDescription::Buckets;
-  const int span = description.span;
-  int row = distance;
-  switch (description.buckets) {
-    case Buckets::kEach:
-      break;
-    case Buckets::kLogarithmic:
-      row = LogarithmicRow(distance, span, description.max_distance);
-      break;
-    case Buckets::kT5:
-      return T5Row(distance, span, description.max_distance);
-  }
-  return std::clamp(row + span, 0, 2 * span - 1);
-}
 
 absl::StatusOr<RelativeAttention> RelativeAttention::Create(
     const StackDescription& stack) {

@@ -12,10 +12,6 @@
 
 namespace trivium {
 
-// The row that a distance (query's position - key's position) reads, as
-// Transformers computes it in f32.
-int RelativeRow(const RelativeAttentionDescription& description, int distance);
-
 // The packed weights of a stack's relative attention: what does not depend on
 // the text is computed once, at load, in f32.
 class RelativeAttention {

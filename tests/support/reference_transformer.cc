@@ -4,6 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
+#include <utility>
+
+#include "model/transformer/relative_row.h"
 
 namespace trivium {
 namespace {
@@ -82,13 +86,59 @@ Matrix Add(Matrix a, const Matrix& b) {
   return a;
 }
 
+// What relative attention adds to a score, see RelativeAttentionDescription.
+class RelativeScores {
+ public:
+  RelativeScores(const StackDescription& stack, const LayerTensors& layer)
+      : description_(*stack.relative_attention), heads_(stack.heads) {
+    if (description_.bias != nullptr) bias_ = Values(description_.bias);
+    if (description_.embeddings == nullptr) return;
+    const std::vector<float> values = Values(description_.embeddings);
+    Matrix embeddings(2 * description_.span, stack.d_model);
+    embeddings.data.assign(values.begin(), values.end());
+    if (description_.norm) {
+      embeddings = LayerNorm(std::move(embeddings), *description_.norm,
+                             stack.norm_epsilon);
+    }
+    if (layer.position_key) key_ = Linear(embeddings, *layer.position_key);
+    if (layer.position_query) {
+      query_ = Linear(embeddings, *layer.position_query);
+    }
+  }
+
+  int terms() const { return description_.terms; }
+
+  // q . K_x + k . Q_x over the dimensions [begin, end).
+  double Terms(const double* q, const double* k, int distance, int begin,
+               int end) const {
+    double sum = 0;
+    const int x = RelativeRow(description_, distance);
+    for (int d = begin; d < end; ++d) {
+      if (key_.rows > 0) sum += q[d] * key_.row(x)[d];
+      if (query_.rows > 0) sum += k[d] * query_.row(x)[d];
+    }
+    return sum;
+  }
+
+  double Bias(int distance, int head) const {
+    if (bias_.empty()) return 0;
+    return bias_[RelativeRow(description_, distance) * heads_ + head];
+  }
+
+ private:
+  const RelativeAttentionDescription& description_;
+  const int heads_;
+  std::vector<float> bias_;  // [span, heads]
+  Matrix key_, query_;       // [2 span, d_model]
+};
+
 // Per head: softmax(Q K^T / sqrt(head size)) V, heads joined, output layer.
 // x [queries, d_model] asks, memory [keys, d_model] answers; when causal,
 // query i sees keys 0 .. i. Appends the weights [heads, queries, keys] to
 // `maps`.
 Matrix Attention(const Matrix& x, const Matrix& memory,
                  const AttentionTensors& tensors, int heads, bool causal,
-                 std::vector<double>* maps) {
+                 const RelativeScores* relative, std::vector<double>* maps) {
   const Matrix query = Linear(x, tensors.query);
   const Matrix key = Linear(memory, tensors.key);
   const Matrix value = Linear(memory, tensors.value);
@@ -104,7 +154,13 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         for (int d = begin; d < begin + head_size; ++d) {
           weights[j] += query.row(i)[d] * key.row(j)[d];
         }
-        weights[j] /= std::sqrt(static_cast<double>(head_size));
+        if (relative != nullptr) {
+          weights[j] += relative->Terms(query.row(i), key.row(j), i - j, begin,
+                                        begin + head_size);
+        }
+        weights[j] /= std::sqrt(static_cast<double>(head_size) *
+                                (relative ? relative->terms() : 1));
+        if (relative != nullptr) weights[j] += relative->Bias(i - j, h);
         largest = std::max(largest, weights[j]);
       }
       double sum = 0;
@@ -199,14 +255,16 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                 std::vector<double>* cross_maps) {
   Matrix x = Embed(stack, ids, types);
   for (const LayerTensors& layer : stack.layer) {
+    std::optional<RelativeScores> relative;
+    if (stack.relative_attention) relative.emplace(stack, layer);
     x = Sublayer(stack, layer.self_attention_norm, x, [&](const Matrix& in) {
       return Attention(in, in, layer.self_attention, stack.heads, causal,
-                       self_maps);
+                       relative ? &*relative : nullptr, self_maps);
     });
     if (layer.cross_attention) {
       x = Sublayer(stack, layer.cross_attention_norm, x, [&](const Matrix& in) {
         return Attention(in, source_states, *layer.cross_attention, stack.heads,
-                         /*causal=*/false, cross_maps);
+                         /*causal=*/false, /*relative=*/nullptr, cross_maps);
       });
     }
     x = Sublayer(stack, layer.feed_forward_norm, x, [&](const Matrix& in) {

@@ -102,6 +102,8 @@ double Exact(Activation activation, double x) {
              (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::kSwish:
       return x / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
   }
   return 0;
 }
@@ -109,7 +111,7 @@ double Exact(Activation activation, double x) {
 TEST(ActivateRowTest, EqualsTheFormulaOnEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
-        Activation::kGeluTanh, Activation::kSwish}) {
+        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh}) {
     for (const int n : Lengths()) {
       const std::vector<float> x = Random(n, n);
       std::vector<float> y = x;
@@ -127,7 +129,7 @@ TEST(ActivateRowTest, EqualsTheFormulaOnEveryTail) {
 TEST(ActivateRowTest, HugeValuesStayFinite) {
   for (const Activation activation :
        {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
-        Activation::kSwish}) {
+        Activation::kSwish, Activation::kTanh}) {
     std::vector<float> y = {-1e30f, -500.0f, -90.0f, 90.0f, 500.0f, 1e9f};
     const std::vector<float> x = y;
     ActivateRow(activation, 6, y.data());

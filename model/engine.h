@@ -23,6 +23,15 @@ struct AttentionSelection {
   std::vector<int> heads;   // ascending, each in [0, heads)
 };
 
+// What a model computes from an encoder's final states, by its use.
+enum class HeadKind {
+  kClassify,      // labels of a sequence
+  kTag,           // labels of every token
+  kAnswer,        // every token as the start and as the end of an answer
+  kFillMask,      // the vocabulary, for every token
+  kDiscriminate,  // every token as replaced or not (ELECTRA)
+};
+
 // The encoder's input. `type_ids` (segments) is empty or as long as `ids`.
 struct EncoderInput {
   std::vector<int32_t> ids;

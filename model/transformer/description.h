@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/engine.h"
 #include "model/kernels/activation.h"
 #include "model/weights/weights.h"
 
@@ -122,15 +123,6 @@ struct StackDescription {
 struct PoolerDescription {
   LinearTensors dense;  // [out, d_model]
   Activation activation = Activation::kTanh;
-};
-
-// What a model computes from an encoder's final states, by its use.
-enum class HeadKind {
-  kClassify,      // labels of a sequence
-  kTag,           // labels of every token
-  kAnswer,        // every token as the start and as the end of an answer
-  kFillMask,      // the vocabulary, for every token
-  kDiscriminate,  // every token as replaced or not (ELECTRA)
 };
 
 // logits = W norm(activation(D x + d)) + b, where D and the norm are optional

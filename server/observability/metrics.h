@@ -30,8 +30,12 @@ enum class Rpc {
   kTokenize,
   kListModels,
   kGetModel,
+  kClassify,
+  kRerank,
+  kClassifyTokens,
+  kFillMask,
 };
-inline constexpr int kRpcs = 7;
+inline constexpr int kRpcs = 11;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

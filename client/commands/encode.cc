@@ -66,18 +66,21 @@ Subcommand AddEncode(CLI::App& app) {
          "--pooling",
          [request](const std::string& name) {
            const std::map<std::string, v1::Pooling> names = {
-               {"mean", v1::POOLING_MEAN},
-               {"cls", v1::POOLING_CLS},
-               {"last", v1::POOLING_LAST},
-               {"none", v1::POOLING_NONE}};
+               {"mean", v1::POOLING_MEAN},     {"cls", v1::POOLING_CLS},
+               {"last", v1::POOLING_LAST},     {"max", v1::POOLING_MAX},
+               {"pooler", v1::POOLING_POOLER}, {"none", v1::POOLING_NONE}};
            request->set_pooling(names.at(name));
          },
          "How a text's token vectors become one")
-      ->check(CLI::IsMember({"mean", "cls", "last", "none"}));
+      ->check(CLI::IsMember({"mean", "cls", "last", "max", "pooler", "none"}));
+  sub->add_option_function<std::string>(
+      "--prompt",
+      [request](const std::string& name) { request->set_prompt(name); },
+      "What texts begin with: the name of one of the folder's prompts");
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [request](int64_t count) { request->set_normalize(count > 0); },
-      "Vectors of length 1; the server's default");
+      "Vectors of length 1; default: as the model's folder says, else yes");
   sub->add_flag_function(
       "--token-vectors,!--no-token-vectors",
       [request](int64_t count) { request->set_token_vectors(count > 0); },

@@ -73,7 +73,7 @@ std::string_view RpcName(Rpc rpc) {
   static constexpr std::string_view kNames[kRpcs] = {
       "Encode",   "Translate",      "TranslateStream", "Generate",
       "Tokenize", "ListModels",     "GetModel",        "Classify",
-      "Rerank",   "ClassifyTokens", "FillMask"};
+      "Rerank",   "ClassifyTokens", "FillMask",        "Answer"};
   return kNames[static_cast<int>(rpc)];
 }
 

@@ -34,8 +34,9 @@ enum class Rpc {
   kRerank,
   kClassifyTokens,
   kFillMask,
+  kAnswer,
 };
-inline constexpr int kRpcs = 11;
+inline constexpr int kRpcs = 12;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

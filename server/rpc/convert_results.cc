@@ -158,6 +158,7 @@ static void AddHead(const Model& model, v1::Model* out) {
       out->add_calls("FillMask");
       break;
     case HeadKind::kAnswer:
+      if (model.tokenizer() != nullptr) out->add_calls("Answer");
       break;
   }
   for (const std::string& label : head.labels) out->add_labels(label);

@@ -45,6 +45,10 @@ grpc::ServerUnaryReactor* HandleFillMask(const Environment& environment,
                                          grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* HandleAnswer(const Environment& environment,
+                                       grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response);
 grpc::ServerUnaryReactor* HandleListModels(const Environment& environment,
                                            grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* request,

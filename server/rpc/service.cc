@@ -14,7 +14,8 @@ using RawHeads = v1::Inference::WithRawCallbackMethod_Classify<
     v1::Inference::WithRawCallbackMethod_Rerank<
         v1::Inference::WithRawCallbackMethod_ClassifyTokens<
             v1::Inference::WithRawCallbackMethod_FillMask<
-                v1::Inference::Service>>>>;
+                v1::Inference::WithRawCallbackMethod_Answer<
+                    v1::Inference::Service>>>>>;
 using RawInference = v1::Inference::WithRawCallbackMethod_Encode<
     v1::Inference::WithRawCallbackMethod_Translate<
         v1::Inference::WithRawCallbackMethod_TranslateStream<
@@ -62,6 +63,10 @@ class InferenceService : public RawInference {
   grpc::ServerUnaryReactor* FillMask(Context* context, const Bytes* request,
                                      Bytes* response) override {
     return HandleFillMask(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Answer(Context* context, const Bytes* request,
+                                   Bytes* response) override {
+    return HandleAnswer(environment_, context, request, response);
   }
 
  private:

@@ -298,5 +298,17 @@ TEST_F(CommandsTest, TagsAnswersAndFills) {
             "xa 1.0000\txb 1.0000\t| xa 1.0000\txb 1.0000\n");
 }
 
+// The fake's vectors are (bytes, 0.1).
+TEST_F(CommandsTest, EncodesToSimilarities) {
+  const CommandRun run = Run({"encode", "--similarity", "a", "bad", "", "bc"});
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_EQ(run.out,
+            "1.0000 0.0000 0.0995 0.9988\n"
+            "0.0000 0.0000 0.0000 0.0000\n"
+            "0.0995 0.0000 1.0000 0.0499\n"
+            "0.9988 0.0000 0.0499 1.0000\n");
+  EXPECT_EQ(Run({"encode", "--similarity", "--json", "a"}).code, kExitUsage);
+}
+
 }  // namespace
 }  // namespace trivium

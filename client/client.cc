@@ -74,6 +74,31 @@ absl::StatusOr<v1::TokenizeResponse> Client::Tokenize(
   return Call(*inference_, &v1::Inference::Stub::Tokenize, request);
 }
 
+absl::StatusOr<v1::ClassifyResponse> Client::Classify(
+    const v1::ClassifyRequest& request) {
+  return Call(*inference_, &v1::Inference::Stub::Classify, request);
+}
+
+absl::StatusOr<v1::RerankResponse> Client::Rerank(
+    const v1::RerankRequest& request) {
+  return Call(*inference_, &v1::Inference::Stub::Rerank, request);
+}
+
+absl::StatusOr<v1::ClassifyTokensResponse> Client::ClassifyTokens(
+    const v1::ClassifyTokensRequest& request) {
+  return Call(*inference_, &v1::Inference::Stub::ClassifyTokens, request);
+}
+
+absl::StatusOr<v1::AnswerResponse> Client::Answer(
+    const v1::AnswerRequest& request) {
+  return Call(*inference_, &v1::Inference::Stub::Answer, request);
+}
+
+absl::StatusOr<v1::FillMaskResponse> Client::FillMask(
+    const v1::FillMaskRequest& request) {
+  return Call(*inference_, &v1::Inference::Stub::FillMask, request);
+}
+
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
   return Call(*models_, &v1::Models::Stub::ListModels, v1::ListModelsRequest());
 }

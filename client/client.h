@@ -49,6 +49,14 @@ class Client {
       const v1::TranslateRequest& request);
   absl::StatusOr<v1::TokenizeResponse> Tokenize(
       const v1::TokenizeRequest& request);
+  absl::StatusOr<v1::ClassifyResponse> Classify(
+      const v1::ClassifyRequest& request);
+  absl::StatusOr<v1::RerankResponse> Rerank(const v1::RerankRequest& request);
+  absl::StatusOr<v1::ClassifyTokensResponse> ClassifyTokens(
+      const v1::ClassifyTokensRequest& request);
+  absl::StatusOr<v1::AnswerResponse> Answer(const v1::AnswerRequest& request);
+  absl::StatusOr<v1::FillMaskResponse> FillMask(
+      const v1::FillMaskRequest& request);
   absl::StatusOr<v1::ListModelsResponse> ListModels();
   // Empty name: the server's first model.
   absl::StatusOr<v1::Model> GetModel(const std::string& name);

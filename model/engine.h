@@ -23,6 +23,15 @@ struct AttentionSelection {
   std::vector<int> heads;   // ascending, each in [0, heads)
 };
 
+// What a model computes from an encoder's final states, by its use.
+enum class HeadKind {
+  kClassify,      // labels of a sequence
+  kTag,           // labels of every token
+  kAnswer,        // every token as the start and as the end of an answer
+  kFillMask,      // the vocabulary, for every token
+  kDiscriminate,  // every token as replaced or not (ELECTRA)
+};
+
 // The encoder's input. `type_ids` (segments) is empty or as long as `ids`.
 struct EncoderInput {
   std::vector<int32_t> ids;
@@ -35,7 +44,12 @@ struct EncoderInput {
 struct SourceOptions {
   bool cross_attention = true;  // keys and values for the decoder
   bool states = false;          // the last layer's hidden states
-  bool attention = false;       // maps of `selection`
+  bool pooled = false;          // the pooler's output
+  bool logits = false;          // the head's outputs
+  // Of a head that looks at every token: the tokens to compute logits of, in
+  // [0, tokens); empty: all.
+  std::vector<int> logits_positions = {};
+  bool attention = false;  // maps of `selection`
   AttentionSelection selection;
 };
 
@@ -46,6 +60,9 @@ struct EngineLimits {
   int vocabulary = 0;         // of the decoder's output
   int max_source_tokens = 0;  // positions of the encoder
   int max_target_tokens = 0;  // positions of the decoder, prefix included
+  int type_vocabulary = 0;    // segments that the encoder knows; 0: none
+  int pooled_size = 0;        // of the pooler's output; 0: no pooler
+  int head_outputs = 0;       // of the head, for each token or for all; 0: none
   int block_tokens = 16;      // tokens of a KV block
   int total_blocks = 0;       // KV blocks of this engine
 };
@@ -136,14 +153,24 @@ class Engine {
     return (tokens + limits().block_tokens - 1) / limits().block_tokens;
   }
 
-  // INVALID_ARGUMENT for an empty or too long input, or an id or type out of
-  // range; RESOURCE_EXHAUSTED without free blocks.
+  // INVALID_ARGUMENT for an empty or too long input, or an id, type or
+  // position out of range; FAILED_PRECONDITION where the options ask for what
+  // the model does not have; RESOURCE_EXHAUSTED without free blocks.
   virtual absl::StatusOr<SourceId> AddSource(const EncoderInput& input,
                                              const SourceOptions& options) = 0;
   virtual void ReleaseSource(SourceId source) = 0;
 
   // Of a ready source with `states`: [tokens, d_model].
   virtual std::span<const float> EncoderStates(SourceId source) const = 0;
+  // Of a ready source with `pooled`: [pooled_size].
+  virtual std::span<const float> PooledOutput(SourceId source) const {
+    return {};
+  }
+  // Of a ready source with `logits`: [head_outputs], or [logits_positions or
+  // tokens, head_outputs] where the head looks at every token.
+  virtual std::span<const float> HeadLogits(SourceId source) const {
+    return {};
+  }
   // Of a ready source with `attention`: [layers, heads, tokens, tokens].
   virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "model/head_info.h"
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
 #include "model/tokenizer/tokenizer_factory.h"
@@ -91,6 +92,29 @@ void ReadGeneration(const json& generation_json, const json& family_defaults,
                                      folder->description.encoder.has_value()});
 }
 
+// What an encoder is for: its head, its mask, its embeddings.
+void ReadEncoderUse(const std::string& path, Problems* problems,
+                    ModelFolder* folder) {
+  const TransformerDescription& description = folder->description;
+  if (!description.encoder || description.decoder) return;
+  if (description.head && description.head->output.weight != nullptr) {
+    ConfigReader config({{"config.json", &folder->config}}, problems);
+    folder->head = ReadHeadInfo(
+        description.head->kind,
+        static_cast<int>(description.head->output.weight->shape[0]), &config);
+  }
+  if (folder->tokenizer != nullptr) {
+    folder->mask_id = FindMask(*folder->tokenizer, folder->tokenizer_config);
+  }
+  absl::StatusOr<SentenceEncoder> sentences =
+      SentenceEncoder::Load(path, description.encoder->d_model);
+  if (sentences.ok()) {
+    folder->sentence_encoder = *std::move(sentences);
+  } else {
+    problems->push_back(std::string(sentences.status().message()));
+  }
+}
+
 }  // namespace
 
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
@@ -136,6 +160,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   if (folder.description.decoder) {
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }
+  ReadEncoderUse(path, problems, &folder);
   if (folder.tokenizer != nullptr) {
     CheckVocabulary(*folder.tokenizer, folder.description, problems);
   }

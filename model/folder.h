@@ -1,7 +1,9 @@
 #ifndef TRIVIUM_MODEL_FOLDER_H_
 #define TRIVIUM_MODEL_FOLDER_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "model/families/registry.h"
@@ -23,6 +25,9 @@ struct ModelFolder {
   std::string family;
   TransformerDescription description;  // points into weights
   GenerationConfig generation;
+  std::optional<HeadInfo> head;
+  std::optional<int32_t> mask_id;
+  SentenceEncoder sentence_encoder;
   Precision precision = Precision::kF32;  // resolved
   std::string revision;
 };

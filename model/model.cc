@@ -35,6 +35,7 @@ class LoadedModel : public Model {
               std::shared_ptr<const Transformer> transformer)
       : info_(std::move(info)),
         tokenizer_(std::move(folder->tokenizer)),
+        sentence_encoder_(std::move(folder->sentence_encoder)),
         generation_(std::move(folder->generation)),
         languages_(tokenizer_.get(), folder->tokenizer_config.is_object()
                                          ? &folder->tokenizer_config
@@ -46,6 +47,9 @@ class LoadedModel : public Model {
 
   const ModelInfo& info() const override { return info_; }
   const Tokenizer* tokenizer() const override { return tokenizer_.get(); }
+  const SentenceEncoder& sentence_encoder() const override {
+    return sentence_encoder_;
+  }
   const DecodingOptions& decoding_defaults() const override {
     return generation_.options;
   }
@@ -65,6 +69,7 @@ class LoadedModel : public Model {
  private:
   ModelInfo info_;
   const std::unique_ptr<Tokenizer> tokenizer_;
+  const SentenceEncoder sentence_encoder_;
   const GenerationConfig generation_;
   const LanguageTable languages_;
   const std::shared_ptr<const Transformer> transformer_;
@@ -97,12 +102,24 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.encoder_layers = encoder->layers;
     info.heads = encoder->heads;
     if (!decoder) info.vocabulary = encoder->vocabulary;
+    info.type_vocabulary = encoder->type_vocabulary;
+    if (folder.description.pooler) {
+      info.pooled_size =
+          static_cast<int>(folder.description.pooler->dense.weight->shape[0]);
+    }
+    info.head = folder.head;
+    info.mask_id = folder.mask_id;
     info.max_source_tokens = encoder->max_positions;
   }
   return info;
 }
 
 }  // namespace
+
+const SentenceEncoder& Model::sentence_encoder() const {
+  static const auto* const kPlain = new SentenceEncoder;
+  return *kPlain;
+}
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Load(const std::string& folder,
                                                    const LoadOptions& options) {

@@ -13,6 +13,7 @@
 #include "base/isa.h"
 #include "model/engine.h"
 #include "model/search/decoding.h"
+#include "model/sentence_encoder.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace trivium {
@@ -37,6 +38,17 @@ struct Language {
   friend bool operator==(const Language&, const Language&) = default;
 };
 
+// What a model's head says.
+struct HeadInfo {
+  HeadKind kind = HeadKind::kClassify;
+  // How logits become scores.
+  enum class Scores { kSoftmax, kSigmoid, kNone };
+  Scores scores = Scores::kSoftmax;
+  // [outputs] of classification and tagging: id2label, or "LABEL_0"... A
+  // discriminator's one logit is that of the second of two.
+  std::vector<std::string> labels;
+};
+
 // What GetModel tells.
 struct ModelInfo {
   std::string folder;
@@ -52,6 +64,11 @@ struct ModelInfo {
   int max_source_tokens = 0;
   int max_target_tokens = 0;
   int vocabulary = 0;
+  int type_vocabulary = 0;       // segments; 0: none
+  int pooled_size = 0;           // of the pooler's output; 0: no pooler
+  std::optional<HeadInfo> head;  // of encoder-only models
+  // The id that stands for a word to be filled in, where there is one.
+  std::optional<int32_t> mask_id;
   int encoder_layers = 0;
   int decoder_layers = 0;
   int heads = 0;  // of the encoder, or the decoder where there is none
@@ -87,6 +104,9 @@ class Model {
   virtual const ModelInfo& info() const = 0;
   // Null when the folder has no tokenizer files.
   virtual const Tokenizer* tokenizer() const = 0;
+
+  // How the folder makes embeddings of token vectors.
+  virtual const SentenceEncoder& sentence_encoder() const;
 
   // The folder's generation_config.json (or config.json in older folders)
   // over Transformers' defaults. max_new_tokens is the most the model allows.

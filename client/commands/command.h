@@ -36,6 +36,10 @@ Subcommand AddTranslate(CLI::App& app);
 Subcommand AddEncode(CLI::App& app);
 Subcommand AddGenerate(CLI::App& app);
 Subcommand AddTokens(CLI::App& app);
+Subcommand AddClassify(CLI::App& app);
+Subcommand AddTag(CLI::App& app);
+Subcommand AddAnswer(CLI::App& app);
+Subcommand AddFillMask(CLI::App& app);
 Subcommand AddModels(CLI::App& app);
 Subcommand AddHealth(CLI::App& app);
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -9,7 +11,20 @@
 namespace trivium {
 namespace {
 
-// Prints an embedding a line, its numbers separated by spaces.
+// The cosine of two embeddings; 0 where one is empty or all zeros.
+double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
+  double ab = 0, aa = 0, bb = 0;
+  const int size = std::min(a.embedding_size(), b.embedding_size());
+  for (int i = 0; i < size; ++i) {
+    ab += double{a.embedding(i)} * b.embedding(i);
+    aa += double{a.embedding(i)} * a.embedding(i);
+    bb += double{b.embedding(i)} * b.embedding(i);
+  }
+  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+}
+
+// Prints an embedding a line, its numbers separated by spaces; or, once all
+// are there, each text's similarity to every text.
 class EncodeCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -18,7 +33,7 @@ class EncodeCommand : public Command {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
                              OpenInputs(inputs_, io));
     Output output(io, /*keep_newlines=*/false, nullptr);
-    return CallInBatches(
+    const absl::Status status = CallInBatches(
         *source, output,
         [&](const std::vector<v1::Input>& inputs) -> absl::Status {
           v1::EncodeRequest request = request_;
@@ -30,15 +45,30 @@ class EncodeCommand : public Command {
           }
           return absl::OkStatus();
         },
-        [&](const absl::Status& status) {
-          return output.Failure(status, json_);
+        [&](const absl::Status& failure) {
+          if (!similarity_) return output.Failure(failure, json_);
+          results_.emplace_back();  // similar to nothing
+          return absl::OkStatus();
         });
+    for (const v1::EncodeResult& one : results_) {
+      std::string line;
+      for (const v1::EncodeResult& other : results_) {
+        line += fmt::format("{}{:.4f}", line.empty() ? "" : " ",
+                            Similarity(one, other));
+      }
+      TRIVIUM_RETURN_IF_ERROR(output.Line(line));
+    }
+    return status;
   }
 
  private:
   friend Subcommand trivium::AddEncode(CLI::App& app);
 
   absl::Status Emit(const v1::EncodeResult& result, Output& output) {
+    if (similarity_) {
+      results_.push_back(result);
+      return absl::OkStatus();
+    }
     if (json_) return output.Json(result);
     // Nine digits give every float back.
     return output.Line(fmt::format(
@@ -48,6 +78,8 @@ class EncodeCommand : public Command {
 
   InputFlags inputs_;
   v1::EncodeRequest request_;
+  std::vector<v1::EncodeResult> results_;  // with --similarity
+  bool similarity_ = false;
   bool json_ = false;
 };
 
@@ -62,22 +94,29 @@ Subcommand AddEncode(CLI::App& app) {
   AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/false);
   AddJsonFlag(*sub, &command->json_);
   AddTextFlags(*sub, request);
+  sub->add_flag("--similarity", command->similarity_,
+                "Instead of vectors, each text's similarity (cosine) to every "
+                "text, a line each")
+      ->excludes("--json");
   sub->add_option_function<std::string>(
          "--pooling",
          [request](const std::string& name) {
            const std::map<std::string, v1::Pooling> names = {
-               {"mean", v1::POOLING_MEAN},
-               {"cls", v1::POOLING_CLS},
-               {"last", v1::POOLING_LAST},
-               {"none", v1::POOLING_NONE}};
+               {"mean", v1::POOLING_MEAN},     {"cls", v1::POOLING_CLS},
+               {"last", v1::POOLING_LAST},     {"max", v1::POOLING_MAX},
+               {"pooler", v1::POOLING_POOLER}, {"none", v1::POOLING_NONE}};
            request->set_pooling(names.at(name));
          },
          "How a text's token vectors become one")
-      ->check(CLI::IsMember({"mean", "cls", "last", "none"}));
+      ->check(CLI::IsMember({"mean", "cls", "last", "max", "pooler", "none"}));
+  sub->add_option_function<std::string>(
+      "--prompt",
+      [request](const std::string& name) { request->set_prompt(name); },
+      "What texts begin with: the name of one of the folder's prompts");
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [request](int64_t count) { request->set_normalize(count > 0); },
-      "Vectors of length 1; the server's default");
+      "Vectors of length 1; default: as the model's folder says, else yes");
   sub->add_flag_function(
       "--token-vectors,!--no-token-vectors",
       [request](int64_t count) { request->set_token_vectors(count > 0); },

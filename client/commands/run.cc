@@ -58,9 +58,10 @@ ExitCode RunTrivium(const std::vector<std::string>& arguments, const Io& io) {
   app.footer(kFooter);
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of every command");
-  std::array<Subcommand, 6> subcommands = {AddTranslate(app), AddEncode(app),
-                                           AddGenerate(app),  AddTokens(app),
-                                           AddModels(app),    AddHealth(app)};
+  std::array<Subcommand, 10> subcommands = {
+      AddTranslate(app), AddEncode(app), AddGenerate(app), AddClassify(app),
+      AddTag(app),       AddAnswer(app), AddFillMask(app), AddTokens(app),
+      AddModels(app),    AddHealth(app)};
   for (Subcommand& each : subcommands) {
     AddConnectionFlags(*each.app, &each.command->connection);
     AddEnvironmentTwins(*each.app);

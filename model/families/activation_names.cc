@@ -16,6 +16,7 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu_python_tanh", Activation::kGeluTanh},
     {"silu", Activation::kSwish},
     {"swish", Activation::kSwish},
+    {"tanh", Activation::kTanh},
 };
 
 }  // namespace

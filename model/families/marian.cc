@@ -6,16 +6,11 @@
 #include <cmath>
 
 #include "model/families/activation_names.h"
+#include "model/families/sizes.h"
 #include "model/families/tensor_reader.h"
 
 namespace trivium {
 namespace {
-
-// Far beyond any real model; keeps every product of two sizes within 64 bits.
-constexpr int kMaxLayers = 1000;
-constexpr int kMaxWidth = 1 << 20;
-constexpr int kMaxVocabulary = 1 << 26;
-constexpr int kMaxPositions = 1 << 24;
 
 struct MarianConfig {
   StackDescription encoder;

@@ -2,13 +2,24 @@
 
 #include <utility>
 
+#include "model/families/albert.h"
+#include "model/families/bert.h"
+#include "model/families/deberta.h"
+#include "model/families/distilbert.h"
+#include "model/families/electra.h"
 #include "model/families/marian.h"
+#include "model/families/mpnet.h"
 
 namespace trivium {
 namespace {
 
 constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
-    {"marian", LoadMarian},
+    {"albert", LoadAlbert},        {"bert", LoadBert},
+    {"camembert", LoadRoberta},    {"deberta", LoadDeberta},
+    {"deberta-v2", LoadDebertaV2}, {"distilbert", LoadDistilBert},
+    {"electra", LoadElectra},      {"marian", LoadMarian},
+    {"mpnet", LoadMpnet},          {"roberta", LoadRoberta},
+    {"xlm-roberta", LoadRoberta},
 };
 
 }  // namespace

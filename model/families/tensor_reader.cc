@@ -69,6 +69,11 @@ LinearTensors TensorReader::Linear(const std::string& name, int out, int in) {
 }
 
 NormTensors TensorReader::Norm(const std::string& name, int size) {
+  // Checkpoints that began in TensorFlow.
+  if (Has(name + ".gamma")) {
+    return {Required(name + ".gamma", {size}),
+            Required(name + ".beta", {size})};
+  }
   return {Required(name + ".weight", {size}), Required(name + ".bias", {size})};
 }
 

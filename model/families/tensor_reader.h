@@ -38,7 +38,7 @@ class TensorReader {
 
   // `name`.weight [out, in] and `name`.bias [out].
   LinearTensors Linear(const std::string& name, int out, int in);
-  // `name`.weight and `name`.bias [size].
+  // `name`.weight and `name`.bias [size], or .gamma and .beta.
   NormTensors Norm(const std::string& name, int size);
 
  private:

@@ -9,6 +9,7 @@ enum class Activation {
   kGelu,      // x/2 (1 + erf(x / sqrt 2))
   kGeluTanh,  // x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
   kSwish,     // x / (1 + exp(-x))
+  kTanh,
 };
 
 }  // namespace trivium

@@ -126,6 +126,11 @@ HWY_INLINE hn::Vec<F32> Activate(hn::Vec<F32> x) {
       const auto e = Exp(d, Clamp(d, hn::Neg(x)));
       return hn::Mul(x, Reciprocal(hn::Add(one, e)));
     }
+    case Activation::kTanh: {
+      // 1 - 2 / (1 + exp(2x))
+      const auto e = Exp(d, Clamp(d, hn::Add(x, x)));
+      return hn::NegMulAdd(hn::Set(d, 2.0f), Reciprocal(hn::Add(one, e)), one);
+    }
   }
   return x;
 }
@@ -154,6 +159,8 @@ Range FinishRow(const ProductRow& row, Activation activation, float* y) {
       return Finish<Activation::kGeluTanh>(row, y);
     case Activation::kSwish:
       return Finish<Activation::kSwish>(row, y);
+    case Activation::kTanh:
+      return Finish<Activation::kTanh>(row, y);
   }
   return Finish<Activation::kNone>(row, y);
 }

@@ -18,11 +18,13 @@ Encoder::Encoder(const TransformerWeights& weights)
     : weights_(weights),
       stack_(*weights.encoder()),
       shape_(weights.kv_shape(stack_)),
-      rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model) {}
+      rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model),
+      embedding_(stack_, weights.arithmetic()),
+      heads_(weights.pooler(), weights.head()) {}
 
 absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
                           KvCache* cache, LinearScratch* scratch) {
-  Load(sources);
+  TRIVIUM_RETURN_IF_ERROR(Load(sources, scratch));
   const int begin = sources.front()->layers_done;
   const int all = static_cast<int>(stack_.layers.size());
   const int end = std::min(begin + layers, all);
@@ -33,6 +35,7 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
   if (end == all) {
     rows_.Finish(stack_.final_norm);
     TRIVIUM_RETURN_IF_ERROR(CrossKeyValues(sources, cache, scratch));
+    TRIVIUM_RETURN_IF_ERROR(heads_.Run(sources, &rows_, scratch));
   }
   int row = 0;
   for (SourceState* source : sources) {
@@ -51,7 +54,8 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
 }
 
 // Fills rows_ with the sources' embeddings, or with where they had got to.
-void Encoder::Load(std::span<SourceState* const> sources) {
+absl::Status Encoder::Load(std::span<SourceState* const> sources,
+                           LinearScratch* scratch) {
   source_of_row_.clear();
   position_of_row_.clear();
   first_block_.clear();
@@ -69,25 +73,28 @@ void Encoder::Load(std::span<SourceState* const> sources) {
   rows_.Resize(rows);
   query_.Reserve(static_cast<size_t>(rows) * stack_.d_model);
   tiles_.Reserve(KvTileBytes(shape_) * blocks);
-  const bool start = sources.front()->layers_done == 0;
+  if (sources.front()->layers_done == 0) {
+    return embedding_.Run(sources, &rows_, scratch);
+  }
   for (int row = 0; row < rows; ++row) {
     const SourceState& source = *sources[source_of_row_[row]];
-    const int position = position_of_row_[row];
-    if (start) {
-      stack_.embeddings.Lookup(source.input.ids[position], position,
-                               rows_.x(row));
-    } else {
-      std::copy_n(
-          &source.states[static_cast<size_t>(position) * stack_.d_model],
-          stack_.d_model, rows_.x(row));
-    }
+    std::copy_n(&source.states[static_cast<size_t>(position_of_row_[row]) *
+                               stack_.d_model],
+                stack_.d_model, rows_.x(row));
   }
-  rows_.Embedded(start ? stack_.embedding_norm : std::nullopt);
+  rows_.Embedded(std::nullopt);
+  return absl::OkStatus();
 }
 
 absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
                                     int layer_index, LinearScratch* scratch) {
   const Layer& layer = stack_.layers[layer_index];
+  if (stack_.relative_attention.has_value()) {
+    return relative_attention_.Run(*stack_.relative_attention, layer,
+                                   layer_index,
+                                   static_cast<int>(stack_.layers.size()),
+                                   stack_.heads, sources, &rows_, scratch);
+  }
   const int d_model = stack_.d_model;
   rows_.Begin(layer.self_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(

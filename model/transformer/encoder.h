@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "model/transformer/heads.h"
+#include "model/transformer/relative_attention.h"
 #include "model/transformer/sequences.h"
+#include "model/transformer/source_embedding.h"
 #include "model/transformer/transformer_weights.h"
 
 namespace trivium {
@@ -25,7 +28,8 @@ class Encoder {
                    KvCache* cache, LinearScratch* scratch);
 
  private:
-  void Load(std::span<SourceState* const> sources);
+  absl::Status Load(std::span<SourceState* const> sources,
+                    LinearScratch* scratch);
   absl::Status SelfAttention(std::span<SourceState* const> sources, int layer,
                              LinearScratch* scratch);
   void Attend(SourceState* source, int first_row, int first_block, int layer);
@@ -41,6 +45,9 @@ class Encoder {
   const Stack& stack_;
   const KvShape shape_;
   Rows rows_;
+  SourceEmbedding embedding_;
+  RelativeSelfAttention relative_attention_;
+  HeadRunner heads_;
   std::vector<int> source_of_row_;    // index in `sources`
   std::vector<int> position_of_row_;  // in its source
   std::vector<int> first_block_;      // of each source, in tiles_

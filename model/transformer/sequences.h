@@ -20,7 +20,9 @@ struct SourceState {
   std::vector<float> states;
   // [layers, heads, tokens, tokens] of the selection.
   std::vector<float> attention;
-  BlockTable cross_blocks;  // keys and values for the decoder
+  std::vector<float> pooled;  // [pooler's outputs] if options.pooled
+  std::vector<float> logits;  // [rows, head's outputs] if options.logits
+  BlockTable cross_blocks;    // keys and values for the decoder
 
   int tokens() const { return static_cast<int>(input.ids.size()); }
   void Reset() { *this = SourceState(); }

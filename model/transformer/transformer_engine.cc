@@ -17,6 +17,13 @@ TransformerEngine::TransformerEngine(
     const Stack& stack = *weights_->encoder();
     limits_.encoder_layers = static_cast<int>(stack.layers.size());
     limits_.max_source_tokens = stack.max_positions;
+    limits_.type_vocabulary = stack.type_vocabulary;
+    if (weights_->pooler() != nullptr) {
+      limits_.pooled_size = weights_->pooler()->dense.out();
+    }
+    if (weights_->head() != nullptr) {
+      limits_.head_outputs = weights_->head()->outputs;
+    }
     encoder_.emplace(*weights_);
   }
   if (weights_->decoder().has_value()) {
@@ -29,8 +36,8 @@ TransformerEngine::TransformerEngine(
   }
 }
 
-absl::StatusOr<SourceId> TransformerEngine::AddSource(
-    const EncoderInput& input, const SourceOptions& options) {
+absl::Status TransformerEngine::CheckSource(
+    const EncoderInput& input, const SourceOptions& options) const {
   if (!encoder_.has_value()) {
     return absl::FailedPreconditionError("the model has no encoder");
   }
@@ -47,10 +54,41 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
                       weights_->encoder()->vocabulary));
     }
   }
-  if (!input.type_ids.empty()) {
+  const int types = limits_.type_vocabulary;
+  if (!input.type_ids.empty() && types == 0) {
     return absl::InvalidArgumentError(
         "the model has no segment embeddings; leave type_ids empty");
   }
+  if (!input.type_ids.empty() && input.type_ids.size() != input.ids.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} type ids for {} token ids; give one for each",
+                    input.type_ids.size(), tokens));
+  }
+  for (const int32_t type : input.type_ids) {
+    if (type < 0 || type >= types) {
+      return absl::InvalidArgumentError(fmt::format(
+          "type id {} is outside the model's {} segments", type, types));
+    }
+  }
+  if (options.pooled && limits_.pooled_size == 0) {
+    return absl::FailedPreconditionError("the model has no pooler");
+  }
+  if (options.logits && limits_.head_outputs == 0) {
+    return absl::FailedPreconditionError("the model has no head");
+  }
+  for (const int position : options.logits_positions) {
+    if (position < 0 || position >= tokens) {
+      return absl::InvalidArgumentError(fmt::format(
+          "logits of token {} of a source of {}", position, tokens));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SourceId> TransformerEngine::AddSource(
+    const EncoderInput& input, const SourceOptions& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckSource(input, options));
+  const int tokens = static_cast<int>(input.ids.size());
   SourceOptions kept = options;
   kept.cross_attention &= cache_.has_value();
   const int blocks = kept.cross_attention ? BlocksFor(tokens) : 0;
@@ -78,6 +116,14 @@ void TransformerEngine::ReleaseSource(SourceId source) {
 
 std::span<const float> TransformerEngine::EncoderStates(SourceId source) const {
   return sources_[source].states;
+}
+
+std::span<const float> TransformerEngine::PooledOutput(SourceId source) const {
+  return sources_[source].pooled;
+}
+
+std::span<const float> TransformerEngine::HeadLogits(SourceId source) const {
+  return sources_[source].logits;
 }
 
 std::span<const float> TransformerEngine::EncoderAttention(

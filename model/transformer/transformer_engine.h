@@ -29,6 +29,8 @@ class TransformerEngine : public Engine {
                                      const SourceOptions& options) override;
   void ReleaseSource(SourceId source) override;
   std::span<const float> EncoderStates(SourceId source) const override;
+  std::span<const float> PooledOutput(SourceId source) const override;
+  std::span<const float> HeadLogits(SourceId source) const override;
   std::span<const float> EncoderAttention(SourceId source) const override;
 
   HypothesisId AddHypothesis(SourceId source) override;
@@ -38,6 +40,8 @@ class TransformerEngine : public Engine {
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 
  private:
+  absl::Status CheckSource(const EncoderInput& input,
+                           const SourceOptions& options) const;
   absl::Status Check(const StepPlan& plan) const;
   // Sources of the plan that are encoded together: those at the same layer
   // for the same number of layers.

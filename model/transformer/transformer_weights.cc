@@ -1,6 +1,7 @@
 #include "model/transformer/transformer_weights.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -34,10 +35,23 @@ class ParameterCount {
   void Add(const StackDescription& stack) {
     Add(stack.embeddings.tokens);
     Add(stack.embeddings.positions);
+    Add(stack.embeddings.types);
+    if (stack.embeddings.projection.has_value()) {
+      Add(*stack.embeddings.projection);
+    }
     if (stack.embedding_norm.has_value()) Add(*stack.embedding_norm);
     if (stack.final_norm.has_value()) Add(*stack.final_norm);
+    if (stack.relative_attention.has_value()) {
+      Add(stack.relative_attention->embeddings);
+      if (stack.relative_attention->norm.has_value()) {
+        Add(*stack.relative_attention->norm);
+      }
+      Add(stack.relative_attention->bias);
+    }
     for (const LayerTensors& layer : stack.layer) {
       Add(layer.self_attention);
+      if (layer.position_key.has_value()) Add(*layer.position_key);
+      if (layer.position_query.has_value()) Add(*layer.position_query);
       Add(layer.self_attention_norm);
       if (layer.cross_attention.has_value()) Add(*layer.cross_attention);
       Add(layer.cross_attention_norm);
@@ -45,6 +59,11 @@ class ParameterCount {
       Add(layer.down);
       Add(layer.feed_forward_norm);
     }
+  }
+  void Add(const HeadDescription& head) {
+    if (head.dense.has_value()) Add(*head.dense);
+    if (head.norm.has_value()) Add(*head.norm);
+    Add(head.output);
   }
   int64_t total() const { return total_; }
 
@@ -69,11 +88,29 @@ absl::StatusOr<Stack> PackStack(const StackDescription& description,
   stack.d_model = description.d_model;
   stack.heads = description.heads;
   stack.vocabulary = description.vocabulary;
+  stack.type_vocabulary = description.type_vocabulary;
   stack.max_positions = description.max_positions;
+  if (description.embeddings.projection.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        stack.embedding_projection,
+        Linear::Create(arithmetic,
+                       std::span(&*description.embeddings.projection, 1)));
+  }
+  if (description.relative_attention.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(stack.relative_attention,
+                             RelativeAttention::Create(description));
+  }
+  std::map<const TensorView*, size_t> packed;  // by a tensor that tells them
   for (const LayerTensors& tensors : description.layer) {
-    TRIVIUM_ASSIGN_OR_RETURN(Layer layer,
-                             Layer::Create(tensors, description, arithmetic));
-    stack.layers.push_back(std::move(layer));
+    const auto [place, is_new] =
+        packed.emplace(tensors.up.weight, packed.size());
+    if (is_new) {
+      TRIVIUM_ASSIGN_OR_RETURN(Layer layer,
+                               Layer::Create(tensors, description, arithmetic));
+      stack.layers.Add(std::move(layer));
+    } else {
+      stack.layers.Repeat(place->second);
+    }
   }
   return stack;
 }
@@ -98,8 +135,16 @@ TransformerWeights::Pack(const TransformerDescription& description,
       bytes += tokens->bytes();
     }
     TRIVIUM_ASSIGN_OR_RETURN(*packed, PackStack(stack, tokens, arithmetic));
-    bytes += (*packed)->embeddings.position_bytes();
-    for (const Layer& layer : (*packed)->layers) {
+    bytes += (*packed)->embeddings.table_bytes();
+    if ((*packed)->embedding_projection.has_value()) {
+      bytes += (*packed)->embedding_projection->bytes();
+      invariant =
+          invariant && (*packed)->embedding_projection->batch_invariant();
+    }
+    if ((*packed)->relative_attention.has_value()) {
+      bytes += (*packed)->relative_attention->bytes();
+    }
+    for (const Layer& layer : (*packed)->layers.packed()) {
       bytes += layer.bytes();
       invariant = invariant && layer.batch_invariant();
     }
@@ -136,6 +181,20 @@ TransformerWeights::Pack(const TransformerDescription& description,
       weights->output_blocks_.push_back(std::move(block));
     }
   }
+  if (description.pooler.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(weights->pooler_,
+                             Pooler::Create(*description.pooler));
+    bytes += weights->pooler_->dense.bytes();
+    invariant = invariant && weights->pooler_->dense.batch_invariant();
+  }
+  if (description.head.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        weights->head_,
+        Head::Create(*description.head, description.encoder->norm_epsilon,
+                     arithmetic));
+    bytes += weights->head_->bytes();
+    invariant = invariant && weights->head_->batch_invariant();
+  }
   // bf16 products do not promise it, whatever this machine's test says.
   weights->batch_invariant_ = invariant && arithmetic != Arithmetic::kBf16;
 
@@ -143,6 +202,8 @@ TransformerWeights::Pack(const TransformerDescription& description,
   if (description.encoder.has_value()) parameters.Add(*description.encoder);
   if (description.decoder.has_value()) parameters.Add(*description.decoder);
   parameters.Add(description.output_projection);
+  if (description.pooler.has_value()) parameters.Add(description.pooler->dense);
+  if (description.head.has_value()) parameters.Add(*description.head);
   weights->parameters_ = parameters.total();
   return std::shared_ptr<const TransformerWeights>(std::move(weights));
 }

@@ -3,34 +3,55 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/kernels/attention.h"
 #include "model/transformer/embeddings.h"
+#include "model/transformer/heads.h"
 #include "model/transformer/layer.h"
+#include "model/transformer/relative_attention.h"
 #include "model/transformer/transformer.h"
 
 namespace trivium {
+
+// The layers of a stack in their order. Some may be the same ones (ALBERT).
+class LayerList {
+ public:
+  void Add(Layer layer) {
+    packed_.push_back(std::move(layer));
+    Repeat(packed_.size() - 1);
+  }
+  // Adds the one that `packed` has at this place.
+  void Repeat(size_t place) { order_.push_back(place); }
+
+  size_t size() const { return order_.size(); }
+  const Layer& operator[](size_t i) const { return packed_[order_[i]]; }
+  // Each once.
+  const std::vector<Layer>& packed() const { return packed_; }
+
+ private:
+  std::vector<Layer> packed_;
+  std::vector<size_t> order_;  // places in packed_
+};
 
 // An encoder's or a decoder's packed weights.
 struct Stack {
   Embeddings embeddings;
   std::optional<Norm> embedding_norm;
-  std::vector<Layer> layers;
+  std::optional<Linear> embedding_projection;  // [d_model, embedding width]
+  std::optional<RelativeAttention> relative_attention;
+  LayerList layers;
   std::optional<Norm> final_norm;
   NormPlacement norm_placement = NormPlacement::kAfter;
   int d_model = 0;
   int heads = 0;
   int vocabulary = 0;
+  int type_vocabulary = 0;
   int max_positions = 0;
 
   int head_size() const { return d_model / heads; }
 };
-
-// Columns of one block of the output projection. Logits of a block stay in
-// the caches from the product to the choice of candidates, so no
-// [rows, vocabulary] array exists.
-inline constexpr int kOutputBlock = 1024;
 
 // The Transformer that engines run.
 class TransformerWeights : public Transformer {
@@ -58,6 +79,9 @@ class TransformerWeights : public Transformer {
   }
   // [vocabulary, d_model] in blocks of kOutputBlock.
   const std::vector<Linear>& output_blocks() const { return output_blocks_; }
+  // Of encoder-only models; null where there is none.
+  const Pooler* pooler() const { return pooler_ ? &*pooler_ : nullptr; }
+  const Head* head() const { return head_ ? &*head_ : nullptr; }
 
  private:
   Arithmetic arithmetic_ = Arithmetic::kF32;
@@ -65,6 +89,8 @@ class TransformerWeights : public Transformer {
   std::optional<Stack> decoder_;
   std::optional<Linear> cross_key_value_;
   std::vector<Linear> output_blocks_;
+  std::optional<Pooler> pooler_;
+  std::optional<Head> head_;
   int64_t weight_bytes_ = 0;
   int64_t parameters_ = 0;
   bool batch_invariant_ = false;

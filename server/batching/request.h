@@ -39,6 +39,8 @@ struct AttentionMap {
 // What a request got.
 struct RequestResult {
   std::vector<float> states;           // [source tokens, d_model] if asked for
+  std::vector<float> pooled;           // [pooled_size] if asked for
+  std::vector<float> logits;           // of the head if asked for
   AttentionMap encoder_attention;      // if asked for
   std::vector<Hypothesis> hypotheses;  // best first; if decoding
   std::vector<AttentionMap> cross_attention;  // [hypotheses] if asked for
@@ -77,6 +79,9 @@ struct Request {
   bool stream = false;                      // call OnTokens
 
   bool states = false;
+  bool pooled = false;
+  bool logits = false;
+  std::vector<int> logits_positions;  // as SourceOptions'
   std::optional<AttentionSelection> encoder_attention;
   std::optional<AttentionSelection> cross_attention;
 

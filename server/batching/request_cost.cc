@@ -44,6 +44,24 @@ absl::Status CheckSelection(std::string_view name,
   return absl::OkStatus();
 }
 
+absl::Status CheckHeads(const Request& request, const EngineLimits& limits) {
+  if (request.pooled && limits.pooled_size == 0) {
+    return absl::InvalidArgumentError("the model has no pooler");
+  }
+  if (request.logits && limits.head_outputs == 0) {
+    return absl::InvalidArgumentError("the model has no head");
+  }
+  for (const int position : request.logits_positions) {
+    if (position < 0 ||
+        position >= static_cast<int>(request.source.ids.size())) {
+      return absl::InvalidArgumentError(
+          fmt::format("logits of token {} of a source of {}", position,
+                      request.source.ids.size()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSource(const Request& request, const EngineLimits& limits) {
   const int64_t tokens = request.source.ids.size();
   if (limits.encoder_layers == 0) {
@@ -66,6 +84,17 @@ absl::Status CheckSource(const Request& request, const EngineLimits& limits) {
         fmt::format("the source has {} tokens but {} type ids", tokens,
                     request.source.type_ids.size()));
   }
+  for (const int32_t type : request.source.type_ids) {
+    if (type < 0 || type >= limits.type_vocabulary) {
+      return absl::InvalidArgumentError(
+          limits.type_vocabulary == 0
+              ? "the model has no segments: leave the type ids out"
+              : fmt::format("the source has type id {}, but the model's are 0 "
+                            "to {}",
+                            type, limits.type_vocabulary - 1));
+    }
+  }
+  TRIVIUM_RETURN_IF_ERROR(CheckHeads(request, limits));
   if (request.encoder_attention) {
     return CheckSelection("encoder_attention", *request.encoder_attention,
                           limits.encoder_layers);
@@ -143,6 +172,9 @@ SourceOptions SourceOptionsOf(const Request& request) {
   SourceOptions options;
   options.cross_attention = request.decoding.has_value();
   options.states = request.states;
+  options.pooled = request.pooled;
+  options.logits = request.logits;
+  options.logits_positions = request.logits_positions;
   options.attention = request.encoder_attention.has_value();
   if (options.attention) options.selection = *request.encoder_attention;
   return options;
@@ -151,6 +183,11 @@ SourceOptions SourceOptionsOf(const Request& request) {
 bool Covers(const SourceOptions& have, const SourceOptions& want) {
   if (want.cross_attention && !have.cross_attention) return false;
   if (want.states && !have.states) return false;
+  if (want.pooled && !have.pooled) return false;
+  if (want.logits &&
+      (!have.logits || have.logits_positions != want.logits_positions)) {
+    return false;
+  }
   if (!want.attention) return true;
   return have.attention && have.selection.layers == want.selection.layers &&
          have.selection.heads == want.selection.heads;

@@ -183,10 +183,17 @@ void Sequence::ApplyAttention(const StepResult& result) {
 
 absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   RequestResult result;
+  const auto copy = [](std::span<const float> from, std::vector<float>* to) {
+    to->assign(from.begin(), from.end());
+  };
   if (request_.states) {
-    const std::span<const float> states =
-        engine_->EncoderStates(sources_->id(slot_));
-    result.states.assign(states.begin(), states.end());
+    copy(engine_->EncoderStates(sources_->id(slot_)), &result.states);
+  }
+  if (request_.pooled) {
+    copy(engine_->PooledOutput(sources_->id(slot_)), &result.pooled);
+  }
+  if (request_.logits) {
+    copy(engine_->HeadLogits(sources_->id(slot_)), &result.logits);
   }
   if (request_.encoder_attention) result.encoder_attention = EncoderMap();
   result.hypotheses = std::move(hypotheses_);

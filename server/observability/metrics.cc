@@ -71,8 +71,9 @@ const char* CodeName(int code) {
 
 std::string_view RpcName(Rpc rpc) {
   static constexpr std::string_view kNames[kRpcs] = {
-      "Encode",   "Translate",  "TranslateStream", "Generate",
-      "Tokenize", "ListModels", "GetModel"};
+      "Encode",   "Translate",      "TranslateStream", "Generate",
+      "Tokenize", "ListModels",     "GetModel",        "Classify",
+      "Rerank",   "ClassifyTokens", "FillMask",        "Answer"};
   return kNames[static_cast<int>(rpc)];
 }
 

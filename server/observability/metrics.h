@@ -30,8 +30,13 @@ enum class Rpc {
   kTokenize,
   kListModels,
   kGetModel,
+  kClassify,
+  kRerank,
+  kClassifyTokens,
+  kFillMask,
+  kAnswer,
 };
-inline constexpr int kRpcs = 7;
+inline constexpr int kRpcs = 12;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

@@ -40,6 +40,30 @@ absl::StatusOr<std::vector<int32_t>> CheckIds(const v1::TokenIds& in,
   return ids;
 }
 
+absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::TokenIds& in,
+                                                const std::string& path,
+                                                const ModelInfo& info) {
+  if (in.type_ids_size() != 0 && in.type_ids_size() != in.ids_size()) {
+    return InvalidField(path + ".type_ids",
+                        fmt::format("has {} for {} ids; give one for each, or "
+                                    "none",
+                                    in.type_ids_size(), in.ids_size()));
+  }
+  std::vector<int32_t> types(in.type_ids_size());
+  for (int i = 0; i < in.type_ids_size(); ++i) {
+    if (in.type_ids(i) >= static_cast<uint32_t>(info.type_vocabulary)) {
+      return InvalidField(
+          fmt::format("{}.type_ids[{}]", path, i),
+          info.type_vocabulary == 0
+              ? "is given, but the model has no segments"
+              : fmt::format("is {}; the model's are 0 .. {}", in.type_ids(i),
+                            info.type_vocabulary - 1));
+    }
+    types[i] = static_cast<int32_t>(in.type_ids(i));
+  }
+  return types;
+}
+
 // A model may have a vocabulary for each side; the tokenizer knows both.
 int VocabularySize(const Model& model, TextSide side) {
   return model.tokenizer() != nullptr &&
@@ -73,6 +97,9 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
           encoding.ids,
           CheckIds(in.ids(), path + ".ids",
                    VocabularySize(*options.model, TextSide::kSource)));
+      TRIVIUM_ASSIGN_OR_RETURN(
+          encoding.type_ids,
+          CheckTypes(in.ids(), path + ".ids", options.model->info()));
       return encoding;
     }
     case v1::Input::INPUT_NOT_SET:
@@ -153,7 +180,10 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   }
   if (has_encoder) {
     out.source.ids = std::move(encoding.ids);
-    out.source.type_ids = std::move(encoding.type_ids);
+    // Tokenizers tell segments to models that do not know them, too.
+    if (info.type_vocabulary > 0) {
+      out.source.type_ids = std::move(encoding.type_ids);
+    }
     out.prefix = model.decoder_prefix();
   } else {
     out.prefix = std::move(encoding.ids);

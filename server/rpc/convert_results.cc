@@ -142,6 +142,28 @@ v1::Precision ToProto(Precision precision) {
 
 }  // namespace
 
+// The calls that a head serves, and its labels.
+static void AddHead(const Model& model, v1::Model* out) {
+  const HeadInfo& head = *model.info().head;
+  switch (head.kind) {
+    case HeadKind::kClassify:
+      out->add_calls("Classify");
+      if (model.tokenizer() != nullptr) out->add_calls("Rerank");
+      break;
+    case HeadKind::kTag:
+    case HeadKind::kDiscriminate:
+      out->add_calls("ClassifyTokens");
+      break;
+    case HeadKind::kFillMask:
+      out->add_calls("FillMask");
+      break;
+    case HeadKind::kAnswer:
+      if (model.tokenizer() != nullptr) out->add_calls("Answer");
+      break;
+  }
+  for (const std::string& label : head.labels) out->add_labels(label);
+}
+
 v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   const ModelInfo& info = model.model->info();
   v1::Model out;
@@ -155,6 +177,7 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   }
   if (info.design != Design::kEncoder) out.add_calls("Generate");
   if (model.model->tokenizer() != nullptr) out.add_calls("Tokenize");
+  if (info.head) AddHead(*model.model, &out);
   AddLanguages(info.source_languages, out.mutable_source_languages());
   AddLanguages(info.target_languages, out.mutable_target_languages());
   SetLimits(info, limits, out.mutable_limits());
@@ -172,6 +195,11 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_decoder_layers(info.decoder_layers);
   out.set_heads(info.heads);
   out.set_has_tokenizer(model.model->tokenizer() != nullptr);
+  out.set_type_vocabulary(info.type_vocabulary);
+  if (info.design != Design::kDecoder) {
+    out.set_embedding_size(
+        model.model->sentence_encoder().embedding_size(info.d_model));
+  }
   return out;
 }
 

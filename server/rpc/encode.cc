@@ -1,8 +1,7 @@
 // Encode: texts to vectors.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <span>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -15,33 +14,20 @@
 namespace trivium {
 namespace {
 
-// The embedding of one input from its token vectors, `states`
-// [tokens, d_model].
-std::vector<float> Pool(std::span<const float> states, int d_model,
-                        v1::Pooling pooling) {
-  const size_t width = static_cast<size_t>(d_model);
-  const size_t tokens = states.size() / width;
-  std::vector<float> out(width);
-  if (pooling == v1::POOLING_MEAN) {
-    for (size_t t = 0; t < tokens; ++t) {
-      for (size_t i = 0; i < width; ++i) out[i] += states[t * width + i];
-    }
-    for (float& value : out) value /= static_cast<float>(tokens);
-  } else {
-    const size_t row = pooling == v1::POOLING_LAST ? tokens - 1 : 0;
-    const auto vector = states.subspan(row * width, width);
-    out.assign(vector.begin(), vector.end());
+// Unset for the folder's own way, and for what is not made of token vectors.
+std::optional<TokenPooling> ToTokenPooling(v1::Pooling pooling) {
+  switch (pooling) {
+    case v1::POOLING_MEAN:
+      return TokenPooling::kMean;
+    case v1::POOLING_CLS:
+      return TokenPooling::kFirst;
+    case v1::POOLING_LAST:
+      return TokenPooling::kLast;
+    case v1::POOLING_MAX:
+      return TokenPooling::kMax;
+    default:
+      return std::nullopt;
   }
-  return out;
-}
-
-// To Euclidean length 1; a vector of zeros stays one.
-void Normalize(std::vector<float>* vector) {
-  double sum = 0;
-  for (const float value : *vector) sum += double{value} * value;
-  if (sum == 0) return;
-  const double scale = 1 / std::sqrt(sum);
-  for (float& value : *vector) value = static_cast<float>(value * scale);
 }
 
 class EncodeCall : public UnaryCall {
@@ -64,7 +50,8 @@ class EncodeCall : public UnaryCall {
     }
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
-    TRIVIUM_RETURN_IF_ERROR(ReadPooling());
+    TRIVIUM_RETURN_IF_ERROR(ReadPooling(model));
+    TRIVIUM_RETURN_IF_ERROR(AddPrompt(model));
     if (request_.has_attention()) {
       TRIVIUM_ASSIGN_OR_RETURN(
           attention_,
@@ -92,14 +79,40 @@ class EncodeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status ReadPooling() {
-    if (request_.has_pooling() &&
-        request_.pooling() != v1::POOLING_UNSPECIFIED) {
-      pooling_ = request_.pooling();
-    }
+  absl::Status ReadPooling(const Model& model) {
+    pooling_ = request_.pooling();
     if (!v1::Pooling_IsValid(pooling_)) {
       return InvalidField("pooling", fmt::format("has no value {}",
                                                  static_cast<int>(pooling_)));
+    }
+    if (pooling_ == v1::POOLING_POOLER && model.info().pooled_size == 0) {
+      return absl::FailedPreconditionError(
+          "the model has no pooler; ask for another pooling");
+    }
+    overrides_.pooling = ToTokenPooling(pooling_);
+    if (request_.has_normalize()) overrides_.normalize = request_.normalize();
+    return absl::OkStatus();
+  }
+
+  absl::Status AddPrompt(const Model& model) {
+    const SentenceEncoder& sentences = model.sentence_encoder();
+    std::string prompt = sentences.default_prompt();
+    if (request_.has_prompt()) {
+      const auto found = sentences.prompts().find(request_.prompt());
+      if (found == sentences.prompts().end()) {
+        std::string known;
+        for (const auto& one : sentences.prompts()) {
+          known += (known.empty() ? "" : ", ") + one.first;
+        }
+        return InvalidField("prompt",
+                            fmt::format("is '{}'; the model's folder has {}",
+                                        Shorten(request_.prompt()),
+                                        known.empty() ? "no prompts" : known));
+      }
+      prompt = found->second;
+    }
+    for (v1::Input& input : *request_.mutable_inputs()) {
+      if (input.has_text()) input.set_text(prompt + input.text());
     }
     return absl::OkStatus();
   }
@@ -122,7 +135,10 @@ class EncodeCall : public UnaryCall {
       response_bytes += ResponseBytes(input.source.ids.size());
       Request& request = requests.emplace_back();
       request.source = input.source;
-      request.states = pooling_ != v1::POOLING_NONE || request_.token_vectors();
+      request.pooled = pooling_ == v1::POOLING_POOLER;
+      request.states =
+          request_.token_vectors() ||
+          (pooling_ != v1::POOLING_NONE && pooling_ != v1::POOLING_POOLER);
       request.encoder_attention = attention_;
       inputs_.push_back(std::move(input));
     }
@@ -133,10 +149,18 @@ class EncodeCall : public UnaryCall {
 
   int64_t ResponseBytes(size_t tokens) const {
     const ModelInfo& info = call().model().model->info();
-    const int64_t vectors = (pooling_ == v1::POOLING_NONE ? 0 : 1) +
-                            (request_.token_vectors() ? tokens : 0);
-    int64_t bytes =
-        vectors * info.d_model * static_cast<int64_t>(sizeof(float));
+    int64_t floats = request_.token_vectors()
+                         ? static_cast<int64_t>(tokens) * info.d_model
+                         : 0;
+    if (pooling_ == v1::POOLING_POOLER) {
+      floats += info.pooled_size;
+    } else if (pooling_ != v1::POOLING_NONE) {
+      floats += overrides_.pooling
+                    ? info.d_model
+                    : call().model().model->sentence_encoder().embedding_size(
+                          info.d_model);
+    }
+    int64_t bytes = floats * static_cast<int64_t>(sizeof(float));
     if (attention_) {
       bytes += AttentionBytes(*attention_, info.encoder_layers, info.heads,
                               tokens, tokens);
@@ -156,11 +180,11 @@ class EncodeCall : public UnaryCall {
       v1::EncodeResult* out = message.add_results();
       const std::vector<float>& states = results[i].states;
       if (pooling_ != v1::POOLING_NONE) {
-        std::vector<float> embedding =
-            Pool(states, model.info().d_model, pooling_);
-        if (!request_.has_normalize() || request_.normalize()) {
-          Normalize(&embedding);
-        }
+        const std::vector<float> embedding =
+            pooling_ == v1::POOLING_POOLER
+                ? Pooled(std::move(results[i].pooled))
+                : model.sentence_encoder().Embed(states, model.info().d_model,
+                                                 overrides_);
         out->mutable_embedding()->Add(embedding.begin(), embedding.end());
       }
       if (request_.token_vectors()) {
@@ -184,9 +208,15 @@ class EncodeCall : public UnaryCall {
                             response);
   }
 
+  std::vector<float> Pooled(std::vector<float> pooled) const {
+    if (overrides_.normalize.value_or(false)) NormalizeLength(&pooled);
+    return pooled;
+  }
+
   v1::EncodeRequest request_;
   InputOptions options_;
-  v1::Pooling pooling_ = v1::POOLING_MEAN;
+  v1::Pooling pooling_ = v1::POOLING_UNSPECIFIED;  // the folder's own
+  SentenceEncoder::Overrides overrides_;
   std::optional<AttentionSelection> attention_;
   std::vector<PreparedInput> inputs_;
 };

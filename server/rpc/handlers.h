@@ -30,6 +30,25 @@ grpc::ServerUnaryReactor* HandleTokenize(const Environment& environment,
                                          grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* HandleClassify(const Environment& environment,
+                                         grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* HandleRerank(const Environment& environment,
+                                       grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* HandleClassifyTokens(
+    const Environment& environment, grpc::CallbackServerContext* context,
+    const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* HandleFillMask(const Environment& environment,
+                                         grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response);
+grpc::ServerUnaryReactor* HandleAnswer(const Environment& environment,
+                                       grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response);
 grpc::ServerUnaryReactor* HandleListModels(const Environment& environment,
                                            grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* request,

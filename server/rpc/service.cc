@@ -10,12 +10,17 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Bytes = grpc::ByteBuffer;
 
+using RawHeads = v1::Inference::WithRawCallbackMethod_Classify<
+    v1::Inference::WithRawCallbackMethod_Rerank<
+        v1::Inference::WithRawCallbackMethod_ClassifyTokens<
+            v1::Inference::WithRawCallbackMethod_FillMask<
+                v1::Inference::WithRawCallbackMethod_Answer<
+                    v1::Inference::Service>>>>>;
 using RawInference = v1::Inference::WithRawCallbackMethod_Encode<
     v1::Inference::WithRawCallbackMethod_Translate<
         v1::Inference::WithRawCallbackMethod_TranslateStream<
             v1::Inference::WithRawCallbackMethod_Generate<
-                v1::Inference::WithRawCallbackMethod_Tokenize<
-                    v1::Inference::Service>>>>>;
+                v1::Inference::WithRawCallbackMethod_Tokenize<RawHeads>>>>>;
 
 class InferenceService : public RawInference {
  public:
@@ -41,6 +46,27 @@ class InferenceService : public RawInference {
   grpc::ServerUnaryReactor* Tokenize(Context* context, const Bytes* request,
                                      Bytes* response) override {
     return HandleTokenize(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Classify(Context* context, const Bytes* request,
+                                     Bytes* response) override {
+    return HandleClassify(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Rerank(Context* context, const Bytes* request,
+                                   Bytes* response) override {
+    return HandleRerank(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* ClassifyTokens(Context* context,
+                                           const Bytes* request,
+                                           Bytes* response) override {
+    return HandleClassifyTokens(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* FillMask(Context* context, const Bytes* request,
+                                     Bytes* response) override {
+    return HandleFillMask(environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Answer(Context* context, const Bytes* request,
+                                   Bytes* response) override {
+    return HandleAnswer(environment_, context, request, response);
   }
 
  private:

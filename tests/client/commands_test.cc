@@ -277,5 +277,38 @@ TEST(ProgressTest, FitsItsWidth) {
   EXPECT_EQ(ProgressLine(7, 1, absl::Hours(3), 20).size(), 19u);
 }
 
+TEST_F(CommandsTest, Classifies) {
+  CommandRun run = Run({"classify", "one", "bad", "two"});
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_EQ(run.out, "<one> 0.5000\t<> 0.5000\n\n<two> 0.5000\t<> 0.5000\n");
+  run = Run({"classify", "--second", "x", "one"});
+  EXPECT_EQ(run.out, "<one> 0.5000\t<x> 0.5000\n");
+  run = Run({"classify", "--json", "one"});
+  EXPECT_EQ(nlohmann::json::parse(run.out)["labels"][0]["label"], "<one>");
+}
+
+TEST_F(CommandsTest, TagsAnswersAndFills) {
+  EXPECT_EQ(Run({"tag", "one", "two"}).out, "ALL one 0.2500\nALL two 0.2500\n");
+  EXPECT_EQ(Run({"answer", "--question", "q", "one"}).out, "q=one 0.7500\n");
+  EXPECT_EQ(
+      Run({"answer", "--question", "q", "--top", "2", "--no-answer", "c"}).out,
+      "q=c 0.7500\t- 0.0000\t- 0.0000\n");
+  EXPECT_EQ(Run({"answer", "c"}).code, kExitUsage);
+  EXPECT_EQ(Run({"fill-mask", "x"}).out,
+            "xa 1.0000\txb 1.0000\t| xa 1.0000\txb 1.0000\n");
+}
+
+// The fake's vectors are (bytes, 0.1).
+TEST_F(CommandsTest, EncodesToSimilarities) {
+  const CommandRun run = Run({"encode", "--similarity", "a", "bad", "", "bc"});
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_EQ(run.out,
+            "1.0000 0.0000 0.0995 0.9988\n"
+            "0.0000 0.0000 0.0000 0.0000\n"
+            "0.0995 0.0000 1.0000 0.0499\n"
+            "0.9988 0.0000 0.0499 1.0000\n");
+  EXPECT_EQ(Run({"encode", "--similarity", "--json", "a"}).code, kExitUsage);
+}
+
 }  // namespace
 }  // namespace trivium

@@ -125,6 +125,8 @@ TEST_P(GoldenTest, KnowsEveryTensor) {
     const std::string key = name.substr(name.find('.') + 1);
     const bool known = key == "logits" || key == "encoder_last_hidden_state" ||
                        key == "last_hidden_state" || key == "mean_normalized" ||
+                       key == "pooler_output" || key == "start_logits" ||
+                       key == "end_logits" ||
                        key.rfind("attentions.", 0) == 0 ||
                        key.rfind("cross_attentions.", 0) == 0;
     EXPECT_TRUE(known) << name << " is in the golden, but nothing checks it";
@@ -154,8 +156,38 @@ TEST_P(GoldenTest, Encoder) {
       EXPECT_EQ(CompareTensor(*expected, mean), absl::OkStatus())
           << "run " << i;
     }
+    if (const TensorView* expected = golden_->Find(i, "pooler_output")) {
+      EXPECT_EQ(CompareTensor(*expected, encoded->pooled), absl::OkStatus())
+          << "run " << i;
+    }
     ExpectMaps(i, "attentions", engine_->limits().encoder_layers,
                encoded->attention);
+  }
+}
+
+// What an encoder's head makes of its states.
+TEST_P(GoldenTest, Head) {
+  if (golden_->kind() != "encoder") GTEST_SKIP() << "has a decoder";
+  const int outputs = engine_->limits().head_outputs;
+  for (int i = 0; i < runs(); ++i) {
+    const auto encoded = EncodeAlone(engine_.get(), Source(golden_->runs()[i]));
+    ASSERT_TRUE(encoded.ok()) << encoded.status();
+    if (const TensorView* expected = golden_->Find(i, "logits")) {
+      EXPECT_EQ(CompareTensor(*expected, encoded->logits), absl::OkStatus())
+          << "run " << i;
+    }
+    int column = 0;
+    for (const char* name : {"start_logits", "end_logits"}) {
+      const TensorView* expected = golden_->Find(i, name);
+      if (expected == nullptr) continue;
+      ASSERT_EQ(outputs, 2);
+      std::vector<float> logits;
+      for (size_t k = column++; k < encoded->logits.size(); k += outputs) {
+        logits.push_back(encoded->logits[k]);
+      }
+      EXPECT_EQ(CompareTensor(*expected, logits), absl::OkStatus())
+          << "run " << i << ", " << name;
+    }
   }
 }
 

@@ -191,7 +191,7 @@ TEST(CompatibilityTest, SeesWhatBreaksClients) {
   EXPECT_THAT(changed([](File f, Message) {
                 f->mutable_service(0)->mutable_method()->RemoveLast();
               }),
-              ElementsAre("method Tokenize was removed"));
+              ElementsAre("method FillMask was removed"));
   EXPECT_THAT(changed([](File f, Message) {
                 f->mutable_enum_type(0)->mutable_value(1)->set_number(50);
               }),

@@ -95,13 +95,18 @@ absl::StatusOr<EncodedSource> EncodeAlone(Engine* engine,
   SourceOptions options;
   options.cross_attention = false;
   options.states = true;
+  options.pooled = engine->limits().pooled_size > 0;
+  options.logits = engine->limits().head_outputs > 0;
   options.attention = true;
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<ReadySource> ready,
                            ReadySource::Create(engine, source, options));
-  const std::span<const float> states = engine->EncoderStates(ready->id());
-  const std::span<const float> maps = engine->EncoderAttention(ready->id());
-  return EncodedSource{{states.begin(), states.end()},
-                       {maps.begin(), maps.end()}};
+  const auto copy = [](std::span<const float> values) {
+    return std::vector<float>(values.begin(), values.end());
+  };
+  return EncodedSource{copy(engine->EncoderStates(ready->id())),
+                       copy(engine->EncoderAttention(ready->id())),
+                       copy(engine->PooledOutput(ready->id())),
+                       copy(engine->HeadLogits(ready->id()))};
 }
 
 absl::StatusOr<std::vector<Hypothesis>> GenerateAlone(

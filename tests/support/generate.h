@@ -18,6 +18,8 @@ namespace trivium {
 struct EncodedSource {
   std::vector<float> states;     // [tokens, d_model]
   std::vector<float> attention;  // [layers, heads, tokens, tokens]
+  std::vector<float> pooled;     // [pooled size]; empty without a pooler
+  std::vector<float> logits;     // of the head, every token; empty without one
 };
 absl::StatusOr<EncodedSource> EncodeAlone(Engine* engine,
                                           const EncoderInput& source);

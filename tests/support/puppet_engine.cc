@@ -102,6 +102,15 @@ absl::StatusOr<SourceId> PuppetEngine::AddSource(const EncoderInput& input,
     source.states =
         Floats(source.hash, size_t(source.tokens) * options_.d_model);
   }
+  if (options.pooled) {
+    source.pooled = Floats(source.hash + 2, limits().pooled_size);
+  }
+  if (options.logits) {
+    const size_t rows = options.logits_positions.empty()
+                            ? source.tokens
+                            : options.logits_positions.size();
+    source.logits = Floats(source.hash + 3, rows * limits().head_outputs);
+  }
   if (options.attention) {
     source.attention =
         Floats(source.hash + 1,
@@ -138,6 +147,18 @@ std::span<const float> PuppetEngine::EncoderAttention(SourceId source) const {
   const Source& found = sources_.at(source);
   if (found.layers_left > 0) log_->AddMisuse("maps of an unready source");
   return found.attention;
+}
+
+std::span<const float> PuppetEngine::PooledOutput(SourceId source) const {
+  const Source& found = sources_.at(source);
+  if (found.layers_left > 0) log_->AddMisuse("pooled of an unready source");
+  return found.pooled;
+}
+
+std::span<const float> PuppetEngine::HeadLogits(SourceId source) const {
+  const Source& found = sources_.at(source);
+  if (found.layers_left > 0) log_->AddMisuse("logits of an unready source");
+  return found.logits;
 }
 
 HypothesisId PuppetEngine::AddHypothesis(SourceId source) {

@@ -85,6 +85,8 @@ class PuppetEngine : public Engine {
                                      const SourceOptions& options) override;
   void ReleaseSource(SourceId source) override;
   std::span<const float> EncoderStates(SourceId source) const override;
+  std::span<const float> PooledOutput(SourceId source) const override;
+  std::span<const float> HeadLogits(SourceId source) const override;
   std::span<const float> EncoderAttention(SourceId source) const override;
   HypothesisId AddHypothesis(SourceId source) override;
   HypothesisId Fork(HypothesisId parent) override;
@@ -98,7 +100,7 @@ class PuppetEngine : public Engine {
     SourceOptions options;
     int layers_left = 0;
     int blocks = 0;
-    std::vector<float> states, attention;
+    std::vector<float> states, attention, pooled, logits;
   };
   // A block of KV memory; its use count is the number of hypotheses that
   // share it.

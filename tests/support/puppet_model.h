@@ -21,6 +21,8 @@ class PuppetTokenizer : public Tokenizer {
   static constexpr int32_t kFirst = 4;
   static constexpr int kVocabulary = kFirst + 256;
 
+  bool pairs = false;
+
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override {
     Encoding encoding;
@@ -39,9 +41,21 @@ class PuppetTokenizer : public Tokenizer {
     return encoding;
   }
 
-  absl::StatusOr<Encoding> EncodePair(std::string_view, std::string_view,
-                                      const EncodeOptions&) const override {
-    return absl::FailedPreconditionError("the model does not read pairs");
+  // Both texts with their ends, as segments 0 and 1.
+  absl::StatusOr<Encoding> EncodePair(
+      std::string_view first, std::string_view second,
+      const EncodeOptions& options) const override {
+    if (!pairs) {
+      return absl::FailedPreconditionError("the model does not read pairs");
+    }
+    Encoding encoding = *Encode(first, {});
+    encoding.type_ids.assign(encoding.ids.size(), 0);
+    const absl::StatusOr<Encoding> rest = Encode(second, {});
+    for (const int32_t id : rest->ids) {
+      encoding.ids.push_back(id);
+      encoding.type_ids.push_back(1);
+    }
+    return encoding;
   }
 
   absl::StatusOr<std::vector<Token>> Tokenize(
@@ -139,10 +153,18 @@ class PuppetModel : public Model {
   ModelInfo& mutable_info() { return info_; }
   DecodingOptions& mutable_decoding() { return decoding_; }
   void RemoveTokenizer() { tokenizer_.reset(); }
+  void ReadPairs() {
+    tokenizer_->pairs = true;
+    info_.type_vocabulary = 2;
+  }
+  SentenceEncoder& mutable_sentence_encoder() { return sentence_encoder_; }
 
   const ModelInfo& info() const override { return info_; }
   const Tokenizer* tokenizer() const override {
     return tokenizer_ ? &*tokenizer_ : nullptr;
+  }
+  const SentenceEncoder& sentence_encoder() const override {
+    return sentence_encoder_;
   }
   const DecodingOptions& decoding_defaults() const override {
     return decoding_;
@@ -165,6 +187,7 @@ class PuppetModel : public Model {
 
  private:
   ModelInfo info_;
+  SentenceEncoder sentence_encoder_;
   DecodingOptions decoding_;
   std::vector<int32_t> prefix_;
   std::optional<PuppetTokenizer> tokenizer_{std::in_place};

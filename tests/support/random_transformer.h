@@ -2,6 +2,7 @@
 #define TRIVIUM_TESTS_SUPPORT_RANDOM_TRANSFORMER_H_
 
 #include <deque>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -27,6 +28,15 @@ class RandomTransformer {
     bool embedding_norm = false;
     bool final_norm = false;
     bool tied = true;
+    // For encoder-only models, where decoder_layers is 0.
+    int type_vocabulary = 0;
+    int embedding_width = 0;  // with a projection; 0: d_model
+    int distinct_layers = 0;  // repeated in turn; 0: all
+    std::optional<int> position_padding_id = std::nullopt;
+    std::optional<RelativeAttentionDescription::Buckets> relative =
+        std::nullopt;
+    bool pooler = false;
+    std::optional<HeadKind> head = std::nullopt;
   };
 
   RandomTransformer(const Shape& shape, uint32_t seed);
@@ -38,9 +48,11 @@ class RandomTransformer {
   const TensorView* Tensor(std::vector<int64_t> shape, float mean,
                            float deviation);
   LinearTensors Linear(int out, int in);
-  NormTensors Norm();
+  NormTensors Norm(int size);
   AttentionTensors Attention();
   StackDescription Stack(int layers, bool cross, const TensorView* tied_tokens);
+  RelativeAttentionDescription Relative();
+  HeadDescription Head();
 
   Shape shape_;
   std::mt19937 generator_;

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
+#include <utility>
+
+#include "model/transformer/relative_row.h"
 
 namespace trivium {
 namespace {
@@ -66,8 +70,15 @@ double Activate(Activation activation, double x) {
                             (x + 0.044715 * x * x * x)));
     case Activation::kSwish:  // Ramachandran et al., 2017
       return x / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
   }
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+Matrix Activated(Matrix x, Activation activation) {
+  for (double& value : x.data) value = Activate(activation, value);
+  return x;
 }
 
 Matrix Add(Matrix a, const Matrix& b) {
@@ -75,13 +86,59 @@ Matrix Add(Matrix a, const Matrix& b) {
   return a;
 }
 
+// What relative attention adds to a score, see RelativeAttentionDescription.
+class RelativeScores {
+ public:
+  RelativeScores(const StackDescription& stack, const LayerTensors& layer)
+      : description_(*stack.relative_attention), heads_(stack.heads) {
+    if (description_.bias != nullptr) bias_ = Values(description_.bias);
+    if (description_.embeddings == nullptr) return;
+    const std::vector<float> values = Values(description_.embeddings);
+    Matrix embeddings(2 * description_.span, stack.d_model);
+    embeddings.data.assign(values.begin(), values.end());
+    if (description_.norm) {
+      embeddings = LayerNorm(std::move(embeddings), *description_.norm,
+                             stack.norm_epsilon);
+    }
+    if (layer.position_key) key_ = Linear(embeddings, *layer.position_key);
+    if (layer.position_query) {
+      query_ = Linear(embeddings, *layer.position_query);
+    }
+  }
+
+  int terms() const { return description_.terms; }
+
+  // q . K_x + k . Q_x over the dimensions [begin, end).
+  double Terms(const double* q, const double* k, int distance, int begin,
+               int end) const {
+    double sum = 0;
+    const int x = RelativeRow(description_, distance);
+    for (int d = begin; d < end; ++d) {
+      if (key_.rows > 0) sum += q[d] * key_.row(x)[d];
+      if (query_.rows > 0) sum += k[d] * query_.row(x)[d];
+    }
+    return sum;
+  }
+
+  double Bias(int distance, int head) const {
+    if (bias_.empty()) return 0;
+    return bias_[RelativeRow(description_, distance) * heads_ + head];
+  }
+
+ private:
+  const RelativeAttentionDescription& description_;
+  const int heads_;
+  std::vector<float> bias_;  // [span, heads]
+  Matrix key_, query_;       // [2 span, d_model]
+};
+
 // Per head: softmax(Q K^T / sqrt(head size)) V, heads joined, output layer.
 // x [queries, d_model] asks, memory [keys, d_model] answers; when causal,
 // query i sees keys 0 .. i. Appends the weights [heads, queries, keys] to
 // `maps`.
 Matrix Attention(const Matrix& x, const Matrix& memory,
                  const AttentionTensors& tensors, int heads, bool causal,
-                 std::vector<double>* maps) {
+                 const RelativeScores* relative, std::vector<double>* maps) {
   const Matrix query = Linear(x, tensors.query);
   const Matrix key = Linear(memory, tensors.key);
   const Matrix value = Linear(memory, tensors.value);
@@ -97,7 +154,13 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         for (int d = begin; d < begin + head_size; ++d) {
           weights[j] += query.row(i)[d] * key.row(j)[d];
         }
-        weights[j] /= std::sqrt(static_cast<double>(head_size));
+        if (relative != nullptr) {
+          weights[j] += relative->Terms(query.row(i), key.row(j), i - j, begin,
+                                        begin + head_size);
+        }
+        weights[j] /= std::sqrt(static_cast<double>(head_size) *
+                                (relative ? relative->terms() : 1));
+        if (relative != nullptr) weights[j] += relative->Bias(i - j, h);
         largest = std::max(largest, weights[j]);
       }
       double sum = 0;
@@ -124,35 +187,55 @@ Matrix FeedForward(const Matrix& x, const LayerTensors& tensors,
   return Linear(inner, tensors.down);
 }
 
-// token embedding x scale + position embedding.
-Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids) {
-  const std::vector<float> tokens = Values(stack.embeddings.tokens);
-  const std::vector<float> positions =
-      stack.positions == PositionEncoding::kLearned
-          ? Values(stack.embeddings.positions)
-          : std::vector<float>();
-  const int d = stack.d_model;
-  const int half = (d + 1) / 2;
-  Matrix x(static_cast<int>(ids.size()), d);
+// The row of the table of learned positions for every token.
+std::vector<int> PositionRows(const StackDescription& stack,
+                              std::span<const int32_t> ids) {
+  std::vector<int> rows;
+  int next = stack.position_offset;
+  for (const int32_t id : ids) {
+    const bool padding = stack.position_padding_id == id;
+    rows.push_back(padding ? *stack.position_padding_id : next++);
+  }
+  return rows;
+}
+
+// What enters the first layer; `types` (segments) may be empty.
+Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
+             std::span<const int32_t> types) {
+  const EmbeddingTensors& tensors = stack.embeddings;
+  const std::vector<float> tokens = Values(tensors.tokens);
+  std::vector<float> positions, segments;
+  if (stack.positions == PositionEncoding::kLearned) {
+    positions = Values(tensors.positions);
+  }
+  if (tensors.types != nullptr) segments = Values(tensors.types);
+  const int width = static_cast<int>(tensors.tokens->shape[1]);
+  const int half = (width + 1) / 2;
+  const std::vector<int> rows = PositionRows(stack, ids);
+  Matrix x(static_cast<int>(ids.size()), width);
   for (int i = 0; i < x.rows; ++i) {
-    for (int k = 0; k < d; ++k) {
+    const int type = types.empty() ? 0 : types[i];
+    for (int k = 0; k < width; ++k) {
       double position = 0;
       if (stack.positions == PositionEncoding::kLearned) {
-        position = positions[static_cast<size_t>(i) * d + k];
-      } else {
+        position = positions[static_cast<size_t>(rows[i]) * width + k];
+      } else if (stack.positions == PositionEncoding::kSinusoidal) {
         const int pair = k < half ? k : k - half;
-        const double angle = i / std::pow(10000.0, 2.0 * pair / d);
+        const double angle = i / std::pow(10000.0, 2.0 * pair / width);
         position = k < half ? std::sin(angle) : std::cos(angle);
       }
       x.row(i)[k] =
-          stack.embedding_scale * tokens[static_cast<size_t>(ids[i]) * d + k] +
-          position;
+          stack.embedding_scale *
+              tokens[static_cast<size_t>(ids[i]) * width + k] +
+          position +
+          (segments.empty() ? 0
+                            : segments[static_cast<size_t>(type) * width + k]);
     }
   }
   if (stack.embedding_norm) {
     x = LayerNorm(std::move(x), *stack.embedding_norm, stack.norm_epsilon);
   }
-  return x;
+  return tensors.projection ? Linear(x, *tensors.projection) : x;
 }
 
 // x + f(x) with the norm after the sum or before f.
@@ -167,19 +250,21 @@ Matrix Sublayer(const StackDescription& stack, const NormTensors& norm,
 
 // The layers of an encoder (causal false) or a decoder, and the final norm.
 Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
-                bool causal, const Matrix& source_states,
-                std::vector<double>* self_maps,
+                std::span<const int32_t> types, bool causal,
+                const Matrix& source_states, std::vector<double>* self_maps,
                 std::vector<double>* cross_maps) {
-  Matrix x = Embed(stack, ids);
+  Matrix x = Embed(stack, ids, types);
   for (const LayerTensors& layer : stack.layer) {
+    std::optional<RelativeScores> relative;
+    if (stack.relative_attention) relative.emplace(stack, layer);
     x = Sublayer(stack, layer.self_attention_norm, x, [&](const Matrix& in) {
       return Attention(in, in, layer.self_attention, stack.heads, causal,
-                       self_maps);
+                       relative ? &*relative : nullptr, self_maps);
     });
     if (layer.cross_attention) {
       x = Sublayer(stack, layer.cross_attention_norm, x, [&](const Matrix& in) {
         return Attention(in, source_states, *layer.cross_attention, stack.heads,
-                         /*causal=*/false, cross_maps);
+                         /*causal=*/false, /*relative=*/nullptr, cross_maps);
       });
     }
     x = Sublayer(stack, layer.feed_forward_norm, x, [&](const Matrix& in) {
@@ -195,20 +280,44 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
 }  // namespace
 
 ReferenceTransformer::Encoded ReferenceTransformer::Encode(
-    std::span<const int32_t> ids) const {
+    std::span<const int32_t> ids, std::span<const int32_t> types) const {
+  const StackDescription& stack = *description_.encoder;
   Encoded encoded;
-  encoded.states =
-      RunStack(*description_.encoder, ids, /*causal=*/false, Matrix(),
-               &encoded.attention, /*cross_maps=*/nullptr);
+  encoded.states = RunStack(stack, ids, types, /*causal=*/false, Matrix(),
+                            &encoded.attention, /*cross_maps=*/nullptr);
+  Matrix first(1, stack.d_model);
+  std::copy_n(encoded.states.row(0), stack.d_model, first.row(0));
+  if (description_.pooler) {
+    encoded.pooled = Activated(Linear(first, description_.pooler->dense),
+                               description_.pooler->activation);
+  }
+  if (description_.head) {
+    const HeadDescription& head = *description_.head;
+    Matrix x;
+    switch (head.input) {
+      case HeadDescription::Input::kPooled:
+        x = encoded.pooled;
+        break;
+      case HeadDescription::Input::kFirstToken:
+        x = first;
+        break;
+      case HeadDescription::Input::kEveryToken:
+        x = encoded.states;
+        break;
+    }
+    if (head.dense) x = Activated(Linear(x, *head.dense), head.activation);
+    if (head.norm) x = LayerNorm(x, *head.norm, stack.norm_epsilon);
+    encoded.logits = Linear(x, head.output);
+  }
   return encoded;
 }
 
 ReferenceTransformer::Decoded ReferenceTransformer::Decode(
     const Matrix& source_states, std::span<const int32_t> targets) const {
   Decoded decoded;
-  decoded.states =
-      RunStack(*description_.decoder, targets, /*causal=*/true, source_states,
-               &decoded.self_attention, &decoded.cross_attention);
+  decoded.states = RunStack(*description_.decoder, targets, /*types=*/{},
+                            /*causal=*/true, source_states,
+                            &decoded.self_attention, &decoded.cross_attention);
   decoded.logits = Linear(decoded.states, description_.output_projection);
   return decoded;
 }

@@ -47,8 +47,12 @@ class ReferenceTransformer {
   struct Encoded {
     Matrix states;                  // [tokens, d_model]
     std::vector<double> attention;  // [layers, heads, tokens, tokens]
+    Matrix pooled;                  // [1, pooler's outputs]
+    Matrix logits;                  // [1 or tokens, head's outputs]
   };
-  Encoded Encode(std::span<const int32_t> ids) const;
+  // `types` (segments) is empty or as long as `ids`.
+  Encoded Encode(std::span<const int32_t> ids,
+                 std::span<const int32_t> types = {}) const;
 
   struct Decoded {
     Matrix states;                        // [targets, d_model]

@@ -207,8 +207,8 @@ TEST(MarianTest, UnusableConfigValuesAreNamed) {
   EXPECT_THAT(problem("d_model", nullptr), HasSubstr("d_model is missing"));
   EXPECT_THAT(problem("max_position_embeddings", 0), HasSubstr("is 0;"));
   EXPECT_THAT(problem("scale_embedding", "yes"), HasSubstr("true or false"));
-  EXPECT_THAT(problem("activation_function", "tanh"),
-              AllOf(HasSubstr("activation_function is \"tanh\""),
+  EXPECT_THAT(problem("activation_function", "gelu_10"),
+              AllOf(HasSubstr("activation_function is \"gelu_10\""),
                     HasSubstr("relu, gelu")));
   EXPECT_THAT(problem("decoder_vocab_size", 0), HasSubstr("is 0;"));
 }

@@ -155,6 +155,8 @@ double Exact(Activation activation, double x) {
              (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::kSwish:
       return x / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
   }
   return 0;
 }
@@ -162,7 +164,7 @@ double Exact(Activation activation, double x) {
 TEST(FinishRowTest, ActivatesEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
-        Activation::kGeluTanh, Activation::kSwish}) {
+        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh}) {
     for (const int n : Lengths()) {
       const std::vector<float> x = Random(n, n);
       std::vector<float> y(n + 1, 5.0f);
@@ -180,7 +182,7 @@ TEST(FinishRowTest, ActivatesEveryTail) {
 TEST(FinishRowTest, HugeValuesStayFinite) {
   for (const Activation activation :
        {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
-        Activation::kSwish}) {
+        Activation::kSwish, Activation::kTanh}) {
     const std::vector<float> x = {-1e30f, -500.0f, -90.0f, 90.0f, 500.0f, 1e9f};
     std::vector<float> y(6);
     FinishRow(Plain(x), activation, y.data());

@@ -96,6 +96,34 @@ TEST_F(RequestCostTest, ASourceServesWhoNeedsNoMore) {
   other.selection.layers = {2};
   EXPECT_FALSE(Covers(all, other));
   EXPECT_TRUE(Covers(all, all));
+  EXPECT_FALSE(Covers(all, {.pooled = true, .selection = {}}));
+  SourceOptions logits{.logits = true, .selection = {}};
+  EXPECT_FALSE(Covers(all, logits));
+  SourceOptions of_two = logits;
+  of_two.logits_positions = {1, 2};
+  EXPECT_FALSE(Covers(logits, of_two));
+  EXPECT_FALSE(Covers(of_two, logits));
+  EXPECT_TRUE(Covers(of_two, of_two));
+}
+
+TEST_F(RequestCostTest, HeadsAndSegmentsAreTheModels) {
+  Request request = MakeRequest(Source(3), std::nullopt, nullptr);
+  request.source.type_ids = {0, 1, 0};
+  ExpectInvalid(request, "no segments");
+  limits_.type_vocabulary = 2;
+  EXPECT_TRUE(CheckRequest(request, limits_, 256).ok());
+  request.source.type_ids[1] = 2;
+  ExpectInvalid(request, "type id 2, but the model's are 0 to 1");
+  request.source.type_ids.clear();
+  request.pooled = true;
+  ExpectInvalid(request, "no pooler");
+  request.pooled = false;
+  request.logits = true;
+  ExpectInvalid(request, "no head");
+  limits_.head_outputs = 2;
+  EXPECT_TRUE(CheckRequest(request, limits_, 256).ok());
+  request.logits_positions = {2, 3};
+  ExpectInvalid(request, "token 3 of a source of 3");
 }
 
 }  // namespace

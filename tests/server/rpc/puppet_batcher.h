@@ -2,6 +2,7 @@
 #define TRIVIUM_TESTS_SERVER_RPC_PUPPET_BATCHER_H_
 
 #include <deque>
+#include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,6 +44,11 @@ class PuppetBatcher : public Batcher {
   void Fail(absl::Status status) {
     MutexLock lock(&mutex_);
     failure_ = std::move(status);
+  }
+  // What requests for logits get; [rows, outputs] as the engine gives them.
+  void set_logits(std::function<std::vector<float>(const Request&)> logits) {
+    MutexLock lock(&mutex_);
+    logits_ = std::move(logits);
   }
   void set_free_tokens(int64_t tokens) {
     MutexLock lock(&mutex_);
@@ -146,8 +152,13 @@ class PuppetBatcher : public Batcher {
            Clock::Real()->Now() >= request.deadline;
   }
 
-  static void Answer(const Request& request) {
+  void Answer(const Request& request) {
     RequestResult result;
+    if (request.pooled) result.pooled = {3, 4};
+    if (request.logits) {
+      MutexLock lock(&mutex_);
+      result.logits = logits_(request);
+    }
     const std::vector<int32_t>& source =
         request.source.ids.empty() ? request.prefix : request.source.ids;
     result.source_tokens = static_cast<int>(request.source.ids.size());
@@ -200,6 +211,8 @@ class PuppetBatcher : public Batcher {
   int refused_ ABSL_GUARDED_BY(mutex_) = 0;
   int dropped_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t free_tokens_ ABSL_GUARDED_BY(mutex_) = 1 << 20;
+  std::function<std::vector<float>(const Request&)> logits_
+      ABSL_GUARDED_BY(mutex_);
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);

@@ -31,6 +31,9 @@ class RpcTest : public testing::Test {
 
   void SetUp() override { StartServer(); }
 
+  // For tests that need others besides.
+  virtual void AddModels(Server::Parts* parts) {}
+
   // A test may change options_ and start again.
   void StartServer() {
     server_.reset();
@@ -41,6 +44,7 @@ class RpcTest : public testing::Test {
     parts.models.push_back(
         {"encoder", std::make_unique<PuppetModel>(Design::kEncoder), 7});
     parts.models.push_back({"ids", std::move(ids), 7});
+    AddModels(&parts);
     std::vector<Metrics::NamedModel> infos;
     for (const auto& model : parts.models) {
       infos.push_back({model.name, model.model->info()});

@@ -1,0 +1,182 @@
+// classify, tag, answer and fill-mask: what encoders' heads say of texts.
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "client/commands/batches.h"
+#include "client/commands/command.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// Sends texts by some a call and prints a line for each.
+template <typename Request, typename Response>
+class HeadCommand : public Command {
+ public:
+  using Method = absl::StatusOr<Response> (Client::*)(const Request&);
+  using Result = std::decay_t<decltype(std::declval<Response>().results(0))>;
+
+  HeadCommand(Method method, std::function<std::string(const Result&)> line)
+      : method_(method), line_(std::move(line)) {}
+
+  InputFlags* inputs() override { return &inputs_; }
+
+  absl::Status Run(Client& client, const Io& io) override {
+    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
+                             OpenInputs(inputs_, io));
+    Output output(io, /*keep_newlines=*/false, nullptr);
+    return CallInBatches(
+        *source, output,
+        [&](const std::vector<v1::Input>& inputs) -> absl::Status {
+          Request request = request_;
+          for (const v1::Input& input : inputs) Add(input, &request);
+          TRIVIUM_ASSIGN_OR_RETURN(const Response response,
+                                   (client.*method_)(request));
+          for (const Result& result : response.results()) {
+            TRIVIUM_RETURN_IF_ERROR(json_ ? output.Json(result)
+                                          : output.Line(line_(result)));
+          }
+          return absl::OkStatus();
+        },
+        [&](const absl::Status& status) {
+          return output.Failure(status, json_);
+        });
+  }
+
+  Request& request() { return request_; }
+  // Of every text: a question about it, or what it is paired with.
+  std::string& companion() { return companion_; }
+
+  void AddFlags(CLI::App& app, bool ids) {
+    AddModelFlag(app, request_.mutable_model());
+    AddInputFlags(app, &inputs_, ids, /*target_prefix=*/false);
+    AddJsonFlag(app, &json_);
+  }
+  // Of calls that may give several of a text.
+  void AddTopFlag(CLI::App& app) {
+    app.add_option_function<uint32_t>(
+        "--top", [this](uint32_t top) { request_.set_top(top); },
+        "How many to show of each text; default: the server's");
+  }
+
+ private:
+  void Add(const v1::Input& input, v1::ClassifyRequest* request) const {
+    v1::Input* added = request->add_inputs();
+    *added = input;
+    if (companion_.empty() || !input.has_text()) return;
+    added->mutable_pair()->set_first(input.text());
+    added->mutable_pair()->set_second(companion_);
+  }
+  void Add(const v1::Input& input, v1::AnswerRequest* request) const {
+    auto* added = request->add_inputs();
+    added->set_question(companion_);
+    added->set_context(input.text());
+  }
+  template <typename Any>
+  void Add(const v1::Input& input, Any* request) const {
+    *request->add_inputs() = input;
+  }
+
+  const Method method_;
+  const std::function<std::string(const Result&)> line_;
+  InputFlags inputs_;
+  Request request_;
+  std::string companion_;
+  bool json_ = false;
+};
+
+using ClassifyCommand = HeadCommand<v1::ClassifyRequest, v1::ClassifyResponse>;
+using TagCommand =
+    HeadCommand<v1::ClassifyTokensRequest, v1::ClassifyTokensResponse>;
+using AnswerCommand = HeadCommand<v1::AnswerRequest, v1::AnswerResponse>;
+using FillMaskCommand = HeadCommand<v1::FillMaskRequest, v1::FillMaskResponse>;
+
+// "WORD SCORE" of each, separated by tabs.
+template <typename List, typename Word>
+std::string Scored(const List& list, Word word) {
+  std::string line;
+  for (const auto& one : list) {
+    line += fmt::format("{}{} {:.4f}", line.empty() ? "" : "\t", word(one),
+                        one.score());
+  }
+  return line;
+}
+
+}  // namespace
+
+Subcommand AddClassify(CLI::App& app) {
+  auto command = std::make_unique<ClassifyCommand>(
+      &Client::Classify, [](const v1::Classification& result) {
+        return Scored(result.labels(),
+                      [](const v1::Label& label) { return label.label(); });
+      });
+  CLI::App* sub = app.add_subcommand(
+      "classify", "Texts to labels: trivium classify [flags] [TEXT...]");
+  command->AddFlags(*sub, /*ids=*/true);
+  command->AddTopFlag(*sub);
+  sub->add_option("--second", command->companion(),
+                  "Classify pairs of a text and this one");
+  return {sub, std::move(command)};
+}
+
+Subcommand AddTag(CLI::App& app) {
+  auto command = std::make_unique<TagCommand>(
+      &Client::ClassifyTokens, [](const v1::TokenClassification& result) {
+        return Scored(result.spans(),
+                      [](const v1::TokenClassification::Span& span) {
+                        return span.label() + " " + span.text();
+                      });
+      });
+  CLI::App* sub = app.add_subcommand(
+      "tag", "Names and the like in texts: trivium tag [flags] [TEXT...]");
+  command->AddFlags(*sub, /*ids=*/true);
+  return {sub, std::move(command)};
+}
+
+Subcommand AddAnswer(CLI::App& app) {
+  auto command = std::make_unique<AnswerCommand>(
+      &Client::Answer, [](const v1::Answers& result) {
+        return Scored(result.answers(), [](const v1::Answers::Answer& answer) {
+          return answer.no_answer() ? "-" : answer.text();
+        });
+      });
+  CLI::App* sub = app.add_subcommand(
+      "answer",
+      "The place in each text that answers a question: trivium answer "
+      "--question Q [flags] [TEXT...]");
+  command->AddFlags(*sub, /*ids=*/false);
+  command->AddTopFlag(*sub);
+  sub->add_option("--question", command->companion(), "What to look for")
+      ->required();
+  v1::AnswerRequest* request = &command->request();
+  sub->add_flag_function(
+      "--no-answer",
+      [request](int64_t count) { request->set_no_answer(count > 0); },
+      "Let \"no answer\" be one, shown as -");
+  return {sub, std::move(command)};
+}
+
+Subcommand AddFillMask(CLI::App& app) {
+  auto command = std::make_unique<FillMaskCommand>(
+      &Client::FillMask, [](const v1::FilledMasks& result) {
+        std::string line;
+        for (const v1::FilledMasks::Mask& mask : result.masks()) {
+          if (!line.empty()) line += "\t| ";
+          line += Scored(mask.candidates(),
+                         [](const v1::FilledMasks::Candidate& candidate) {
+                           return candidate.text();
+                         });
+        }
+        return line;
+      });
+  CLI::App* sub = app.add_subcommand(
+      "fill-mask",
+      "The words that fit a text's masks: trivium fill-mask [flags] [TEXT...]");
+  command->AddFlags(*sub, /*ids=*/true);
+  command->AddTopFlag(*sub);
+  return {sub, std::move(command)};
+}
+
+}  // namespace trivium

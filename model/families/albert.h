@@ -1,0 +1,16 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_ALBERT_H_
+#define TRIVIUM_MODEL_FAMILIES_ALBERT_H_
+
+#include "model/families/registry.h"
+
+namespace trivium {
+
+// ALBERT (Lan et al. 2019): BERT with narrow embeddings and a projection, and
+// layers that share their tensors in groups. As Transformers'
+// models/albert/modeling_albert.py.
+FamilyModel LoadAlbert(const nlohmann::json& config, const Weights* weights,
+                       Problems* problems);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_ALBERT_H_

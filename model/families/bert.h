@@ -1,0 +1,21 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_BERT_H_
+#define TRIVIUM_MODEL_FAMILIES_BERT_H_
+
+#include "model/families/registry.h"
+
+namespace trivium {
+
+// BERT (Devlin et al. 2018): an encoder over words, positions and segments,
+// with a pooler. As Transformers' models/bert/modeling_bert.py.
+FamilyModel LoadBert(const nlohmann::json& config, const Weights* weights,
+                     Problems* problems);
+
+// RoBERTa (Liu et al. 2019) and its multilingual and French relatives,
+// XLM-RoBERTa and CamemBERT: BERT with positions that count from the padding
+// id and without segments. As models/roberta/modeling_roberta.py.
+FamilyModel LoadRoberta(const nlohmann::json& config, const Weights* weights,
+                        Problems* problems);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_BERT_H_

@@ -1,0 +1,146 @@
+#include "model/families/encoder_head.h"
+
+#include <utility>
+
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+using Input = HeadDescription::Input;
+
+constexpr std::pair<std::string_view, HeadKind> kArchitectures[] = {
+    {"ForSequenceClassification", HeadKind::kClassify},
+    {"ForNextSentencePrediction", HeadKind::kClassify},
+    {"ForTokenClassification", HeadKind::kTag},
+    {"ForQuestionAnswering", HeadKind::kAnswer},
+    {"ForMaskedLM", HeadKind::kFillMask},
+    {"ForPreTraining", HeadKind::kFillMask},
+};
+
+// Transformers' default is two labels.
+int LabelCount(ConfigReader* config) {
+  const ConfigReader::Layer labels = config->Find("id2label");
+  if (labels.json != nullptr && labels.json->is_object() &&
+      !labels.json->empty() && labels.json->size() <= kMaxVocabulary) {
+    return static_cast<int>(labels.json->size());
+  }
+  return config->Integer("num_labels", 1, kMaxVocabulary).value_or(2);
+}
+
+HeadDescription ReadFillMask(const EncoderHeadNames::FillMask& names,
+                             ConfigReader* config, TensorReader* tensors,
+                             const StackDescription& encoder) {
+  HeadDescription head;
+  head.dense = tensors->Linear(names.dense, names.width, encoder.d_model);
+  head.activation = names.activation;
+  head.norm = tensors->Norm(names.norm, names.width);
+  // What is tied stands under another name; a checkpoint may keep both.
+  std::vector<std::string> biases = {names.bias, names.output + ".bias"};
+  if (config->Boolean("tie_word_embeddings").value_or(true)) {
+    head.output.weight = encoder.embeddings.tokens;
+  } else {
+    head.output.weight = tensors->Required(names.output + ".weight",
+                                           {encoder.vocabulary, names.width});
+    std::swap(biases[0], biases[1]);
+  }
+  head.output.bias = tensors->RequiredOneOf(biases, {encoder.vocabulary});
+  return head;
+}
+
+// What the head's tensors begin with, to see whether there are any.
+std::string FirstName(const EncoderHeadNames& names, HeadKind kind) {
+  switch (kind) {
+    case HeadKind::kClassify:
+      return names.classify.output + ".";
+    case HeadKind::kTag:
+      return "classifier.";
+    case HeadKind::kAnswer:
+      return "qa_outputs.";
+    case HeadKind::kFillMask:
+      return names.fill_mask.dense + ".";
+    case HeadKind::kDiscriminate:
+      break;
+  }
+  return names.discriminate->dense + ".";
+}
+
+}  // namespace
+
+bool ArchitectureEndsWith(ConfigReader* config, std::string_view suffix) {
+  const ConfigReader::Layer names = config->Find("architectures");
+  if (names.json == nullptr || !names.json->is_array() || names.json->empty() ||
+      !names.json->front().is_string()) {
+    return false;
+  }
+  const std::string& name = names.json->front().get_ref<const std::string&>();
+  return name.size() >= suffix.size() &&
+         name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+void ReadEncoderHead(const EncoderHeadNames& names, ConfigReader* config,
+                     TensorReader* tensors,
+                     TransformerDescription* description) {
+  std::optional<HeadKind> kind;
+  for (const auto& architecture : kArchitectures) {
+    if (ArchitectureEndsWith(config, architecture.first)) {
+      kind = architecture.second;
+    }
+  }
+  if (names.discriminate && ArchitectureEndsWith(config, "ForPreTraining")) {
+    kind = HeadKind::kDiscriminate;
+  }
+  if (!kind || !tensors->HasAnyWith(FirstName(names, *kind))) return;
+
+  const StackDescription& encoder = *description->encoder;
+  const int d_model = encoder.d_model;
+  HeadDescription head;
+  switch (*kind) {
+    case HeadKind::kClassify: {
+      head.input = names.classify.input;
+      int width = d_model;
+      if (head.input == Input::kPooled) {
+        if (!description->pooler.has_value()) {
+          config->problems()->push_back(
+              "weights: tensors pooler.* are missing, which the classifier "
+              "reads; fetch a complete model");
+          return;
+        }
+        const TensorView* pooler = description->pooler->dense.weight;
+        if (pooler != nullptr) width = static_cast<int>(pooler->shape[0]);
+      }
+      if (!names.classify.dense.empty()) {
+        head.dense = tensors->Linear(names.classify.dense, d_model, d_model);
+        head.activation = names.classify.activation;
+      }
+      head.output =
+          tensors->Linear(names.classify.output, LabelCount(config), width);
+      break;
+    }
+    case HeadKind::kTag:
+      head.output = tensors->Linear("classifier", LabelCount(config), d_model);
+      break;
+    case HeadKind::kAnswer:  // start and end
+      head.output = tensors->Linear("qa_outputs", 2, d_model);
+      break;
+    case HeadKind::kFillMask:
+      head = ReadFillMask(names.fill_mask, config, tensors, encoder);
+      break;
+    case HeadKind::kDiscriminate:
+      head.dense = tensors->Linear(names.discriminate->dense, d_model, d_model);
+      head.activation = names.discriminate->activation;
+      head.output = tensors->Linear(names.discriminate->output, 1, d_model);
+      break;
+  }
+  head.kind = *kind;
+  description->head = head;
+}
+
+void ReadPooler(const std::string& name, int out, Activation activation,
+                TensorReader* tensors, TransformerDescription* description) {
+  if (!tensors->HasAnyWith(name + ".")) return;
+  description->pooler = {
+      tensors->Linear(name, out, description->encoder->d_model), activation};
+}
+
+}  // namespace trivium

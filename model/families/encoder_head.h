@@ -1,0 +1,60 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_ENCODER_HEAD_H_
+#define TRIVIUM_MODEL_FAMILIES_ENCODER_HEAD_H_
+
+#include <optional>
+#include <string>
+
+#include "model/families/config_reader.h"
+#include "model/families/tensor_reader.h"
+#include "model/transformer/description.h"
+
+namespace trivium {
+
+// Where a family keeps the tensors of its heads and what stands between the
+// final states and the last product. Token classification ("classifier") and
+// question answering ("qa_outputs") are alike in all of them.
+struct EncoderHeadNames {
+  // Sequence classification.
+  struct Classify {
+    HeadDescription::Input input = HeadDescription::Input::kPooled;
+    std::string dense;  // empty: none
+    Activation activation = Activation::kTanh;
+    std::string output = "classifier";
+  } classify;
+  // Masked language model, `width` wide before the product with the
+  // vocabulary.
+  struct FillMask {
+    std::string dense;
+    Activation activation = Activation::kGelu;
+    std::string norm;
+    std::string output;  // .weight unless tied
+    std::string bias;    // the whole name
+    int width = 0;
+  } fill_mask;
+  // ELECTRA's discriminator, where "ForPreTraining" means that.
+  struct Discriminate {
+    std::string dense;
+    Activation activation = Activation::kGelu;
+    std::string output;
+  };
+  std::optional<Discriminate> discriminate;
+};
+
+// Whether config.json names an architecture that ends with `suffix`
+// ("ForSequenceClassification").
+bool ArchitectureEndsWith(ConfigReader* config, std::string_view suffix);
+
+// Reads the head that config.json's `architectures` names, if the weights have
+// it; folders of encoders alone often name an architecture that they lack the
+// head of. `description` has its encoder.
+void ReadEncoderHead(const EncoderHeadNames& names, ConfigReader* config,
+                     TensorReader* tensors,
+                     TransformerDescription* description);
+
+// Reads the pooler `name`, [out, d_model], if the weights have it.
+void ReadPooler(const std::string& name, int out, Activation activation,
+                TensorReader* tensors, TransformerDescription* description);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_ENCODER_HEAD_H_

@@ -1,0 +1,71 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_ENCODER_STACK_H_
+#define TRIVIUM_MODEL_FAMILIES_ENCODER_STACK_H_
+
+#include <string>
+
+#include "model/families/config_reader.h"
+#include "model/families/tensor_reader.h"
+#include "model/transformer/description.h"
+
+namespace trivium {
+
+// What BERT and its descendants have in common: an encoder with learned
+// positions, norms after each sublayer and biases everywhere. The families
+// differ in the names of keys and tensors, which these structs hold; BERT's
+// are the defaults.
+
+struct EncoderKeys {
+  std::string layers = "num_hidden_layers";
+  std::string d_model = "hidden_size";
+  std::string heads = "num_attention_heads";
+  std::string feed_forward = "intermediate_size";
+  std::string activation = "hidden_act";
+};
+
+struct EncoderLayerNames {
+  // Empty where the family reads queries, keys and values itself.
+  std::string query = "attention.self.query";
+  std::string key = "attention.self.key";
+  std::string value = "attention.self.value";
+  std::string attention_output = "attention.output.dense";
+  std::string attention_norm = "attention.output.LayerNorm";
+  std::string up = "intermediate.dense";
+  std::string down = "output.dense";
+  std::string feed_forward_norm = "output.LayerNorm";
+};
+
+// The sizes and options of config.json, without tensors. Segments, position
+// offset and epsilon (1e-12 where the file has none) are BERT's.
+StackDescription ReadEncoderConfig(ConfigReader* config,
+                                   const EncoderKeys& keys = {});
+
+// Positions as RoBERTa counts them: from padding_id + 1 on, and none for
+// padding. Their table is that much longer than the model's longest text.
+void UseRobertaPositions(ConfigReader* config, int padding_id,
+                         StackDescription* stack);
+
+// The embeddings of words, positions and segments, `width` wide, and their
+// norm.
+void ReadEncoderEmbeddings(TensorReader* tensors, int width,
+                           StackDescription* stack);
+
+// The tensors of one layer; `name` ends with a dot.
+LayerTensors ReadEncoderLayer(TensorReader* tensors, const std::string& name,
+                              const EncoderLayerNames& names,
+                              const StackDescription& stack);
+
+// Whether the weights have tensors of layer `name`, the `i`th; a problem when
+// they have not.
+bool HasLayer(const TensorReader& tensors, const std::string& name, int i,
+              const std::string& layers_key, const StackDescription& stack,
+              Problems* problems);
+
+// All layers, named PREFIX + "0." and so on.
+void ReadEncoderLayers(TensorReader* tensors, const std::string& prefix,
+                       const EncoderLayerNames& names,
+                       const std::string& layers_key, Problems* problems,
+                       StackDescription* stack);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_ENCODER_STACK_H_

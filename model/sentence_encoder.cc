@@ -1,0 +1,245 @@
+#include "model/sentence_encoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/status.h"
+#include "model/weights/json_file.h"
+#include "model/weights/weights.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+// In the order in which sentence-transformers joins them.
+constexpr std::pair<const char*, TokenPooling> kPoolings[] = {
+    {"cls", TokenPooling::kFirst},
+    {"max", TokenPooling::kMax},
+    {"mean", TokenPooling::kMean},
+    {"mean_sqrt_len_tokens", TokenPooling::kMeanRoot},
+    {"lasttoken", TokenPooling::kLast},
+};
+
+absl::Status Unusable(const std::string& file, const std::string& what) {
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}; remove modules.json to use the model without its "
+                  "modules",
+                  file, what));
+}
+
+void Pool(std::span<const float> states, size_t width, TokenPooling pooling,
+          std::vector<float>* out) {
+  const size_t tokens = states.size() / width;
+  std::vector<float> vector(states.begin(), states.begin() + width);
+  switch (pooling) {
+    case TokenPooling::kFirst:
+      break;
+    case TokenPooling::kLast:
+      std::copy(states.end() - width, states.end(), vector.begin());
+      break;
+    case TokenPooling::kMax:
+      for (size_t i = width; i < states.size(); ++i) {
+        vector[i % width] = std::max(vector[i % width], states[i]);
+      }
+      break;
+    case TokenPooling::kMean:
+    case TokenPooling::kMeanRoot: {
+      for (size_t i = width; i < states.size(); ++i) {
+        vector[i % width] += states[i];
+      }
+      const float count = static_cast<float>(tokens);
+      const float divisor =
+          pooling == TokenPooling::kMean ? count : std::sqrt(count);
+      for (float& value : vector) value /= divisor;
+      break;
+    }
+  }
+  out->insert(out->end(), vector.begin(), vector.end());
+}
+
+std::string LastPart(const std::string& type) {
+  return type.substr(type.rfind('.') + 1);
+}
+
+}  // namespace
+
+void NormalizeLength(std::vector<float>* vector) {
+  double sum = 0;
+  for (const float value : *vector) sum += double{value} * value;
+  if (sum == 0) return;
+  const double scale = 1 / std::sqrt(sum);
+  for (float& value : *vector) value = static_cast<float>(value * scale);
+}
+
+absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
+                                                      int d_model) {
+  SentenceEncoder encoder;
+  const std::string file = folder + "/modules.json";
+  absl::StatusOr<json> modules = ReadJsonList(file);
+  if (absl::IsNotFound(modules.status())) return encoder;
+  TRIVIUM_RETURN_IF_ERROR(modules.status());
+  encoder.normalize_ = false;
+  for (const json& module : *modules) {
+    const auto text = [&](const char* key) {
+      const auto found = module.is_object() ? module.find(key) : module.end();
+      return found != module.end() && found->is_string()
+                 ? found->get<std::string>()
+                 : std::string();
+    };
+    const std::string type = LastPart(text("type"));
+    const std::string path = text("path");
+    if (path.find("..") != path.npos || path.rfind('/', 0) == 0) {
+      return Unusable(file, fmt::format("path {} leads outside", path));
+    }
+    if (type == "Transformer" && path.empty()) continue;
+    if (type == "Pooling") {
+      TRIVIUM_RETURN_IF_ERROR(
+          encoder.ReadPooling(folder + "/" + path, d_model));
+    } else if (type == "Dense") {
+      TRIVIUM_RETURN_IF_ERROR(encoder.ReadDense(
+          folder + "/" + path, encoder.embedding_size(d_model)));
+    } else if (type == "Normalize") {
+      encoder.normalize_ = true;
+    } else {
+      return Unusable(
+          file, fmt::format("module {} at \"{}\" is not one of Transformer (at "
+                            "\"\"), Pooling, Dense and Normalize",
+                            text("type"), path));
+    }
+  }
+  TRIVIUM_RETURN_IF_ERROR(encoder.ReadPrompts(folder));
+  return encoder;
+}
+
+absl::Status SentenceEncoder::ReadPooling(const std::string& folder,
+                                          int d_model) {
+  const std::string file = folder + "/config.json";
+  TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
+  const auto width = config.find("word_embedding_dimension");
+  if (width != config.end() && *width != d_model) {
+    return Unusable(file, fmt::format("word_embedding_dimension is {}, but the "
+                                      "model's vectors have {}",
+                                      width->dump(), d_model));
+  }
+  poolings_.clear();
+  // A flag a mode; later versions name the mode.
+  const json mode = config.value("pooling_mode", json());
+  for (const auto& [name, pooling] : kPoolings) {
+    const std::string known = name;
+    for (const std::string& key :
+         {"pooling_mode_" + known, "pooling_mode_" + known + "_token",
+          "pooling_mode_" + known + "_tokens"}) {
+      if (config.value(key, json()) == true) poolings_.push_back(pooling);
+    }
+    if (mode == known) poolings_.push_back(pooling);
+  }
+  const bool others =
+      config.value("pooling_mode_weightedmean_tokens", json()) == true ||
+      config.value("include_prompt", json()) == false;
+  if (poolings_.empty() || others) {
+    return Unusable(file,
+                    "it asks for pooling other than cls, max, mean, "
+                    "mean_sqrt_len and lasttoken with the prompt");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
+  const std::string file = folder + "/config.json";
+  TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
+  Dense dense;
+  const json activation = config.value("activation_function", json());
+  if (activation.is_string()) {
+    const std::string name = LastPart(activation.get<std::string>());
+    dense.tanh = name == "Tanh";
+    if (!dense.tanh && name != "Identity") {
+      return Unusable(file, "activation_function is neither Tanh nor Identity");
+    }
+  } else {
+    dense.tanh = true;  // sentence-transformers' default
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Weights> weights,
+                           Weights::Open(folder));
+  const TensorView* weight = weights->Find("linear.weight");
+  const TensorView* bias = weights->Find("linear.bias");
+  const auto real = [](const TensorView* tensor) {
+    return tensor->dtype == DType::kF32 || tensor->dtype == DType::kF16 ||
+           tensor->dtype == DType::kBf16;
+  };
+  if (weight == nullptr || weight->shape.size() != 2 ||
+      weight->shape[1] != in || weight->shape[0] < 1 || !real(weight) ||
+      (bias != nullptr &&
+       (bias->elements() != weight->shape[0] || !real(bias)))) {
+    return Unusable(folder, fmt::format("its weights need linear.weight of "
+                                        "shape [any, {}] and a bias to match",
+                                        in));
+  }
+  dense.in = in;
+  dense.out = static_cast<int>(weight->shape[0]);
+  dense.weight.resize(weight->elements());
+  CopyToF32(*weight, 0, dense.weight);
+  if (bias != nullptr) {
+    dense.bias.resize(dense.out);
+    CopyToF32(*bias, 0, dense.bias);
+  }
+  dense_.push_back(std::move(dense));
+  return absl::OkStatus();
+}
+
+absl::Status SentenceEncoder::ReadPrompts(const std::string& folder) {
+  const std::string file = folder + "/config_sentence_transformers.json";
+  const absl::StatusOr<json> config = ReadJsonFile(file);
+  if (absl::IsNotFound(config.status())) return absl::OkStatus();
+  TRIVIUM_RETURN_IF_ERROR(config.status());
+  const json prompts = config->value("prompts", json::object());
+  if (prompts.is_object()) {
+    for (const auto& [name, prompt] : prompts.items()) {
+      if (prompt.is_string()) prompts_[name] = prompt.get<std::string>();
+    }
+  }
+  const json name = config->value("default_prompt_name", json());
+  if (!name.is_string()) return absl::OkStatus();
+  const auto found = prompts_.find(name.get<std::string>());
+  if (found == prompts_.end()) {
+    return Unusable(file, "default_prompt_name is none of its prompts");
+  }
+  default_prompt_ = found->second;
+  return absl::OkStatus();
+}
+
+int SentenceEncoder::embedding_size(int d_model) const {
+  return dense_.empty() ? d_model * static_cast<int>(poolings_.size())
+                        : dense_.back().out;
+}
+
+std::vector<float> SentenceEncoder::Embed(std::span<const float> states,
+                                          int d_model,
+                                          const Overrides& overrides) const {
+  std::vector<float> x;
+  if (overrides.pooling) {
+    Pool(states, d_model, *overrides.pooling, &x);
+  } else {
+    for (const TokenPooling pooling : poolings_) {
+      Pool(states, d_model, pooling, &x);
+    }
+    for (const Dense& dense : dense_) {
+      std::vector<float> y(dense.out);
+      for (int o = 0; o < dense.out; ++o) {
+        double sum = dense.bias.empty() ? 0 : dense.bias[o];
+        const float* row = &dense.weight[static_cast<size_t>(o) * dense.in];
+        for (int i = 0; i < dense.in; ++i) sum += double{row[i]} * x[i];
+        y[o] = static_cast<float>(dense.tanh ? std::tanh(sum) : sum);
+      }
+      x = std::move(y);
+    }
+  }
+  if (overrides.normalize.value_or(normalize_)) NormalizeLength(&x);
+  return x;
+}
+
+}  // namespace trivium

@@ -1,0 +1,160 @@
+#include "model/transformer/heads.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace trivium {
+
+absl::StatusOr<Pooler> Pooler::Create(const PoolerDescription& description) {
+  Pooler pooler;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      pooler.dense,
+      Linear::Create(Arithmetic::kF32, std::span(&description.dense, 1)));
+  pooler.activation = description.activation;
+  return pooler;
+}
+
+absl::StatusOr<Head> Head::Create(const HeadDescription& description,
+                                  float norm_epsilon, Arithmetic arithmetic) {
+  Head head;
+  head.kind = description.kind;
+  head.input = description.input;
+  if (description.dense.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        head.dense,
+        Linear::Create(Arithmetic::kF32, std::span(&*description.dense, 1)));
+  }
+  head.activation = description.activation;
+  if (description.norm.has_value()) {
+    head.norm = Norm::Create(*description.norm, norm_epsilon);
+  }
+  if (head.kind == HeadKind::kFillMask) head.output_arithmetic = arithmetic;
+  head.outputs = static_cast<int>(description.output.weight->shape[0]);
+  for (int begin = 0; begin < head.outputs; begin += kOutputBlock) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        Linear block,
+        Linear::Create(head.output_arithmetic,
+                       std::span(&description.output, 1), begin,
+                       std::min(kOutputBlock, head.outputs - begin)));
+    head.output_blocks.push_back(std::move(block));
+  }
+  return head;
+}
+
+int64_t Head::bytes() const {
+  int64_t bytes = dense.has_value() ? dense->bytes() : 0;
+  for (const Linear& block : output_blocks) bytes += block.bytes();
+  return bytes;
+}
+
+bool Head::batch_invariant() const {
+  return (!dense.has_value() || dense->batch_invariant()) &&
+         std::all_of(output_blocks.begin(), output_blocks.end(),
+                     [](const Linear& b) { return b.batch_invariant(); });
+}
+
+HeadRunner::HeadRunner(const Pooler* pooler, const Head* head)
+    : pooler_(pooler),
+      head_(head),
+      input_(Arithmetic::kF32),
+      hidden_(head != nullptr ? head->output_arithmetic : Arithmetic::kF32) {}
+
+absl::Status HeadRunner::Run(std::span<SourceState* const> sources, Rows* rows,
+                             LinearScratch* scratch) {
+  if (pooler_ != nullptr) {
+    TRIVIUM_RETURN_IF_ERROR(Pool(sources, rows, scratch));
+  }
+  if (head_ != nullptr) {
+    TRIVIUM_RETURN_IF_ERROR(Logits(sources, rows, scratch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HeadRunner::Pool(std::span<SourceState* const> sources, Rows* rows,
+                              LinearScratch* scratch) {
+  const int out = pooler_->dense.out();
+  const bool for_head =
+      head_ != nullptr && head_->input == HeadDescription::Input::kPooled;
+  results_.clear();
+  input_.Resize(static_cast<int>(sources.size()), pooler_->dense.in());
+  int row = 0;
+  for (SourceState* source : sources) {
+    const SourceOptions& options = source->options;
+    if (options.pooled || (options.logits && for_head)) {
+      input_.Set(static_cast<int>(results_.size()), rows->x(row));
+      source->pooled.resize(out);
+      results_.push_back(source->pooled.data());
+    }
+    row += source->tokens();
+  }
+  return pooler_->dense.Forward(input_, static_cast<int>(results_.size()),
+                                scratch, [&](int i, const auto& product) {
+                                  FinishRow(product, pooler_->activation,
+                                            results_[i]);
+                                });
+}
+
+absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
+                                Rows* rows, LinearScratch* scratch) {
+  // The rows that are asked for, and where their logits go.
+  results_.clear();
+  std::vector<const float*> inputs;
+  int first_row = 0;
+  for (SourceState* source : sources) {
+    const int tokens = source->tokens();
+    const std::vector<int>& positions = source->options.logits_positions;
+    if (source->options.logits) {
+      switch (head_->input) {
+        case HeadDescription::Input::kPooled:
+          inputs.push_back(source->pooled.data());
+          break;
+        case HeadDescription::Input::kFirstToken:
+          inputs.push_back(rows->x(first_row));
+          break;
+        case HeadDescription::Input::kEveryToken:
+          for (int i = 0; positions.empty() && i < tokens; ++i) {
+            inputs.push_back(rows->x(first_row + i));
+          }
+          for (const int position : positions) {
+            inputs.push_back(rows->x(first_row + position));
+          }
+          break;
+      }
+      const size_t count = inputs.size() - results_.size();
+      source->logits.resize(count * head_->outputs);
+      for (size_t i = 0; i < count; ++i) {
+        results_.push_back(&source->logits[i * head_->outputs]);
+      }
+    }
+    first_row += tokens;
+  }
+  const int count = static_cast<int>(inputs.size());
+  if (count == 0) return absl::OkStatus();
+
+  hidden_.Resize(count, head_->output_blocks.front().in());
+  if (head_->dense.has_value()) {
+    input_.Resize(count, head_->dense->in());
+    for (int i = 0; i < count; ++i) input_.Set(i, inputs[i]);
+    TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
+        input_, count, scratch, [&](int i, const auto& product) {
+          float* y = scratch->row.data();
+          FinishRow(product, head_->activation, y);
+          if (head_->norm.has_value()) head_->norm->Apply(y, nullptr, y);
+          hidden_.Set(i, y);
+        }));
+  } else {
+    for (int i = 0; i < count; ++i) hidden_.Set(i, inputs[i]);
+  }
+  int begin = 0;
+  for (const Linear& block : head_->output_blocks) {
+    TRIVIUM_RETURN_IF_ERROR(
+        block.Forward(hidden_, count, scratch, [&](int i, const auto& product) {
+          FinishRow(product, Activation::kNone, results_[i] + begin);
+        }));
+    begin += block.out();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

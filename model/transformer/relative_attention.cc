@@ -1,0 +1,158 @@
+#include "model/transformer/relative_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/status.h"
+#include "model/kernels/relative_attention.h"
+#include "model/transformer/relative_row.h"
+
+namespace trivium {
+namespace {
+
+// table = x W + b for the relative embeddings x [rows, d_model].
+absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
+                                           const LinearTensors& tensors,
+                                           LinearScratch* scratch) {
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const Linear linear,
+      Linear::Create(Arithmetic::kF32, std::span(&tensors, 1)));
+  std::vector<float> table(static_cast<size_t>(rows) * linear.out());
+  TRIVIUM_RETURN_IF_ERROR(
+      linear.Forward(x, rows, scratch, [&](int row, const auto& product) {
+        FinishRow(product, Activation::kNone,
+                  &table[static_cast<size_t>(row) * linear.out()]);
+      }));
+  return table;
+}
+
+}  // namespace
+
+absl::StatusOr<RelativeAttention> RelativeAttention::Create(
+    const StackDescription& stack) {
+  const RelativeAttentionDescription& description = *stack.relative_attention;
+  RelativeAttention attention;
+  attention.span_ = description.span;
+  attention.scale_ = 1.0f / std::sqrt(static_cast<float>(description.terms) *
+                                      (stack.d_model / stack.heads));
+  const int farthest = stack.max_positions - 1;
+  for (int distance = -farthest; distance <= farthest; ++distance) {
+    attention.rows_.push_back(RelativeRow(description, distance));
+  }
+  if (description.bias != nullptr) {
+    std::vector<float> by_row(description.bias->elements());
+    CopyToF32(*description.bias, 0, by_row);
+    attention.bias_.resize(by_row.size());
+    for (size_t i = 0; i < by_row.size(); ++i) {
+      const size_t row = i / stack.heads, head = i % stack.heads;
+      attention.bias_[head * description.span + row] = by_row[i];
+    }
+  }
+  if (description.embeddings == nullptr) return attention;
+
+  const int rows = 2 * description.span;
+  Operand embeddings(Arithmetic::kF32);
+  embeddings.Resize(rows, stack.d_model);
+  std::vector<float> x(stack.d_model);
+  std::optional<Norm> norm;
+  if (description.norm) {
+    norm = Norm::Create(*description.norm, stack.norm_epsilon);
+  }
+  for (int row = 0; row < rows; ++row) {
+    CopyToF32(*description.embeddings, int64_t{row} * stack.d_model, x);
+    if (norm) norm->Apply(x.data(), nullptr, x.data());
+    embeddings.Set(row, x.data());
+  }
+  LinearScratch scratch;
+  const auto add = [&](const std::optional<LinearTensors>& tensors,
+                       std::vector<std::vector<float>>* tables) {
+    if (!tensors) return absl::OkStatus();
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<float> table,
+                             Project(embeddings, rows, *tensors, &scratch));
+    tables->push_back(std::move(table));
+    return absl::OkStatus();
+  };
+  for (const LayerTensors& layer : stack.layer) {
+    TRIVIUM_RETURN_IF_ERROR(add(layer.position_key, &attention.keys_));
+    TRIVIUM_RETURN_IF_ERROR(add(layer.position_query, &attention.queries_));
+  }
+  return attention;
+}
+
+int64_t RelativeAttention::bytes() const {
+  size_t floats = bias_.size() + rows_.size();
+  for (const std::vector<float>& table : keys_) floats += table.size();
+  for (const std::vector<float>& table : queries_) floats += table.size();
+  return static_cast<int64_t>(floats * sizeof(float));
+}
+
+absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
+                                        const Layer& weights, int layer,
+                                        int layers, int heads,
+                                        std::span<SourceState* const> sources,
+                                        Rows* rows, LinearScratch* scratch) {
+  const int d_model = weights.self_output.out();
+  const size_t width = 3 * static_cast<size_t>(d_model);
+  query_key_value_.Reserve(rows->rows() * width);
+  out_.Reserve(static_cast<size_t>(rows->rows()) * d_model);
+  rows->Begin(weights.self_norm);
+  TRIVIUM_RETURN_IF_ERROR(weights.query_key_value.Forward(
+      rows->input, rows->rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product, Activation::kNone,
+                  query_key_value_.data() + row * width);
+      }));
+  int row = 0;
+  for (SourceState* source : sources) {
+    Attend(attention, layer, layers, heads, d_model, row, source);
+    row += source->tokens();
+  }
+  rows->other.Resize(rows->rows(), d_model);
+  for (row = 0; row < rows->rows(); ++row) {
+    rows->other.Set(row, out_.data() + static_cast<size_t>(row) * d_model);
+  }
+  return weights.self_output.Forward(
+      rows->other, rows->rows(), scratch, [&](int r, const auto& product) {
+        rows->Add(r, product, scratch->row.data(), weights.self_norm);
+      });
+}
+
+void RelativeSelfAttention::Attend(const RelativeAttention& attention,
+                                   int layer, int layers, int heads,
+                                   int d_model, int first_row,
+                                   SourceState* source) {
+  const size_t tokens = source->tokens();
+  const size_t size = tokens * tokens;
+  const SelectedMaps maps(source->options.selection, layers, heads);
+  if (source->options.attention) {
+    source->attention.resize(maps.count() * size);
+  }
+  const int head_size = d_model / heads;
+  const float* query =
+      query_key_value_.data() + static_cast<size_t>(first_row) * 3 * d_model;
+  const auto of_head = [&](const float* table, int head) {
+    return table == nullptr ? nullptr : table + head * head_size;
+  };
+  for (int head = 0; head < heads; ++head) {
+    const int map = source->options.attention ? maps.Find(layer, head) : -1;
+    AttendRelative(
+        {.head_size = head_size,
+         .tokens = static_cast<int>(tokens),
+         .query = query + head * head_size,
+         .key = query + d_model + head * head_size,
+         .value = query + 2 * d_model + head * head_size,
+         .stride = 3 * static_cast<size_t>(d_model),
+         .scale = attention.scale(),
+         .row = attention.row(),
+         .position_key = of_head(attention.position_key(layer), head),
+         .position_query = of_head(attention.position_query(layer), head),
+         .position_stride = static_cast<size_t>(d_model),
+         .bias = attention.bias(head),
+         .out = out_.data() + static_cast<size_t>(first_row) * d_model +
+                head * head_size,
+         .out_stride = static_cast<size_t>(d_model),
+         .weights =
+             map >= 0 ? &source->attention[map * size] : map_.Reserve(size)});
+  }
+}
+
+}  // namespace trivium

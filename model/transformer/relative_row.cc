@@ -1,0 +1,53 @@
+#include "model/transformer/relative_row.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace trivium {
+namespace {
+
+// Near distances have a row each, up to half of the span; then rows grow so
+// that max_distance - 1 reads the last.
+int LogarithmicRow(int distance, int span, int max_distance) {
+  const int middle = span / 2;
+  const int apart = std::abs(distance);
+  if (apart <= middle) return distance;
+  const float farthest = static_cast<float>((max_distance - 1.0) / middle);
+  const float part = std::log(static_cast<float>(apart) / middle) /
+                     std::log(farthest) * (middle - 1);
+  const int row = static_cast<int>(std::ceil(part)) + middle;
+  return distance > 0 ? row : -row;
+}
+
+int T5Row(int distance, int span, int max_distance) {
+  const int side = span / 2;
+  const int exact = side / 2;
+  const int first = distance < 0 ? side : 0;  // of keys after the query
+  const int apart = std::abs(distance);
+  if (apart < exact) return first + apart;
+  const float part = std::log(static_cast<float>(apart) / exact) /
+                     static_cast<float>(std::log(1.0 * max_distance / exact)) *
+                     (side - exact);
+  return first + std::min(exact + static_cast<int>(part), side - 1);
+}
+
+}  // namespace
+
+int RelativeRow(const RelativeAttentionDescription& description, int distance) {
+  using Buckets = RelativeAttentionDescription::Buckets;
+  const int span = description.span;
+  int row = distance;
+  switch (description.buckets) {
+    case Buckets::kEach:
+      break;
+    case Buckets::kLogarithmic:
+      row = LogarithmicRow(distance, span, description.max_distance);
+      break;
+    case Buckets::kT5:
+      return T5Row(distance, span, description.max_distance);
+  }
+  return std::clamp(row + span, 0, 2 * span - 1);
+}
+
+}  // namespace trivium

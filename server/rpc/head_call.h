@@ -1,0 +1,69 @@
+#ifndef TRIVIUM_SERVER_RPC_HEAD_CALL_H_
+#define TRIVIUM_SERVER_RPC_HEAD_CALL_H_
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/rpc/convert.h"
+#include "server/rpc/unary.h"
+
+namespace trivium {
+
+// What the calls to encoders' heads (Classify, Rerank, ClassifyTokens,
+// FillMask) share: the model must have such a head, and each input becomes a
+// request for its logits.
+class HeadCall : public UnaryCall {
+ public:
+  using UnaryCall::UnaryCall;
+
+ protected:
+  // Finds the model; FAILED_PRECONDITION unless its head is one of `kinds`,
+  // told in terms of `rpc`.
+  absl::Status FindHead(const std::string& model, std::string_view rpc,
+                        std::initializer_list<HeadKind> kinds);
+  void set_truncate(bool has, bool value) {
+    options_.truncate = has ? value : environment().truncate;
+  }
+
+  // Appends the request for the logits of an input at `path`, and what the
+  // answer needs of it to inputs().
+  absl::Status AddInput(const v1::Input& input, const std::string& path,
+                        std::vector<Request>* requests);
+
+  const Model& model() const { return *call().model().model; }
+  const HeadInfo& head() const { return *model().info().head; }
+  const std::vector<PreparedInput>& inputs() const { return inputs_; }
+  // Of the answer to input i.
+  uint32_t token_count(size_t i) const {
+    return static_cast<uint32_t>(inputs_[i].source.ids.size());
+  }
+
+  // Timings and model version, and the bytes.
+  template <typename Message>
+  absl::Status Send(Message* message, grpc::ByteBuffer* response) {
+    *message->mutable_timings() = call().timings();
+    *message->mutable_model() = call().model_version();
+    return SendBytes(*message, response);
+  }
+
+ private:
+  absl::Status SendBytes(const google::protobuf::Message& message,
+                         grpc::ByteBuffer* response) const;
+
+  InputOptions options_;
+  std::vector<PreparedInput> inputs_;
+};
+
+// Logits as scores.
+std::vector<float> ToScores(std::span<const float> logits,
+                            HeadInfo::Scores scores);
+
+// The places of the `count` largest values, largest first; of equal ones the
+// earlier.
+std::vector<int> LargestFirst(std::span<const float> values, size_t count);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_RPC_HEAD_CALL_H_

@@ -1,0 +1,158 @@
+// Encoders behind a real server, by ids: the goldens' models have no
+// tokenizers.
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/integration/server_process.h"
+
+namespace trivium {
+namespace {
+
+// The goldens' first runs are these three tokens.
+constexpr char kGoldens[] = "tests/golden/";
+
+class EncodersTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::vector<std::string> flags = {"--precision", "f32"};
+    for (const char* name : {"bert.base", "bert.classify", "bert.tag",
+                             "electra.discriminate", "deberta-v2.base"}) {
+      flags.insert(flags.end(),
+                   {"--model", std::string(name) + "=" + kGoldens + name});
+    }
+    server_ = new ServerProcess(flags);
+  }
+  static void TearDownTestSuite() {
+    EXPECT_TRUE(server_->running()) << "the server died";
+    delete server_;
+  }
+
+  // Run `i` of a golden as an input.
+  static v1::Input Run(const std::string& golden, int i) {
+    std::ifstream file(kGoldens + golden + "/golden.json");
+    const auto run = nlohmann::json::parse(file).at("runs").at(i);
+    v1::Input input;
+    for (const uint32_t id : run.at("input_ids")) {
+      input.mutable_ids()->add_ids(id);
+    }
+    if (run.contains("token_type_ids")) {
+      for (const uint32_t type : run.at("token_type_ids")) {
+        input.mutable_ids()->add_type_ids(type);
+      }
+    }
+    return input;
+  }
+  // A tensor of the golden's file.
+  static std::vector<float> Tensor(const std::string& golden,
+                                   const std::string& name) {
+    std::ifstream file(kGoldens + golden + "/golden.safetensors",
+                       std::ios::binary);
+    uint64_t size = 0;
+    file.read(reinterpret_cast<char*>(&size), sizeof(size));
+    std::string header(size, ' ');
+    file.read(header.data(), static_cast<std::streamsize>(size));
+    const auto entry = nlohmann::json::parse(header).at(name);
+    const uint64_t begin = entry.at("data_offsets").at(0);
+    const uint64_t end = entry.at("data_offsets").at(1);
+    std::vector<float> values((end - begin) / sizeof(float));
+    file.seekg(static_cast<std::streamoff>(8 + size + begin));
+    file.read(reinterpret_cast<char*>(values.data()),
+              static_cast<std::streamsize>(end - begin));
+    return values;
+  }
+  template <typename Values>
+  static void ExpectNear(const Values& actual,
+                         const std::vector<float>& expected) {
+    ASSERT_EQ(static_cast<size_t>(actual.size()), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(actual[static_cast<int>(i)], expected[i], 5e-4) << i;
+    }
+  }
+
+  static ServerProcess* server_;
+  const std::unique_ptr<Client> client_ = server_->NewClient();
+};
+
+ServerProcess* EncodersTest::server_ = nullptr;
+
+TEST_F(EncodersTest, EncodeGivesStatesAndThePoolersOutput) {
+  v1::EncodeRequest request;
+  request.set_model("bert.base");
+  for (int i = 0; i < 4; ++i) *request.add_inputs() = Run("bert.base", i);
+  request.set_pooling(v1::POOLING_POOLER);
+  request.set_token_vectors(true);
+  request.mutable_attention();
+  const auto response = client_->Encode(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    const std::string run = std::to_string(i);
+    ExpectNear(response->results(i).token_vectors(),
+               Tensor("bert.base", run + ".last_hidden_state"));
+    ExpectNear(response->results(i).embedding(),
+               Tensor("bert.base", run + ".pooler_output"));
+  }
+  std::vector<float> maps = Tensor("bert.base", "0.attentions.0");
+  const std::vector<float> second = Tensor("bert.base", "0.attentions.1");
+  maps.insert(maps.end(), second.begin(), second.end());
+  ExpectNear(response->results(0).attention().weights(), maps);
+}
+
+TEST_F(EncodersTest, DebertaEncodes) {
+  v1::EncodeRequest request;
+  request.set_model("deberta-v2.base");
+  *request.add_inputs() = Run("deberta-v2.base", 2);
+  request.set_token_vectors(true);
+  const auto response = client_->Encode(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  ExpectNear(response->results(0).token_vectors(),
+             Tensor("deberta-v2.base", "2.last_hidden_state"));
+}
+
+TEST_F(EncodersTest, ClassifyGivesTheHeadsLogits) {
+  v1::ClassifyRequest request;
+  request.set_model("bert.classify");
+  *request.add_inputs() = Run("bert.classify", 2);
+  const auto response = client_->Classify(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  std::vector<float> logits(3);
+  float sum = 0;
+  for (const v1::Label& label : response->results(0).labels()) {
+    logits[label.index()] = label.logit();
+    sum += label.score();
+  }
+  ExpectNear(logits, Tensor("bert.classify", "2.logits"));
+  EXPECT_NEAR(sum, 1, 1e-5);
+  request.set_model("bert.tag");
+  EXPECT_EQ(client_->Classify(request).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(EncodersTest, ClassifyTokensLabelsEveryToken) {
+  v1::ClassifyTokensRequest request;
+  request.set_model("bert.tag");
+  *request.add_inputs() = Run("bert.tag", 2);
+  request.set_aggregation(v1::AGGREGATION_NONE);
+  const auto response = client_->ClassifyTokens(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  const std::vector<float> logits = Tensor("bert.tag", "2.logits");
+  const auto model = client_->GetModel("bert.tag");
+  ASSERT_TRUE(model.ok());
+  ASSERT_EQ(response->results(0).spans_size(), 23);
+  for (int i = 0; i < 23; ++i) {
+    const float* row = &logits[3 * i];
+    EXPECT_EQ(
+        response->results(0).spans(i).label(),
+        model->labels(static_cast<int>(std::max_element(row, row + 3) - row)));
+  }
+  request.set_model("electra.discriminate");
+  *request.mutable_inputs(0) = Run("electra.discriminate", 1);
+  EXPECT_TRUE(client_->ClassifyTokens(request).ok());
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,265 @@
+// BERT and its descendants: what their folders become, and what is said of
+// folders that do not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/families/registry.h"
+#include "model/weights/json_file.h"
+#include "tests/model/families/fake_weights.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A golden's configuration and its tensors' names and shapes, to be changed.
+class Folder {
+ public:
+  explicit Folder(const std::string& name) {
+    const std::string path = "tests/golden/" + name;
+    config = ReadJsonFile(path + "/config.json").value();
+    real_ = Weights::Open(path).value();
+    for (const std::string_view tensor : real_->Names()) {
+      const TensorView* view = real_->Find(tensor);
+      weights.Set(std::string(tensor), view->shape, view->dtype);
+    }
+  }
+
+  Problems Load() { return LoadFrom(&weights); }
+  // With the tensors' data, where a family rearranges them.
+  Problems LoadReal() { return LoadFrom(real_.get()); }
+  Problems LoadWithoutWeights() { return LoadFrom(nullptr); }
+
+  json config;
+  FakeWeights weights;
+  TransformerDescription description;
+
+ private:
+  Problems LoadFrom(const Weights* from) {
+    Problems problems;
+    const FamilyLoader load =
+        FindFamily(config["model_type"].get<std::string>());
+    description = load(config, from, &problems).description;
+    return problems;
+  }
+
+  std::unique_ptr<Weights> real_;
+};
+
+struct Head {
+  const char* folder;
+  std::optional<HeadKind> kind;
+  int outputs;
+  bool pooler;
+};
+
+class HeadTest : public ::testing::TestWithParam<Head> {};
+
+TEST_P(HeadTest, IsTheArchitectures) {
+  Folder folder(GetParam().folder);
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const auto& head = folder.description.head;
+  ASSERT_EQ(head.has_value(), GetParam().kind.has_value());
+  EXPECT_EQ(folder.description.pooler.has_value(), GetParam().pooler);
+  EXPECT_FALSE(folder.description.decoder.has_value());
+  if (!head.has_value()) return;
+  EXPECT_EQ(head->kind, *GetParam().kind);
+  EXPECT_EQ(head->output.weight->shape[0], GetParam().outputs);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Goldens, HeadTest,
+    ::testing::Values(
+        Head{"bert.base", std::nullopt, 0, true},
+        Head{"bert.old_names", std::nullopt, 0, true},
+        Head{"bert.classify", HeadKind::kClassify, 3, true},
+        Head{"bert.next_sentence", HeadKind::kClassify, 2, true},
+        Head{"bert.tag", HeadKind::kTag, 3, false},
+        Head{"bert.answer", HeadKind::kAnswer, 2, false},
+        Head{"bert.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"distilbert.classify", HeadKind::kClassify, 3, false},
+        Head{"distilbert.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"roberta.classify", HeadKind::kClassify, 3, false},
+        Head{"albert.classify", HeadKind::kClassify, 3, true},
+        Head{"electra.discriminate", HeadKind::kDiscriminate, 1, false},
+        Head{"deberta.classify", HeadKind::kClassify, 3, true},
+        Head{"deberta-v2.classify", HeadKind::kClassify, 3, true},
+        Head{"mpnet.base", std::nullopt, 0, true}));
+
+TEST(BertTest, NamesAsFoundInTheWild) {
+  Folder folder("bert.classify");
+  const FakeWeights original = folder.weights;
+  for (const std::string_view view : original.Names()) {
+    const std::string name(view);
+    const auto ends = [&](const std::string& end) {
+      return name.size() > end.size() &&
+             name.compare(name.size() - end.size(), end.size(), end) == 0;
+    };
+    std::string other = name.rfind("bert.", 0) == 0 ? name.substr(5) : name;
+    const std::string stem = other.substr(0, other.rfind('.'));
+    if (ends("LayerNorm.weight")) other = stem + ".gamma";
+    if (ends("LayerNorm.bias")) other = stem + ".beta";
+    if (other != name) folder.weights.Rename(name, other);
+  }
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->embedding_norm->weight,
+            folder.weights.Find("embeddings.LayerNorm.gamma"));
+  EXPECT_EQ(folder.description.encoder->layer[1].feed_forward_norm.bias,
+            folder.weights.Find("encoder.layer.1.output.LayerNorm.beta"));
+}
+
+// Folders of encoders alone keep the name of what they were taken from.
+TEST(BertTest, AnArchitectureWithoutItsHeadIsAnEncoder) {
+  Folder folder("bert.base");
+  folder.config["architectures"] = {"BertForMaskedLM"};
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_FALSE(folder.description.head.has_value());
+  folder.config.erase("architectures");
+  EXPECT_THAT(folder.Load(), IsEmpty());
+}
+
+TEST(BertTest, TiedAndUntiedVocabulary) {
+  Folder folder("bert.fill_mask");
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.head->output.weight,
+            folder.description.encoder->embeddings.tokens);
+  folder.config["tie_word_embeddings"] = false;
+  EXPECT_THAT(
+      folder.Load(),
+      ElementsAre(HasSubstr("cls.predictions.decoder.weight [307, 32]")));
+  folder.weights.Set("cls.predictions.decoder.weight", {307, 32});
+  folder.weights.Set("cls.predictions.decoder.bias", {307});
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.head->output.bias,
+            folder.weights.Find("cls.predictions.decoder.bias"));
+}
+
+TEST(BertTest, WhatDoesNotFitIsNamed) {
+  Folder folder("bert.classify");
+  folder.config["num_hidden_layers"] = 3;
+  EXPECT_THAT(folder.Load(),
+              ElementsAre(HasSubstr("num_hidden_layers is 3, but the weights "
+                                    "have only 2 layers")));
+  folder.config["num_hidden_layers"] = 2;
+  folder.config["id2label"].erase("0");
+  EXPECT_THAT(folder.Load(), testing::UnorderedElementsAre(
+                                 HasSubstr("classifier.weight is [3, 32]"),
+                                 HasSubstr("classifier.bias is [3]")));
+  folder = Folder("bert.classify");
+  folder.weights.Remove("bert.pooler.dense.weight");
+  folder.weights.Remove("bert.pooler.dense.bias");
+  EXPECT_THAT(folder.Load(), ElementsAre(HasSubstr("pooler")));
+}
+
+TEST(BertTest, OptionsThatChangeTheArithmeticAreRefused) {
+  const auto problems = [](const char* name, const char* key, json value) {
+    Folder folder(name);
+    folder.config[key] = std::move(value);
+    const Problems found = folder.LoadWithoutWeights();
+    return found.size() == 1 ? found[0] : std::to_string(found.size());
+  };
+  EXPECT_THAT(problems("bert.base", "num_attention_heads", 5),
+              AllOf(HasSubstr("num_attention_heads is 5"), HasSubstr("32")));
+  EXPECT_THAT(problems("bert.base", "is_decoder", true),
+              HasSubstr("is_decoder is true"));
+  EXPECT_THAT(problems("bert.base", "position_embedding_type", "relative_key"),
+              HasSubstr("position_embedding_type"));
+  EXPECT_THAT(problems("bert.base", "hidden_act", "gelu_10"),
+              HasSubstr("hidden_act is \"gelu_10\""));
+  EXPECT_THAT(problems("roberta.base", "max_position_embeddings", 2),
+              HasSubstr("max_position_embeddings is 2"));
+  EXPECT_THAT(problems("albert.base", "num_hidden_groups", 3),
+              HasSubstr("num_hidden_groups is 3"));
+  EXPECT_THAT(problems("mpnet.base", "relative_attention_num_buckets", 16),
+              HasSubstr("relative_attention_num_buckets is 16"));
+  EXPECT_THAT(problems("deberta.base", "talking_head", true),
+              HasSubstr("talking_head"));
+  EXPECT_THAT(problems("deberta.base", "relative_attention", false),
+              HasSubstr("relative_attention"));
+  for (const json& types : {json("p2p"), json({"c2p", "p2p"}), json({1})}) {
+    EXPECT_THAT(problems("deberta.base", "pos_att_type", types),
+                HasSubstr("pos_att_type"));
+  }
+  EXPECT_THAT(problems("deberta-v2.base", "conv_kernel_size", 3),
+              HasSubstr("conv_kernel_size is 3"));
+  EXPECT_THAT(problems("deberta-v2.base", "position_buckets", 1),
+              HasSubstr("position_buckets is 1"));
+  EXPECT_THAT(problems("deberta-v2.base", "position_buckets", 500),
+              HasSubstr("position_buckets is 500"));
+}
+
+TEST(RobertaTest, PositionsBeginAfterThePadding) {
+  Folder folder("xlm-roberta.base");
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  const StackDescription& encoder = *folder.description.encoder;
+  EXPECT_EQ(encoder.max_positions, 64);
+  EXPECT_EQ(encoder.position_offset, 2);
+  EXPECT_EQ(encoder.position_padding_id, 1);
+}
+
+TEST(AlbertTest, StepsTakeTurnsThroughTheGroups) {
+  Folder folder("albert.base");
+  folder.config["num_hidden_layers"] = 5;
+  folder.config["num_hidden_groups"] = 2;
+  EXPECT_THAT(folder.Load(), ElementsAre(HasSubstr("albert_layer_groups.1")));
+  const FakeWeights original = folder.weights;
+  for (const std::string_view name : original.Names()) {
+    std::string other(name);
+    const size_t at = other.find("groups.0");
+    if (at == other.npos) continue;
+    other[at + 7] = '1';
+    folder.weights.Set(other, original.Find(name)->shape);
+  }
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  const auto& layers = folder.description.encoder->layer;
+  ASSERT_EQ(layers.size(), 5u);
+  // int(step / (5 / 2)): the third step still belongs to the first group.
+  EXPECT_EQ(layers[0].up.weight, layers[2].up.weight);
+  EXPECT_NE(layers[2].up.weight, layers[3].up.weight);
+  EXPECT_EQ(layers[3].up.weight, layers[4].up.weight);
+}
+
+TEST(DebertaTest, OldFoldersJoinTheTermsByABar) {
+  Folder folder("deberta-v2.base");
+  folder.config["pos_att_type"] = "p2c|c2p";
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->relative_attention->terms, 3);
+  folder.config["pos_att_type"] = "c2p";
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->relative_attention->terms, 2);
+  EXPECT_FALSE(folder.description.encoder->layer[0].position_query);
+}
+
+// v1 keeps a head's queries, keys and values together.
+TEST(DebertaTest, TakesJoinedProjectionsApart) {
+  Folder folder("deberta.base");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const AttentionTensors& attention =
+      folder.description.encoder->layer[0].self_attention;
+  const auto weights = Weights::Open("tests/golden/deberta.base").value();
+  const TensorView* joined =
+      weights->Find("encoder.layer.0.attention.self.in_proj.weight");
+  const auto value = [](const TensorView* tensor, int row, int column) {
+    float result = 0;
+    CopyToF32(*tensor, row * 32 + column, std::span(&result, 1));
+    return result;
+  };
+  // Two heads of 16: rows of query 0, key 0, value 0, query 1...
+  EXPECT_EQ(value(attention.query.weight, 3, 5), value(joined, 3, 5));
+  EXPECT_EQ(value(attention.key.weight, 3, 5), value(joined, 16 + 3, 5));
+  EXPECT_EQ(value(attention.value.weight, 3, 5), value(joined, 32 + 3, 5));
+  EXPECT_EQ(value(attention.query.weight, 20, 5), value(joined, 48 + 4, 5));
+  EXPECT_EQ(value(attention.value.weight, 31, 31), value(joined, 95, 31));
+  EXPECT_EQ(attention.key.bias, nullptr);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,111 @@
+#include "model/kernels/relative_attention.h"
+
+#include <cmath>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace trivium {
+namespace {
+
+std::vector<float> Random(size_t count, uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(generator);
+  return values;
+}
+
+double Dot(const float* a, const float* b, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * b[i];
+  return sum;
+}
+
+struct Terms {
+  bool key, query, bias;
+};
+
+class RelativeAttentionTest : public ::testing::TestWithParam<Terms> {};
+
+// Plain loops, over every tail of vectors and tokens.
+TEST_P(RelativeAttentionTest, EqualsTheFormula) {
+  constexpr int kSpan = 5;
+  for (const int head_size : {1, 3, 8, 15, 16, 17, 64, 70}) {
+    for (const int tokens : {1, 2, 7, 16, 33}) {
+      const size_t stride = head_size + 3;
+      const auto query = Random(tokens * stride, 1);
+      const auto key = Random(tokens * stride, 2);
+      const auto value = Random(tokens * stride, 3);
+      const auto position_key = Random(2 * kSpan * stride, 4);
+      const auto position_query = Random(2 * kSpan * stride, 5);
+      const auto bias = Random(2 * kSpan, 6);
+      std::vector<int32_t> rows;
+      for (int d = 1 - tokens; d < tokens; ++d) {
+        rows.push_back(std::clamp(d + kSpan, 0, 2 * kSpan - 1));
+      }
+      const int32_t* row = &rows[tokens - 1];
+      std::vector<float> out(tokens * stride, -7), weights(tokens * tokens);
+      AttendRelative(
+          {.head_size = head_size,
+           .tokens = tokens,
+           .query = query.data(),
+           .key = key.data(),
+           .value = value.data(),
+           .stride = stride,
+           .scale = 0.3f,
+           .row = row,
+           .position_key = GetParam().key ? position_key.data() : nullptr,
+           .position_query = GetParam().query ? position_query.data() : nullptr,
+           .position_stride = stride,
+           .bias = GetParam().bias ? bias.data() : nullptr,
+           .out = out.data(),
+           .out_stride = stride,
+           .weights = weights.data()});
+      for (int i = 0; i < tokens; ++i) {
+        const float* q = &query[i * stride];
+        std::vector<double> expected(tokens);
+        double sum = 0;
+        for (int j = 0; j < tokens; ++j) {
+          const float* k = &key[j * stride];
+          const int x = row[i - j];
+          double score = Dot(q, k, head_size);
+          if (GetParam().key) {
+            score += Dot(q, &position_key[x * stride], head_size);
+          }
+          if (GetParam().query) {
+            score += Dot(k, &position_query[x * stride], head_size);
+          }
+          score *= 0.3f;
+          if (GetParam().bias) score += bias[x];
+          sum += expected[j] = std::exp(score);
+        }
+        for (int j = 0; j < tokens; ++j) {
+          expected[j] /= sum;
+          // Scores reach some tens, so their rounding alone is about 1e-6.
+          ASSERT_NEAR(weights[i * tokens + j], expected[j], 2e-5);
+        }
+        for (int d = 0; d < head_size; ++d) {
+          double y = 0;
+          for (int j = 0; j < tokens; ++j) {
+            y += expected[j] * value[j * stride + d];
+          }
+          ASSERT_NEAR(out[i * stride + d], y, 1e-4);
+        }
+        // Nothing beyond the head is touched.
+        ASSERT_EQ(out[i * stride + head_size], -7);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Terms, RelativeAttentionTest,
+    ::testing::Values(Terms{false, false, false}, Terms{true, false, false},
+                      Terms{false, true, false}, Terms{true, true, false},
+                      Terms{false, false, true}, Terms{true, true, true}));
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,148 @@
+#include "model/sentence_encoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+
+// A folder of sentence-transformers' files.
+class SentenceEncoderTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& name, const std::string& text) {
+    if (const size_t slash = name.find('/'); slash != name.npos) {
+      std::filesystem::create_directory(folder_.path() + "/" +
+                                        name.substr(0, slash));
+    }
+    folder_.Write(name, text);
+  }
+  void WriteModules(const std::string& more) {
+    Write("modules.json",
+          R"([{"idx": 0, "path": "",
+               "type": "sentence_transformers.models.Transformer"}, )" +
+              more + "]");
+  }
+  static std::string Module(const std::string& type, const std::string& path) {
+    return R"({"type": "sentence_transformers.models.)" + type +
+           R"(", "path": ")" + path + R"("})";
+  }
+  std::string Problem() {
+    const auto encoder = SentenceEncoder::Load(folder_.path(), 2);
+    return encoder.ok() ? "" : std::string(encoder.status().message());
+  }
+  std::vector<float> Embed(const SentenceEncoder::Overrides& overrides = {}) {
+    const auto encoder = SentenceEncoder::Load(folder_.path(), 2);
+    EXPECT_TRUE(encoder.ok()) << encoder.status();
+    const std::vector<float> embedding = encoder->Embed(states_, 2, overrides);
+    if (!overrides.pooling) {
+      EXPECT_EQ(encoder->embedding_size(2), static_cast<int>(embedding.size()));
+    }
+    return embedding;
+  }
+
+  const TemporaryFolder folder_;
+  const std::vector<float> states_ = {1, 2, 5, -4, 0, 8};  // three tokens
+};
+
+TEST_F(SentenceEncoderTest, WithoutModulesTheMeanOfLengthOne) {
+  // The mean is (2, 2).
+  const float half = std::sqrt(0.5f);
+  EXPECT_THAT(Embed(),
+              ElementsAre(FloatNear(half, 1e-6f), FloatNear(half, 1e-6f)));
+  EXPECT_THAT(Embed({.pooling = TokenPooling::kMax, .normalize = false}),
+              ElementsAre(5, 8));
+  EXPECT_THAT(Embed({.pooling = TokenPooling::kLast, .normalize = false}),
+              ElementsAre(0, 8));
+  EXPECT_THAT(Embed({.pooling = TokenPooling::kFirst, .normalize = false}),
+              ElementsAre(1, 2));
+}
+
+TEST_F(SentenceEncoderTest, PoolsAsTheFolderSays) {
+  WriteModules(Module("Pooling", "1_Pooling"));
+  Write("1_Pooling/config.json",
+        R"({"word_embedding_dimension": 2, "pooling_mode_cls_token": true,
+            "pooling_mode_mean_tokens": false})");
+  EXPECT_THAT(Embed(), ElementsAre(1, 2));
+  Write("1_Pooling/config.json",
+        R"({"pooling_mode_max_tokens": true, "pooling_mode_cls_token": true,
+            "pooling_mode_mean_sqrt_len_tokens": true})");
+  const float root = 6 / std::sqrt(3.0f);
+  EXPECT_THAT(Embed(), ElementsAre(1, 2, 5, 8, FloatNear(root, 1e-5f),
+                                   FloatNear(root, 1e-5f)));
+  Write("1_Pooling/config.json", R"({"pooling_mode": "lasttoken"})");
+  EXPECT_THAT(Embed(), ElementsAre(0, 8));
+  WriteModules(Module("Pooling", "1_Pooling") + "," +
+               Module("Normalize", "2_Normalize"));
+  EXPECT_THAT(Embed(), ElementsAre(0, 1));
+  EXPECT_THAT(Embed({.normalize = false}), ElementsAre(0, 8));
+}
+
+TEST_F(SentenceEncoderTest, DenseLayers) {
+  WriteModules(Module("Pooling", "1_Pooling") + "," +
+               Module("Dense", "2_Dense"));
+  Write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
+  Write("2_Dense/config.json",
+        R"({"in_features": 2, "out_features": 3,
+            "activation_function": "torch.nn.modules.activation.Tanh"})");
+  Write("2_Dense/model.safetensors",
+        Safetensors(
+            R"({"linear.weight":{"dtype":"F32","shape":[3,2],
+                                 "data_offsets":[0,24]},
+                "linear.bias":{"dtype":"F32","shape":[3],
+                               "data_offsets":[24,36]}})",
+            Floats({1, 0, 0, 0.5f, 1, -1, 0, 0, 0.25f})));
+  EXPECT_THAT(Embed(), ElementsAre(FloatNear(std::tanh(2.0f), 1e-6f),
+                                   FloatNear(std::tanh(1.0f), 1e-6f),
+                                   FloatNear(std::tanh(0.25f), 1e-6f)));
+  // What the request asks for instead is without them.
+  EXPECT_THAT(Embed({.pooling = TokenPooling::kMean}), ElementsAre(2, 2));
+  Write("2_Dense/config.json", R"({"activation_function": "x.GELU"})");
+  EXPECT_THAT(Problem(), HasSubstr("neither Tanh nor Identity"));
+}
+
+TEST_F(SentenceEncoderTest, Prompts) {
+  WriteModules(Module("Normalize", ""));
+  Write("config_sentence_transformers.json",
+        R"({"prompts": {"query": "query: ", "document": ""},
+            "default_prompt_name": "query"})");
+  const auto encoder = SentenceEncoder::Load(folder_.path(), 2);
+  ASSERT_TRUE(encoder.ok());
+  EXPECT_EQ(encoder->default_prompt(), "query: ");
+  EXPECT_EQ(encoder->prompts().at("document"), "");
+  Write("config_sentence_transformers.json", R"({"default_prompt_name": "x"})");
+  EXPECT_THAT(Problem(), HasSubstr("default_prompt_name"));
+}
+
+TEST_F(SentenceEncoderTest, WhatCannotBeIsNamed) {
+  Write("modules.json", "{}");
+  EXPECT_THAT(Problem(), HasSubstr("modules.json: is not a JSON list"));
+  WriteModules(Module("WordWeights", "1_WordWeights"));
+  EXPECT_THAT(Problem(), HasSubstr("WordWeights"));
+  WriteModules(Module("Pooling", "../1_Pooling"));
+  EXPECT_THAT(Problem(), HasSubstr("leads outside"));
+  WriteModules("7");
+  EXPECT_THAT(Problem(), HasSubstr("is not one of"));
+  WriteModules(Module("Pooling", "1_Pooling"));
+  EXPECT_THAT(Problem(), HasSubstr("1_Pooling/config.json"));
+  Write("1_Pooling/config.json", R"({"word_embedding_dimension": 3})");
+  EXPECT_THAT(Problem(), HasSubstr("word_embedding_dimension is 3"));
+  Write("1_Pooling/config.json",
+        R"({"pooling_mode_weightedmean_tokens": true})");
+  EXPECT_THAT(Problem(), HasSubstr("pooling other than"));
+  Write("1_Pooling/config.json",
+        R"({"pooling_mode_mean_tokens": true, "include_prompt": false})");
+  EXPECT_THAT(Problem(), HasSubstr("with the prompt"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,255 @@
+// What encoder-only families ask of the Transformer, on random models of many
+// shapes against the slow reference.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/engine.h"
+#include "model/transformer/transformer.h"
+#include "tests/support/generate.h"
+#include "tests/support/random_transformer.h"
+#include "tests/support/reference_transformer.h"
+
+namespace trivium {
+namespace {
+
+using Shape = RandomTransformer::Shape;
+using Buckets = RelativeAttentionDescription::Buckets;
+
+std::unique_ptr<Engine> NewEngine(const RandomTransformer& random,
+                                  Arithmetic arithmetic) {
+  auto transformer = Transformer::Create(random.description(), arithmetic);
+  EXPECT_TRUE(transformer.ok()) << transformer.status();
+  auto engine = Transformer::NewEngine(*transformer, 0);
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  return *std::move(engine);
+}
+
+EncoderInput RandomInput(int tokens, const Shape& shape) {
+  std::mt19937 generator(tokens);
+  EncoderInput input;
+  for (int i = 0; i < tokens; ++i) {
+    input.ids.push_back(static_cast<int32_t>(generator() % shape.vocabulary));
+    if (shape.type_vocabulary > 0) {
+      input.type_ids.push_back(
+          static_cast<int32_t>(generator() % shape.type_vocabulary));
+    }
+  }
+  return input;
+}
+
+template <typename Expected>
+void ExpectClose(std::span<const float> actual, const Expected& expected,
+                 const char* what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  double most = 0;
+  for (const double value : expected) most = std::max(most, std::fabs(value));
+  for (size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_NEAR(actual[i], expected[i], 1e-4 * most) << what << " at " << i;
+  }
+}
+
+double Cosine(std::span<const float> a, const std::vector<double>& b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    ab += a[i] * b[i];
+    aa += a[i] * a[i];
+    bb += b[i] * b[i];
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+class EncoderOnlyTest : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(EncoderOnlyTest, F32EqualsTheReference) {
+  const RandomTransformer random(GetParam(), 1);
+  const ReferenceTransformer reference(random.description());
+  const std::unique_ptr<Engine> engine = NewEngine(random, Arithmetic::kF32);
+  for (const int tokens : {1, 5, 16, 17, 33, 64}) {
+    SCOPED_TRACE(tokens);
+    const EncoderInput input = RandomInput(tokens, GetParam());
+    const auto encoded = EncodeAlone(engine.get(), input);
+    ASSERT_TRUE(encoded.ok()) << encoded.status();
+    const auto expected = reference.Encode(input.ids, input.type_ids);
+    ExpectClose(encoded->states, expected.states.data, "states");
+    ExpectClose(encoded->attention, expected.attention, "attention");
+    ExpectClose(encoded->pooled, expected.pooled.data, "pooled");
+    ExpectClose(encoded->logits, expected.logits.data, "logits");
+  }
+}
+
+TEST_P(EncoderOnlyTest, Int8StaysNearTheReference) {
+  const RandomTransformer random(GetParam(), 2);
+  const ReferenceTransformer reference(random.description());
+  const std::unique_ptr<Engine> engine = NewEngine(random, Arithmetic::kInt8);
+  const EncoderInput input = RandomInput(33, GetParam());
+  const auto encoded = EncodeAlone(engine.get(), input);
+  ASSERT_TRUE(encoded.ok()) << encoded.status();
+  const auto expected = reference.Encode(input.ids, input.type_ids);
+  EXPECT_GT(Cosine(encoded->states, expected.states.data), 0.99);
+  if (!encoded->logits.empty()) {
+    EXPECT_GT(Cosine(encoded->logits, expected.logits.data), 0.98);
+  }
+}
+
+// Alone and whole, or with others and a layer at a time: the same bits.
+TEST_P(EncoderOnlyTest, CompanyDoesNotChangeBits) {
+  const RandomTransformer random(GetParam(), 3);
+  for (const Arithmetic arithmetic : {Arithmetic::kF32, Arithmetic::kInt8}) {
+    const std::unique_ptr<Engine> engine = NewEngine(random, arithmetic);
+    const SourceOptions options = {.states = true,
+                                   .pooled = engine->limits().pooled_size > 0,
+                                   .logits = engine->limits().head_outputs > 0,
+                                   .selection = {}};
+    const std::vector<int> lengths = {3, 40, 17, 1, 64, 29, 8};
+    StepPlan plan;
+    std::vector<SourceId> sources;
+    for (const int tokens : lengths) {
+      sources.push_back(
+          engine->AddSource(RandomInput(tokens, GetParam()), options).value());
+      plan.encode.push_back({sources.back(), 1});
+    }
+    StepResult result;
+    for (int i = 0; i < engine->limits().encoder_layers; ++i) {
+      ASSERT_TRUE(engine->Step(plan, &result).ok());
+    }
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      const auto alone =
+          EncodeAlone(engine.get(), RandomInput(lengths[i], GetParam()));
+      ASSERT_TRUE(alone.ok());
+      EXPECT_TRUE(
+          std::ranges::equal(engine->EncoderStates(sources[i]), alone->states));
+      EXPECT_TRUE(
+          std::ranges::equal(engine->PooledOutput(sources[i]), alone->pooled));
+      EXPECT_TRUE(
+          std::ranges::equal(engine->HeadLogits(sources[i]), alone->logits));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, EncoderOnlyTest,
+                         ::testing::Values(
+                             // BERT, and what differs from it.
+                             Shape{.decoder_layers = 0,
+                                   .activation = Activation::kGelu,
+                                   .positions = PositionEncoding::kLearned,
+                                   .embedding_norm = true,
+                                   .type_vocabulary = 2,
+                                   .pooler = true,
+                                   .head = HeadKind::kClassify},
+                             Shape{.d_model = 45,
+                                   .heads = 9,
+                                   .feed_forward = 70,
+                                   .encoder_layers = 5,
+                                   .decoder_layers = 0,
+                                   .vocabulary = 1500,
+                                   .positions = PositionEncoding::kLearned,
+                                   .embedding_norm = true,
+                                   .type_vocabulary = 3,
+                                   .embedding_width = 13,
+                                   .distinct_layers = 2,
+                                   .head = HeadKind::kFillMask},
+                             Shape{.d_model = 24,
+                                   .heads = 1,
+                                   .encoder_layers = 1,
+                                   .decoder_layers = 0,
+                                   .vocabulary = 11,
+                                   .positions = PositionEncoding::kLearned,
+                                   .position_padding_id = 1,
+                                   .pooler = true,
+                                   .head = HeadKind::kTag},
+                             Shape{.d_model = 36,
+                                   .heads = 3,
+                                   .encoder_layers = 3,
+                                   .decoder_layers = 0,
+                                   .positions = PositionEncoding::kNone,
+                                   .embedding_norm = true,
+                                   .relative = Buckets::kLogarithmic,
+                                   .pooler = true,
+                                   .head = HeadKind::kDiscriminate},
+                             Shape{.d_model = 48,
+                                   .heads = 2,
+                                   .decoder_layers = 0,
+                                   .positions = PositionEncoding::kLearned,
+                                   .relative = Buckets::kEach,
+                                   .head = HeadKind::kAnswer},
+                             Shape{.d_model = 40,
+                                   .heads = 8,
+                                   .encoder_layers = 4,
+                                   .decoder_layers = 0,
+                                   .norm_placement = NormPlacement::kBefore,
+                                   .final_norm = true,
+                                   .relative = Buckets::kT5,
+                                   .head = HeadKind::kClassify}));
+
+class EncoderOptionsTest : public ::testing::Test {
+ protected:
+  absl::StatusCode Code(const EncoderInput& input,
+                        const SourceOptions& options = {.selection = {}}) {
+    return engine_->AddSource(input, options).status().code();
+  }
+
+  RandomTransformer random_{{.decoder_layers = 0,
+                             .positions = PositionEncoding::kLearned,
+                             .type_vocabulary = 2,
+                             .head = HeadKind::kFillMask},
+                            7};
+  std::unique_ptr<Engine> engine_ = NewEngine(random_, Arithmetic::kF32);
+};
+
+TEST_F(EncoderOptionsTest, LogitsOfChosenTokens) {
+  const EncoderInput input = {{5, 6, 7, 8}, {0, 0, 1, 1}};
+  const auto all = EncodeAlone(engine_.get(), input);
+  ASSERT_TRUE(all.ok());
+  const SourceId source = engine_
+                              ->AddSource(input, {.logits = true,
+                                                  .logits_positions = {3, 1},
+                                                  .selection = {}})
+                              .value();
+  StepPlan plan;
+  plan.encode.push_back({source, 2});
+  StepResult result;
+  ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  const std::span<const float> logits = engine_->HeadLogits(source);
+  const size_t outputs = engine_->limits().head_outputs;
+  ASSERT_EQ(outputs, 101u);
+  ASSERT_EQ(logits.size(), 2 * outputs);
+  const std::span<const float> every(all->logits);
+  EXPECT_TRUE(std::ranges::equal(logits.first(outputs),
+                                 every.subspan(3 * outputs, outputs)));
+  EXPECT_TRUE(std::ranges::equal(logits.last(outputs),
+                                 every.subspan(outputs, outputs)));
+}
+
+TEST_F(EncoderOptionsTest, LayersThatShareTensorsArePackedOnce) {
+  const Shape shape = {.encoder_layers = 6, .decoder_layers = 0};
+  Shape shared = shape;
+  shared.distinct_layers = 1;
+  const RandomTransformer six(shape, 1), one(shared, 1);
+  const auto of_six = Transformer::Create(six.description(), Arithmetic::kF32);
+  const auto of_one = Transformer::Create(one.description(), Arithmetic::kF32);
+  ASSERT_TRUE(of_six.ok() && of_one.ok());
+  EXPECT_LT((*of_one)->weight_bytes(), (*of_six)->weight_bytes() / 2);
+  EXPECT_LT((*of_one)->parameters(), (*of_six)->parameters() / 2);
+}
+
+TEST_F(EncoderOptionsTest, RefusesWhatTheModelCannotTake) {
+  EXPECT_EQ(Code({{1, 2}, {0}}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {0, 2}}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {0, -1}}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {}}, {.pooled = true, .selection = {}}),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Code({{1, 2}, {}},
+                 {.logits = true, .logits_positions = {2}, .selection = {}}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {}},
+                 {.logits = true, .logits_positions = {-1}, .selection = {}}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {}}, {.logits = true, .selection = {}}),
+            absl::StatusCode::kOk);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -8,8 +8,19 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/marian_tokenizer.h"
+#include "model/tokenizer/pipeline_tokenizer.h"
+#include "model/tokenizer/tokenizer_files.h"
 
 namespace trivium {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
+    absl::StatusOr<TokenizerParts> parts) {
+  TRIVIUM_RETURN_IF_ERROR(parts.status());
+  return std::unique_ptr<Tokenizer>(new PipelineTokenizer(*std::move(parts)));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     const std::string& folder) {
@@ -21,6 +32,10 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     TRIVIUM_ASSIGN_OR_RETURN(auto tokenizer, MarianTokenizer::Load(folder));
     return std::unique_ptr<Tokenizer>(std::move(tokenizer));
   }
+  if (has("merges.txt") && has("vocab.json")) {
+    return Pipeline(LoadByteLevelFiles(folder));
+  }
+  if (has("vocab.txt")) return Pipeline(LoadWordPieceFiles(folder));
   for (const char* name :
        {"tokenizer.json", "merges.txt", "vocab.txt", "spiece.model",
         "sentencepiece.bpe.model", "tokenizer.model"}) {

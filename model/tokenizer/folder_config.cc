@@ -185,8 +185,7 @@ std::vector<AddedToken> FolderConfig::AllTokens() const {
   return tokens;
 }
 
-SpecialTokenIds FolderConfig::Ids(const TokenModel& model) const {
-  const AddedTokens added(AllTokens(), model, nullptr);
+SpecialTokenIds FolderConfig::Ids(const AddedTokens& added) const {
   const auto id_of = [&](const char* role) {
     const auto found = special_tokens.find(role);
     return found == special_tokens.end() ? -1

@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "model/tokenizer/added_tokens.h"
-#include "model/tokenizer/token_model.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace trivium {
@@ -36,8 +35,8 @@ struct FolderConfig {
                       bool left_strip = false);
   // All of them for the pipeline: added ones, then special ones.
   std::vector<AddedToken> AllTokens() const;
-  // Their ids in a model with AllTokens().
-  SpecialTokenIds Ids(const TokenModel& model) const;
+  // The ids of the special ones among all tokens of the tokenizer.
+  SpecialTokenIds Ids(const AddedTokens& added) const;
 };
 
 }  // namespace trivium

@@ -32,21 +32,20 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     TRIVIUM_ASSIGN_OR_RETURN(auto tokenizer, MarianTokenizer::Load(folder));
     return std::unique_ptr<Tokenizer>(std::move(tokenizer));
   }
+  absl::Status unknown = absl::OkStatus();
+  if (has("tokenizer.json")) {
+    absl::StatusOr<TokenizerParts> parts = LoadTokenizerJson(folder);
+    // Then perhaps the older files say the same in a way that is known.
+    if (!absl::IsUnimplemented(parts.status())) {
+      return Pipeline(std::move(parts));
+    }
+    unknown = parts.status();
+  }
   if (has("merges.txt") && has("vocab.json")) {
     return Pipeline(LoadByteLevelFiles(folder));
   }
   if (has("vocab.txt")) return Pipeline(LoadWordPieceFiles(folder));
-  for (const char* name :
-       {"tokenizer.json", "merges.txt", "vocab.txt", "spiece.model",
-        "sentencepiece.bpe.model", "tokenizer.model"}) {
-    if (has(name)) {
-      return absl::UnimplementedError(
-          fmt::format("{}/{} belongs to a tokenizer that this version does not "
-                      "know; without the tokenizer's files the model serves "
-                      "token ids",
-                      folder, name));
-    }
-  }
+  if (!unknown.ok()) return unknown;
   if (has("vocab.json")) {
     return absl::NotFoundError(
         fmt::format("{} has a vocab.json but neither source.spm (Marian) nor "

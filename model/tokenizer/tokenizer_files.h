@@ -15,6 +15,9 @@ namespace trivium {
 absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder);
 // vocab.json and merges.txt: byte-level BPE.
 absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder);
+// tokenizer.json: whatever it says, of what this version knows. UNIMPLEMENTED
+// names what it does not.
+absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder);
 
 }  // namespace trivium
 

@@ -125,7 +125,13 @@ std::vector<Token> PipelineTokenizer::TextTokens(std::string_view text,
       token.special = added != nullptr && added->special;
       token.piece = segment.token >= 0 ? segment.view(segments.text)
                                        : parts_.model->PieceOf(piece.id);
-      if (piece.end > piece.begin) {
+      if (piece.end == piece.begin) {
+        // Stands for nothing of the text, as a space put in front.
+        const size_t at = segment.begin + piece.begin;
+        token.byte_begin = token.byte_end =
+            static_cast<int>(at < segment.end ? segments.spans[at].begin
+                                              : segments.spans[at - 1].end);
+      } else {
         token.byte_begin =
             static_cast<int>(segments.spans[segment.begin + piece.begin].begin);
         token.byte_end =

@@ -45,6 +45,13 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     return Pipeline(LoadByteLevelFiles(folder));
   }
   if (has("vocab.txt")) return Pipeline(LoadWordPieceFiles(folder));
+  for (const auto& [file, family] :
+       {std::pair("sentencepiece.bpe.model", "xlm-roberta"),
+        {"spiece.model", "albert"},
+        {"spm.model", "deberta-v2"},
+        {"tokenizer.model", "llama"}}) {
+    if (has(file)) return Pipeline(LoadSentencePieceFile(folder, file, family));
+  }
   if (!unknown.ok()) return unknown;
   if (has("vocab.json")) {
     return absl::NotFoundError(

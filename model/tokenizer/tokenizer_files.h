@@ -15,6 +15,11 @@ namespace trivium {
 absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder);
 // vocab.json and merges.txt: byte-level BPE.
 absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder);
+// A SentencePiece model of a family that uses one as it is; `usual_family`
+// where the folder does not say which. UNIMPLEMENTED names another one.
+absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
+    const std::string& folder, const std::string& file,
+    const std::string& usual_family);
 // tokenizer.json: whatever it says, of what this version knows. UNIMPLEMENTED
 // names what it does not.
 absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder);

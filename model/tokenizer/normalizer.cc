@@ -145,6 +145,12 @@ std::unique_ptr<Normalizer> MakeStripAccents() {
   });
 }
 
+std::unique_ptr<Normalizer> MakeStripCombining() {
+  return Make([](NormalizedText* text) {
+    text->Filter([](char32_t c) { return CombiningClass(c) == 0; });
+  });
+}
+
 std::unique_ptr<Normalizer> MakeStrip(bool left, bool right) {
   return Make(
       [left, right](NormalizedText* text) { Strip(left, right, text); });

@@ -29,7 +29,9 @@ std::unique_ptr<Normalizer> MakeBertNormalizer(
 std::unique_ptr<Normalizer> MakeLowerCase();
 std::unique_ptr<Normalizer> MakeUnicodeNormalizer(DecompositionKind kind,
                                                   bool compose);
+// Marks (category M), or what has a combining class.
 std::unique_ptr<Normalizer> MakeStripAccents();
+std::unique_ptr<Normalizer> MakeStripCombining();
 // White space at the ends.
 std::unique_ptr<Normalizer> MakeStrip(bool left, bool right);
 std::unique_ptr<Normalizer> MakePrepend(std::string text);

@@ -126,11 +126,13 @@ std::vector<Token> PipelineTokenizer::TextTokens(std::string_view text,
       token.piece = segment.token >= 0 ? segment.view(segments.text)
                                        : parts_.model->PieceOf(piece.id);
       if (piece.end == piece.begin) {
-        // Stands for nothing of the text, as a space put in front.
+        // A space that was put in front comes from where the next character
+        // does.
         const size_t at = segment.begin + piece.begin;
-        token.byte_begin = token.byte_end =
-            static_cast<int>(at < segment.end ? segments.spans[at].begin
-                                              : segments.spans[at - 1].end);
+        const bool inside = at < segment.end;
+        const ByteSpan& span = segments.spans[inside ? at : at - 1];
+        token.byte_begin = static_cast<int>(inside ? span.begin : span.end);
+        token.byte_end = static_cast<int>(span.end);
       } else {
         token.byte_begin =
             static_cast<int>(segments.spans[segment.begin + piece.begin].begin);

@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Normalizer>> MakeNormalizer(
     if (!config.Flag("keep_accents", false)) {
       steps.push_back(MakeUnicodeNormalizer(DecompositionKind::kCompatible,
                                             /*compose=*/false));
-      steps.push_back(MakeStripAccents());
+      steps.push_back(MakeStripCombining());
     }
   }
   if (config.Flag("do_lower_case", family == "albert")) {

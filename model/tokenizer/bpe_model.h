@@ -21,12 +21,12 @@ namespace trivium {
 class BpeModel : public TokenModel {
  public:
   struct Options {
-    std::string unknown;            // empty: unknown characters are left out
-    std::string continuing_prefix;  // of all characters but a word's first
-    std::string end_suffix;         // of a word's last character
-    bool fuse_unknown = false;      // neighbours that are unknown are one
-    bool byte_fallback = false;     // unknown characters as pieces "<0xE2>"
-    bool ignore_merges = false;     // a word of the vocabulary is one piece
+    std::string unknown = "";  // empty: unknown characters are left out
+    std::string continuing_prefix = "";  // of all but a word's first character
+    std::string end_suffix = "";         // of a word's last character
+    bool fuse_unknown = false;           // neighbours that are unknown are one
+    bool byte_fallback = false;  // unknown characters as pieces "<0xE2>"
+    bool ignore_merges = false;  // a word of the vocabulary is one piece
   };
   using Merges = std::vector<std::pair<std::string, std::string>>;
 

@@ -10,7 +10,8 @@ namespace {
 
 // Cuts every segment at the matches that `find` returns for its text.
 template <typename Find>
-void SplitAll(const Find& find, SplitBehavior behavior, Segments* segments) {
+void SplitAll(const Find& find, SplitBehavior behavior, Segments* segments,
+              bool invert = false) {
   std::vector<Segments::Segment> out;
   out.reserve(segments->segments.size());
   for (const Segments::Segment& segment : segments->segments) {
@@ -23,7 +24,7 @@ void SplitAll(const Find& find, SplitBehavior behavior, Segments* segments) {
       match.begin += segment.begin;
       match.end += segment.begin;
     }
-    AppendSplit(segment.begin, segment.end, matches, behavior, &out);
+    AppendSplit(segment.begin, segment.end, matches, behavior, invert, &out);
   }
   segments->segments = std::move(out);
 }
@@ -65,27 +66,11 @@ class Split : public PreTokenizer {
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
 
   void Apply(Segments* segments) const override {
-    SplitAll(
-        [this](std::string_view text) {
-          return invert_ ? Rest(pattern_->Find(text), text.size())
-                         : pattern_->Find(text);
-        },
-        behavior_, segments);
+    SplitAll([this](std::string_view text) { return pattern_->Find(text); },
+             behavior_, segments, invert_);
   }
 
  private:
-  static std::vector<ByteSpan> Rest(const std::vector<ByteSpan>& matches,
-                                    size_t size) {
-    std::vector<ByteSpan> rest;
-    uint32_t done = 0;
-    for (const ByteSpan& match : matches) {
-      if (match.begin > done) rest.push_back({done, match.begin});
-      done = match.end;
-    }
-    if (done < size) rest.push_back({done, static_cast<uint32_t>(size)});
-    return rest;
-  }
-
   const std::unique_ptr<Pattern> pattern_;
   const SplitBehavior behavior_;
   const bool invert_;

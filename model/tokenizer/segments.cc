@@ -12,57 +12,43 @@ void Segments::Append(const NormalizedText& normalized, int32_t token) {
 }
 
 void AppendSplit(size_t begin, size_t end, std::span<const ByteSpan> matches,
-                 SplitBehavior behavior, std::vector<Segments::Segment>* out) {
+                 SplitBehavior behavior, bool invert,
+                 std::vector<Segments::Segment>* out) {
   const size_t first = out->size();
-  uint32_t done = static_cast<uint32_t>(begin);
-  bool previous_match = false;  // the last part is a match
-  bool held = false;            // it waits for what follows it
-  const auto push = [&](uint32_t from, uint32_t to) {
-    if (to > from) out->push_back({from, to, -1});
-  };
-  const auto text = [&](uint32_t to) {
-    if (to <= done) return;
-    if (held) {
-      out->back().end = to;
-      held = false;
-    } else {
-      push(done, to);
-    }
-    done = to;
-    previous_match = false;
-  };
-  for (const ByteSpan& match : matches) {
-    text(match.begin);
-    const bool joins = out->size() > first;
+  bool previous_match = false;
+  const auto part = [&](uint32_t from, uint32_t to, bool is_match) {
+    if (from == to) return;
+    bool joins = false;
     switch (behavior) {
       case SplitBehavior::kRemoved:
+        if (is_match) return;
         break;
       case SplitBehavior::kIsolated:
-        push(match.begin, match.end);
         break;
       case SplitBehavior::kMergedWithPrevious:
-        if (joins && !previous_match) {
-          out->back().end = match.end;
-        } else {
-          push(match.begin, match.end);
-        }
+        joins = is_match && !previous_match;
         break;
       case SplitBehavior::kMergedWithNext:
-        push(match.begin, match.end);
-        held = true;
+        joins = !is_match && previous_match;
         break;
       case SplitBehavior::kContiguous:
-        if (joins && previous_match) {
-          out->back().end = match.end;
-        } else {
-          push(match.begin, match.end);
-        }
+        joins = is_match == previous_match;
         break;
     }
+    previous_match = is_match;
+    if (joins && out->size() > first) {
+      out->back().end = to;
+    } else {
+      out->push_back({from, to, -1});
+    }
+  };
+  uint32_t done = static_cast<uint32_t>(begin);
+  for (const ByteSpan& match : matches) {
+    part(done, match.begin, invert);
+    part(match.begin, match.end, !invert);
     done = match.end;
-    previous_match = true;
   }
-  text(static_cast<uint32_t>(end));
+  part(done, static_cast<uint32_t>(end), invert);
 }
 
 }  // namespace trivium

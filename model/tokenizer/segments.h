@@ -42,8 +42,10 @@ struct Segments {
 
 // The parts of text[begin, end) that a split at `matches` (ascending, apart,
 // in the same bytes as `begin`) leaves, appended to `out` as no tokens.
+// `invert`: matches are what is between them, and they are each a part.
 void AppendSplit(size_t begin, size_t end, std::span<const ByteSpan> matches,
-                 SplitBehavior behavior, std::vector<Segments::Segment>* out);
+                 SplitBehavior behavior, bool invert,
+                 std::vector<Segments::Segment>* out);
 
 }  // namespace trivium
 

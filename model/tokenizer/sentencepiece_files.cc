@@ -130,7 +130,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   TRIVIUM_ASSIGN_OR_RETURN(FolderConfig config, FolderConfig::Load(folder));
   const std::string path = folder + "/" + file;
   const std::string name = config.family.empty() ? usual_family : config.family;
-  const std::optional<Family> family = FamilyOf(name);
+  std::optional<Family> family = FamilyOf(name);
   if (!family.has_value()) {
     return absl::UnimplementedError(fmt::format(
         "{}: this version does not know how family \"{}\" uses a SentencePiece "
@@ -142,6 +142,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
     return absl::InvalidArgumentError(fmt::format(
         "{}: {}, download it again", path, std::string(status.message())));
   };
+  family->layout.unknown = config.Special("unk_token", family->layout.unknown);
   absl::StatusOr<std::unique_ptr<SentencePieceTokenModel>> model =
       SentencePieceTokenModel::Create(serialized, family->layout);
   if (!model.ok()) return broken(model.status());
@@ -157,7 +158,6 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
                         config.Flag("add_eos_token", !plain), &config, **model);
   if (!processor.ok()) return broken(processor.status());
   parts.post_processor = *std::move(processor);
-  config.Special("unk_token", family->layout.unknown);
   config.Special("pad_token", family->padding);
   config.Special("mask_token", family->mask, family->mask_strips_left);
   if ((*model)->byte_fallback()) {

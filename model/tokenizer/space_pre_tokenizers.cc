@@ -104,7 +104,7 @@ class Metaspace : public PreTokenizer {
         match.end += begin;
       }
       AppendSplit(begin, end, matches, SplitBehavior::kMergedWithNext,
-                  &out.segments);
+                  /*invert=*/false, &out.segments);
     }
     *segments = std::move(out);
   }

@@ -21,10 +21,9 @@ nlohmann::json Encoded(const Tokenizer& tokenizer,
                                    input[1].get<std::string>(), {});
   if (!tokens.ok()) return {{"error", std::string(tokens.status().message())}};
   const auto encoding =
-      input.is_string()
-          ? tokenizer.Encode(input.get<std::string>(), {})
-          : tokenizer.EncodePair(input[0].get<std::string>(),
-                                 input[1].get<std::string>(), {});
+      input.is_string() ? tokenizer.Encode(input.get<std::string>(), {})
+                        : tokenizer.EncodePair(input[0].get<std::string>(),
+                                               input[1].get<std::string>(), {});
   std::vector<int> ids, type_ids, begins, ends;
   for (const Token& token : *tokens) {
     ids.push_back(token.id);

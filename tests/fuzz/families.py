@@ -185,6 +185,21 @@ def sentencepiece(path):
     return pieces, charsmap
 
 
+def splits(lines):
+    """Every other way to split."""
+    tokenizer = byte_level(lines)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(r"\d+"), "merged_with_previous"),
+        pre_tokenizers.Split("-", "merged_with_next"),
+        pre_tokenizers.Punctuation("contiguous"),
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.Split(Regex(r"[aeiou]+|\p{Lu}"), "isolated",
+                             invert=True),
+        pre_tokenizers.Whitespace(),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    return tokenizer
+
+
 def unigram(byte_fallback=False):
     pieces, charsmap = sentencepiece("model/embedded/source.spm")
     specials = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
@@ -287,8 +302,8 @@ def llama_first(lines):
 FAMILIES = {
     function.__name__: function
     for function in (bert, bert_cased, bert_accents, mpnet, gpt2, roberta,
-                     deberta, llama3, qwen2, xlm_roberta, camembert, albert,
-                     deberta_v2, llama, llama_first)
+                     deberta, splits, llama3, qwen2, xlm_roberta, camembert,
+                     albert, deberta_v2, llama, llama_first)
 }
 
 

@@ -109,7 +109,8 @@ TEST_F(SentencePieceFilesTest, AlbertNormalizesFirst) {
 TEST_F(SentencePieceFilesTest, DebertaAddsItsMask) {
   const auto tokenizer = Load("deberta-v2", "spm.model",
                               "{\"cls_token\": \"</s>\", \"sep_token\": "
-                              "\"<0x00>\", \"unk_token\": \"<unk>\"}");
+                              "\"<0x00>\", \"unk_token\": \"<unk>\", "
+                              "\"pad_token\": \"<0x01>\"}");
   const auto tokens =
       tokenizer->TokenizePair("a", "a", {.max_tokens = 5}).value();
   EXPECT_EQ(tokens[3].type_id, 1);

@@ -183,6 +183,7 @@ absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder) {
   }
   parts.decoder = {ByteLevelDecoder()};
   parts.clean_up_spaces = config.Flag("clean_up_tokenization_spaces", false);
+  config.KeepKnown(*parts.model);
   parts.added_tokens = config.AllTokens();
   parts.special_ids =
       config.Ids(AddedTokens(parts.added_tokens, *parts.model, nullptr));

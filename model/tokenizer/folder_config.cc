@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -165,8 +166,17 @@ std::string FolderConfig::Special(const std::string& role,
     token.special = true;
     token.left_strip = left_strip;
     special_tokens[role] = std::move(token);
+    assumed.insert(role);
   }
   return otherwise;
+}
+
+void FolderConfig::KeepKnown(const TokenModel& model) {
+  for (const std::string& role : assumed) {
+    const auto found = special_tokens.find(role);
+    if (model.IdOf(found->second.content) < 0) special_tokens.erase(found);
+  }
+  assumed.clear();
 }
 
 std::vector<AddedToken> FolderConfig::AllTokens() const {

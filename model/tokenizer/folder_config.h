@@ -2,12 +2,13 @@
 #define TRIVIUM_MODEL_TOKENIZER_FOLDER_CONFIG_H_
 
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "model/tokenizer/added_tokens.h"
+#include "model/tokenizer/token_model.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace trivium {
@@ -25,6 +26,7 @@ struct FolderConfig {
   std::map<std::string, AddedToken> special_tokens;
   // Those with ids of their own, ascending, then additional special tokens.
   std::vector<AddedToken> added_tokens;
+  std::set<std::string> assumed;  // roles that Special() filled
 
   static absl::StatusOr<FolderConfig> Load(const std::string& folder);
 
@@ -33,6 +35,9 @@ struct FolderConfig {
   // names none. `otherwise` empty: stays without.
   std::string Special(const std::string& role, const std::string& otherwise,
                       bool left_strip = false);
+  // Forgets special tokens that Special() assumed and the model lacks: ids of
+  // their own would be beyond its embeddings.
+  void KeepKnown(const TokenModel& model);
   // All of them for the pipeline: added ones, then special ones.
   std::vector<AddedToken> AllTokens() const;
   // The ids of the special ones among all tokens of the tokenizer.

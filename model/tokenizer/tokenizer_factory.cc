@@ -59,6 +59,10 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
                     "merges.txt (byte-level BPE), add the missing file",
                     folder));
   }
+  if (has("merges.txt")) {
+    return absl::NotFoundError(
+        folder + " has a merges.txt but no vocab.json, add the missing file");
+  }
   return std::unique_ptr<Tokenizer>();
 }
 

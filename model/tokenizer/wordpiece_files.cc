@@ -64,6 +64,7 @@ absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder) {
   parts.post_processor.set_templates({begin, a, middle}, std::move(pair));
   parts.decoder = {WordPieceDecoder("##", /*clean_up=*/true)};
   parts.clean_up_spaces = config.Flag("clean_up_tokenization_spaces", false);
+  config.KeepKnown(*parts.model);
   parts.added_tokens = config.AllTokens();
   parts.special_ids =
       config.Ids(AddedTokens(parts.added_tokens, *parts.model, nullptr));

@@ -135,6 +135,11 @@ TEST_F(ByteLevelTest, BeginOfTextWhereTheConfigurationSaysSo) {
               ElementsAre(263, 256));
 }
 
+TEST_F(ByteLevelTest, NamesAMissingFile) {
+  folder_.Remove("vocab.json");
+  EXPECT_THAT(ErrorOf(), HasSubstr("no vocab.json"));
+}
+
 TEST_F(ByteLevelTest, NamesABrokenFile) {
   folder_.Write("merges.txt", "h e l\n");
   EXPECT_THAT(ErrorOf(), HasSubstr("merges.txt:1 is not two pieces"));

@@ -175,6 +175,17 @@ TEST_F(WordPieceTest, SpecialTokensInATextAreTokens) {
   EXPECT_EQ(ids.begin, -1);
 }
 
+TEST_F(WordPieceTest, UsualSpecialTokensThatTheVocabularyLacksAreNone) {
+  folder_.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");
+  auto tokenizer = Load();
+  EXPECT_EQ(tokenizer->vocabulary_size(TextSide::kSource), 3);
+  EXPECT_EQ(tokenizer->special_token_ids().mask, -1);
+  // One that the folder names is added.
+  tokenizer = Load("{\"mask_token\": \"[MASK]\"}");
+  EXPECT_EQ(tokenizer->vocabulary_size(TextSide::kSource), 4);
+  EXPECT_EQ(tokenizer->special_token_ids().mask, 3);
+}
+
 TEST_F(WordPieceTest, AddedTokensOfTheConfiguration) {
   const auto tokenizer = Load(
       "{\"added_tokens_decoder\": {\"21\": {\"content\": \"<new>\", \"lstrip\":"

@@ -34,12 +34,12 @@ class FlagSet {
     return Finish(name, app_->add_flag("--" + name, *value, help));
   }
 
-  // Bytes, also as 64KiB or 4MiB.
+  // Bytes, also as 64KiB or 4MiB; 0 only where `none` has a meaning.
   CLI::Option* Bytes(const std::string& name, int64_t* value,
-                     const std::string& help) {
+                     const std::string& help, bool none = false) {
     return Add(name, value, help + " (bytes; 64KiB, 4MiB too)")
         ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::PositiveNumber);
+        ->check(none ? CLI::NonNegativeNumber : CLI::PositiveNumber);
   }
 
   CLI::Option* Count(const std::string& name, int* value,
@@ -186,6 +186,10 @@ void AddFlags(CLI::App* app, Options* options) {
            "Tokens that may wait (source + beams x new tokens of each "
            "request); more is refused")
       ->check(CLI::PositiveNumber);
+  flags.Bytes("result-cache-bytes", &options->result_cache_bytes,
+              "Keep results of greedy and beam searches for equal requests, of "
+              "all models together; 0: none",
+              /*none=*/true);
   AddLimitFlags(&flags, options);
 
   flags.set_group("Stopping");

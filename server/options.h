@@ -38,6 +38,7 @@ struct Options {
   int threads = 0;                     // 0: as many as there are cores to use
   int64_t kv_cache_bytes = 256 << 20;  // of each worker, for each model
   int64_t max_waiting_tokens = 1 << 20;
+  int64_t result_cache_bytes = 0;  // of all models; 0: none
 
   RequestLimits limits;
   bool truncate = false;

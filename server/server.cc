@@ -36,8 +36,8 @@ class ServerImpl : public Server {
     for (size_t i = 0; i < parts_.models.size(); ++i) {
       const NamedModel& model = parts_.models[i];
       environment_.models.push_back({model.name, model.model.get(),
-                                     static_cast<int>(i),
-                                     model.kv_cache_bytes});
+                                     static_cast<int>(i), model.kv_cache_bytes,
+                                     options.result_cache_bytes});
     }
     environment_.limits = options.limits;
     environment_.truncate = options.truncate;

@@ -134,6 +134,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   Batcher::Options batching;
   batching.workers = workers;
   batching.max_waiting_tokens = options.max_waiting_tokens;
+  batching.result_cache_bytes = options.result_cache_bytes;
   batching.observer = parts.metrics.get();
   TRIVIUM_ASSIGN_OR_RETURN(parts.batcher,
                            Batcher::Create(batching, std::move(engines)));
@@ -144,6 +145,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.limits = options.limits;
   server.truncate = options.truncate;
   server.max_waiting_tokens = options.max_waiting_tokens;
+  server.result_cache_bytes = options.result_cache_bytes;
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
   WarnOfOpenPort(options.listen);

@@ -5,13 +5,25 @@
 #include "client/call_status.h"
 #include "client/channel.h"
 #include "grpcpp/support/client_callback.h"
+#include "trivium/v1/inference.grpc.pb.h"
+#include "trivium/v1/models.grpc.pb.h"
 
 namespace trivium {
 namespace {
 
 using Done = std::function<void(CallOutcome)>;
 
-void CountTokens(const v1::TranslateResponse& response, CallOutcome* outcome) {
+absl::Duration ToDuration(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) +
+         absl::Nanoseconds(duration.nanos());
+}
+
+absl::Duration ModelTime(const v1::Timings& timings) {
+  return ToDuration(timings.tokenize()) + ToDuration(timings.inference());
+}
+
+void Examine(const v1::TranslateResponse& response, CallOutcome* outcome) {
+  outcome->model_time = ModelTime(response.timings());
   for (const v1::TranslateResult& result : response.results()) {
     outcome->source_tokens += result.source_token_count();
     for (const v1::Hypothesis& hypothesis : result.hypotheses()) {
@@ -20,11 +32,14 @@ void CountTokens(const v1::TranslateResponse& response, CallOutcome* outcome) {
   }
 }
 
-void CountTokens(const v1::EncodeResponse& response, CallOutcome* outcome) {
+void Examine(const v1::EncodeResponse& response, CallOutcome* outcome) {
+  outcome->model_time = ModelTime(response.timings());
   for (const v1::EncodeResult& result : response.results()) {
     outcome->source_tokens += result.token_count();
   }
 }
+
+void Examine(const v1::Model& response, CallOutcome* outcome) {}
 
 void SetStatus(const grpc::Status& status, const grpc::ClientContext& context,
                const Client::Options& client, CallOutcome* outcome) {
@@ -61,10 +76,15 @@ class GenerateCall : public grpc::ClientReadReactor<v1::GenerateResponse> {
 
   void OnReadDone(bool ok) override {
     if (!ok) return;
+    const absl::Time now = absl::Now();
     if (outcome_.first_piece == absl::InfinitePast()) {
-      outcome_.first_piece = absl::Now();
+      outcome_.first_piece = now;
+    } else if (response_.has_piece()) {
+      outcome_.piece_gaps.push_back(absl::ToDoubleSeconds(now - last_piece_));
     }
+    last_piece_ = now;
     if (response_.has_done()) {
+      outcome_.model_time = ModelTime(response_.done().timings());
       outcome_.source_tokens = response_.done().source_token_count();
       outcome_.new_tokens += response_.done().token_count();
     }
@@ -86,6 +106,7 @@ class GenerateCall : public grpc::ClientReadReactor<v1::GenerateResponse> {
   const Done done_;
   grpc::ClientContext context_;
   v1::GenerateResponse response_;
+  absl::Time last_piece_;
   CallOutcome outcome_;
 };
 
@@ -95,8 +116,9 @@ class GrpcCaller : public Caller {
              int connections)
       : options_(std::move(options)), client_(client) {
     for (int i = 0; i < connections; ++i) {
-      stubs_.push_back(v1::Inference::NewStub(
-          MakeChannel(client_, /*own_connection=*/true)));
+      const auto channel = MakeChannel(client_, /*own_connection=*/true);
+      stubs_.push_back(v1::Inference::NewStub(channel));
+      model_stubs_.push_back(v1::Models::NewStub(channel));
     }
   }
 
@@ -106,56 +128,77 @@ class GrpcCaller : public Caller {
       case CallOptions::Kind::kTranslate: {
         v1::TranslateRequest request;
         *request.mutable_options()->mutable_decoding() = options_.decoding;
+        AddInputs(number, &request);
         StartUnary<v1::TranslateResponse>(
-            number, std::move(request), std::move(done),
-            [&stub](auto&&... arguments) {
+            std::move(request), std::move(done), [&stub](auto&&... arguments) {
               stub.async()->Translate(
                   std::forward<decltype(arguments)>(arguments)...);
             });
         return;
       }
-      case CallOptions::Kind::kEncode:
+      case CallOptions::Kind::kEncode: {
+        v1::EncodeRequest request;
+        AddInputs(number, &request);
         StartUnary<v1::EncodeResponse>(
-            number, v1::EncodeRequest(), std::move(done),
-            [&stub](auto&&... arguments) {
+            std::move(request), std::move(done), [&stub](auto&&... arguments) {
               stub.async()->Encode(
                   std::forward<decltype(arguments)>(arguments)...);
             });
         return;
+      }
       case CallOptions::Kind::kGenerate: {
         v1::GenerateRequest request;
         request.set_model(options_.model);
-        request.mutable_input()->set_text(Text(number));
+        *request.mutable_input() = Input(number);
         *request.mutable_decoding() = options_.decoding;
+        // Ids with the pieces: a token without text of its own makes a message
+        // too, so that gaps are between tokens.
+        request.set_tokens(true);
         (new GenerateCall(client_, std::move(request), std::move(done)))
             ->Run(stub);
+        return;
+      }
+      case CallOptions::Kind::kModel: {
+        v1::Models::Stub& models = *model_stubs_[number % stubs_.size()];
+        v1::GetModelRequest request;
+        request.set_name(options_.model);
+        StartUnary<v1::Model>(
+            std::move(request), std::move(done),
+            [&models](auto&&... arguments) {
+              models.async()->GetModel(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
         return;
       }
     }
   }
 
  private:
-  const std::string& Text(int64_t number) const {
-    return options_.texts[number % options_.texts.size()];
+  const v1::Input& Input(int64_t number) const {
+    return options_.inputs[number % options_.inputs.size()];
+  }
+
+  // The model and the inputs of a translate or encode.
+  template <typename Request>
+  void AddInputs(int64_t number, Request* request) const {
+    request->set_model(options_.model);
+    for (int i = 0; i < options_.inputs_per_call; ++i) {
+      *request->add_inputs() = Input(number * options_.inputs_per_call + i);
+    }
   }
 
   template <typename Response, typename Request, typename Method>
-  void StartUnary(int64_t number, Request request, Done done, Method method) {
+  void StartUnary(Request request, Done done, Method method) {
     auto call = std::make_shared<UnaryCall<Request, Response>>();
     call->context.set_deadline(
         absl::ToChronoTime(absl::Now() + client_.timeout));
     call->request = std::move(request);
-    call->request.set_model(options_.model);
-    for (int i = 0; i < options_.inputs_per_call; ++i) {
-      call->request.add_inputs()->set_text(
-          Text(number * options_.inputs_per_call + i));
-    }
     method(&call->context, &call->request, &call->response,
            [this, call,
             done = std::move(done)](const grpc::Status& status) mutable {
              CallOutcome outcome;
              SetStatus(status, call->context, client_, &outcome);
-             if (status.ok()) CountTokens(call->response, &outcome);
+             if (status.ok()) Examine(call->response, &outcome);
              // Before `done`: after it the caller may drop its channel, whose
              // last reference must not go on gRPC's own thread, since that
              // joins the thread.
@@ -167,6 +210,7 @@ class GrpcCaller : public Caller {
   const CallOptions options_;
   const Client::Options client_;
   std::vector<std::unique_ptr<v1::Inference::Stub>> stubs_;
+  std::vector<std::unique_ptr<v1::Models::Stub>> model_stubs_;
 };
 
 }  // namespace

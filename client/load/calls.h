@@ -15,20 +15,21 @@ namespace trivium {
 
 // What is called, over and over.
 struct CallOptions {
-  enum class Kind { kTranslate, kEncode, kGenerate };
+  // kModel is GetModel: a call without work, to subtract from others.
+  enum class Kind { kTranslate, kEncode, kGenerate, kModel };
 
   Kind kind = Kind::kTranslate;
   std::string model;
   int inputs_per_call = 1;  // Generate takes one
   v1::DecodingOptions decoding;
-  std::vector<std::string> texts;  // taken in turn; not empty
+  std::vector<v1::Input> inputs;  // taken in turn; not empty
 };
 
 // Starts calls that end by themselves.
 class Caller {
  public:
   virtual ~Caller() = default;
-  // Starts call `number`, which determines its texts. `done` comes once, on
+  // Starts call `number`, which determines its inputs. `done` comes once, on
   // any thread.
   virtual void Start(int64_t number, std::function<void(CallOutcome)> done) = 0;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/status.h"
 #include "client/commands/flags.h"
@@ -36,7 +37,7 @@ struct LoadFlags {
   uint64_t schedule_seed = 1;
   double warm_up = 2, duration = 10;
   int64_t count = 0;
-  bool json = false;
+  bool ids = false, json = false;
 };
 
 void AddFlags(CLI::App& app, LoadFlags* flags) {
@@ -45,8 +46,11 @@ void AddFlags(CLI::App& app, LoadFlags* flags) {
   AddJsonFlag(app, &flags->json);
   app.add_option("--file", flags->file, "Texts, one a line, taken in turn")
       ->required();
-  app.add_option("--call", flags->kind, "What to call")
-      ->check(CLI::IsMember({"translate", "encode", "generate"}))
+  app.add_flag("--ids", flags->ids,
+               "The lines are token ids with spaces, not texts");
+  app.add_option("--call", flags->kind,
+                 "What to call; model is GetModel, a call without work")
+      ->check(CLI::IsMember({"translate", "encode", "generate", "model"}))
       ->capture_default_str();
   app.add_option("--inputs-per-call", flags->call.inputs_per_call,
                  "Texts in each translate or encode")
@@ -82,24 +86,34 @@ void AddFlags(CLI::App& app, LoadFlags* flags) {
   AddEnvironmentTwins(app);
 }
 
-absl::StatusOr<std::vector<std::string>> ReadTexts(const std::string& file,
-                                                   const Io& io) {
+absl::StatusOr<std::vector<v1::Input>> ReadInputs(const std::string& file,
+                                                  bool ids, const Io& io) {
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<LineReader> reader,
                            LineReader::Open(file, io.in));
-  std::vector<std::string> texts;
+  std::vector<v1::Input> inputs;
   while (true) {
     TRIVIUM_ASSIGN_OR_RETURN(std::optional<std::string> line, reader->Next());
     if (!line) break;
-    if (!IsUtf8(*line)) {
+    v1::Input& input = inputs.emplace_back();
+    if (ids) {
+      std::optional<v1::TokenIds> parsed = ParseTokenIds(*line);
+      if (!parsed || parsed->ids().empty()) {
+        return absl::InvalidArgumentError(
+            fmt::format("line {} of {} is not token ids with spaces, as 17 4 0",
+                        inputs.size(), file));
+      }
+      *input.mutable_ids() = *std::move(parsed);
+    } else if (!IsUtf8(*line)) {
       return absl::InvalidArgumentError(
-          fmt::format("line {} of {} is not UTF-8", texts.size() + 1, file));
+          fmt::format("line {} of {} is not UTF-8", inputs.size(), file));
+    } else {
+      input.set_text(*std::move(line));
     }
-    texts.push_back(*std::move(line));
   }
-  if (texts.empty()) {
+  if (inputs.empty()) {
     return absl::InvalidArgumentError(fmt::format("{} has no lines", file));
   }
-  return texts;
+  return inputs;
 }
 
 ExitCode Complain(const Io& io, const std::string& message, ExitCode code) {
@@ -127,17 +141,19 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
   flags.call.kind = std::map<std::string, CallOptions::Kind>{
       {"translate", CallOptions::Kind::kTranslate},
       {"encode", CallOptions::Kind::kEncode},
-      {"generate", CallOptions::Kind::kGenerate}}[flags.kind];
+      {"generate", CallOptions::Kind::kGenerate},
+      {"model", CallOptions::Kind::kModel}}[flags.kind];
   const Client::Options client = flags.connection.ToOptions();
   // The checks of the options, before any call is made with them.
   if (const auto valid = Client::Create(client); !valid.ok()) {
     return Complain(io, std::string(valid.status().message()), kExitUsage);
   }
-  absl::StatusOr<std::vector<std::string>> texts = ReadTexts(flags.file, io);
-  if (!texts.ok()) {
-    return Complain(io, std::string(texts.status().message()), kExitIo);
+  absl::StatusOr<std::vector<v1::Input>> inputs =
+      ReadInputs(flags.file, flags.ids, io);
+  if (!inputs.ok()) {
+    return Complain(io, std::string(inputs.status().message()), kExitIo);
   }
-  flags.call.texts = *std::move(texts);
+  flags.call.inputs = *std::move(inputs);
 
   RunOptions run;
   run.start = absl::Now();

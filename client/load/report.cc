@@ -67,7 +67,7 @@ Report Recorder::MakeReport(absl::Time measure_to) const {
   Report report;
   report.seconds = absl::ToDoubleSeconds(measure_to - measure_from_);
   int64_t finished = 0, source_tokens = 0, new_tokens = 0;
-  std::vector<double> latencies, first_pieces, delays;
+  std::vector<double> latencies, first_pieces, gaps, outside, delays;
   for (const Sample& sample : samples_) {
     const CallOutcome& outcome = sample.outcome;
     const bool ok = outcome.code == grpc::StatusCode::OK;
@@ -86,6 +86,10 @@ Report Recorder::MakeReport(absl::Time measure_to) const {
     ++report.succeeded;
     latencies.push_back(
         absl::ToDoubleSeconds(sample.finished - sample.intended));
+    outside.push_back(absl::ToDoubleSeconds(sample.finished - sample.started -
+                                            outcome.model_time));
+    gaps.insert(gaps.end(), outcome.piece_gaps.begin(),
+                outcome.piece_gaps.end());
     if (outcome.first_piece != absl::InfinitePast()) {
       first_pieces.push_back(
           absl::ToDoubleSeconds(outcome.first_piece - sample.intended));
@@ -98,6 +102,8 @@ Report Recorder::MakeReport(absl::Time measure_to) const {
   }
   report.latency = Distribute(std::move(latencies));
   report.first_piece = Distribute(std::move(first_pieces));
+  report.piece_gap = Distribute(std::move(gaps));
+  report.outside_model = Distribute(std::move(outside));
   report.start_delay = Distribute(std::move(delays));
   return report;
 }
@@ -111,6 +117,8 @@ std::string Report::ToText() const {
       source_tokens_per_second, new_tokens_per_second);
   text += InMilliseconds("latency", latency);
   if (first_piece.count > 0) text += InMilliseconds("first piece", first_piece);
+  if (piece_gap.count > 0) text += InMilliseconds("piece gap", piece_gap);
+  text += InMilliseconds("outside", outside_model);
   text += InMilliseconds("start delay", start_delay);
   for (const auto& [name, count] : errors) {
     text += fmt::format("error        {} {}\n", name, count);
@@ -132,6 +140,8 @@ std::string Report::ToJson() const {
       {"new_tokens_per_second", new_tokens_per_second},
       {"latency_seconds", ToOrderedJson(latency)},
       {"first_piece_seconds", ToOrderedJson(first_piece)},
+      {"piece_gap_seconds", ToOrderedJson(piece_gap)},
+      {"outside_model_seconds", ToOrderedJson(outside_model)},
       {"start_delay_seconds", ToOrderedJson(start_delay)}};
   if (!first_error.empty()) json["first_error"] = first_error;
   // A message of the server need not be UTF-8.

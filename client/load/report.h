@@ -19,6 +19,9 @@ struct CallOutcome {
   int64_t new_tokens = 0;
   // The first piece of a Generate; else InfinitePast.
   absl::Time first_piece = absl::InfinitePast();
+  std::vector<double> piece_gaps;  // seconds; of a Generate
+  // Tokenizing and inference, by the server's own account.
+  absl::Duration model_time = absl::ZeroDuration();
 };
 
 struct Sample {
@@ -47,6 +50,10 @@ struct Report {
   double new_tokens_per_second = 0;
   Distribution latency;      // intended start to end, of what succeeded
   Distribution first_piece;  // intended start to first piece; Generate only
+  Distribution piece_gap;    // between pieces of a stream; Generate only
+  // Actual start to end, less what the server's tokenizer and model took:
+  // waiting, gRPC and this client.
+  Distribution outside_model;
   // Actual minus intended start. Long: this machine could not keep up, or
   // the limit of calls in flight was met.
   Distribution start_delay;

@@ -1,204 +1,376 @@
 #include "model/kernels/attention.h"
 
+#include <cstring>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/attention.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "model/kernels/vector-inl.h"
+
+// A tile is {keys, values}. Both keep numbers in pairs, so that one vector of
+// 32-bit lanes gives two vectors of floats without shuffles; a bf16 pair is one
+// lane (the first in its low half), an f32 pair two vectors.
+//   keys    [heads][pairs of dimensions (2i, 2i + 1)][kTileTokens lanes]
+//   values  [heads][kTileTokens][groups of 32 dimensions]
+//           [16 lanes: (j, j + 16)]
+// Dimensions are padded to whole pairs and groups.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_INLINE hn::Vec<F32> LoadKv(F32 d, const float* p) {
-  return hn::LoadU(d, p);
-}
-HWY_INLINE hn::Vec<F32> LoadKv(F32 d, const uint16_t* p) {
-  const hn::Rebind<uint16_t, F32> d16;
-  const hn::RebindToUnsigned<F32> d32;
-  return hn::BitCast(d,
-                     hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, p))));
-}
-HWY_INLINE hn::Vec<F32> LoadSomeKv(F32 d, const float* p, int count) {
-  return LoadSome(d, p, count);
-}
-HWY_INLINE hn::Vec<F32> LoadSomeKv(F32 d, const uint16_t* p, int count) {
-  HWY_ALIGN uint16_t some[16] = {};
-  for (int i = 0; i < count; ++i) some[i] = p[i];
-  return LoadKv(d, some);
+// Of loops over arrays of vectors, which must become registers.
+#define TRIVIUM_UNROLL HWY_UNROLL(8)
+
+constexpr int kPairLanes = 16;
+constexpr int kGroup = 2 * kPairLanes;
+static_assert(kPairLanes == kTileTokens);
+
+constexpr int Pairs(int head_size) { return (head_size + 1) / 2; }
+constexpr int Groups(int head_size) {
+  return (head_size + kGroup - 1) / kGroup;
 }
 
-// Scores of kQueries queries against one vector of a tile's tokens. Even and
-// odd dimensions are summed apart: two chains of additions hide more latency
-// than one, and the order is the same for every kQueries.
+// Numbers (of type T) of one head's keys, and values, in a tile.
+constexpr int KeyNumbers(int head_size) {
+  return Pairs(head_size) * 2 * kTileTokens;
+}
+constexpr int ValueNumbers(int head_size) {
+  return kTileTokens * Groups(head_size) * kGroup;
+}
+
+// The pairs whose first lane is `lane` of a row of kPairLanes at p.
+HWY_INLINE void LoadPairs(F32 d, const float* p, int lane, hn::Vec<F32>& first,
+                          hn::Vec<F32>& second) {
+  first = hn::LoadU(d, p + lane);
+  second = hn::LoadU(d, p + kPairLanes + lane);
+}
+HWY_INLINE void LoadPairs(F32 d, const uint16_t* p, int lane,
+                          hn::Vec<F32>& first, hn::Vec<F32>& second) {
+  const hn::RebindToUnsigned<F32> d32;
+  const auto both = hn::LoadU(d32, reinterpret_cast<const uint32_t*>(p) + lane);
+  first = hn::BitCast(d, hn::ShiftLeft<16>(both));
+  second = hn::BitCast(d, hn::And(both, hn::Set(d32, 0xffff0000u)));
+}
+
+// Scores of kQueries queries against one vector of a tile's tokens. Four
+// chains of additions (pairs by turns, first and second of a pair) hide more
+// latency than one; their order is the same for every kQueries.
 template <int kQueries, class T>
 HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
-                            const T* HWY_RESTRICT keys,
+                            const T* HWY_RESTRICT keys, int lane,
                             float* HWY_RESTRICT scores, size_t stride) {
   const F32 d;
-  hn::Vec<F32> even[kQueries], odd[kQueries];
-  for (int q = 0; q < kQueries; ++q) even[q] = odd[q] = hn::Zero(d);
-  int i = 0;
-  for (; i + 2 <= call.head_size; i += 2) {
-    const auto key0 = LoadKv(d, keys + i * kTileTokens);
-    const auto key1 = LoadKv(d, keys + (i + 1) * kTileTokens);
-    for (int q = 0; q < kQueries; ++q) {
-      const float* row = query + q * call.query_stride + i;
-      even[q] = hn::MulAdd(hn::Set(d, row[0]), key0, even[q]);
-      odd[q] = hn::MulAdd(hn::Set(d, row[1]), key1, odd[q]);
-    }
+  using V = hn::Vec<F32>;
+  V sum[kQueries][2][2];
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) {
+    sum[q][0][0] = sum[q][0][1] = sum[q][1][0] = sum[q][1][1] = hn::Zero(d);
   }
-  if (i < call.head_size) {
-    const auto key = LoadKv(d, keys + i * kTileTokens);
+  const auto add = [&](int pair, int turn) HWY_ATTR {
+    V first, second;
+    LoadPairs(d, keys + pair * 2 * kTileTokens, lane, first, second);
+    TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      even[q] = hn::MulAdd(hn::Set(d, query[q * call.query_stride + i]), key,
-                           even[q]);
+      const float* row = query + q * call.query_stride + 2 * pair;
+      sum[q][turn][0] = hn::MulAdd(hn::Set(d, row[0]), first, sum[q][turn][0]);
+      sum[q][turn][1] = hn::MulAdd(hn::Set(d, row[1]), second, sum[q][turn][1]);
+    }
+  };
+  const int whole = call.shape.head_size / 2;
+  int pair = 0;
+  for (; pair + 2 <= whole; pair += 2) {
+    add(pair, 0);
+    add(pair + 1, 1);
+  }
+  if (pair < whole) add(pair, 0);
+  if (call.shape.head_size % 2 != 0) {
+    V first, second;
+    LoadPairs(d, keys + whole * 2 * kTileTokens, lane, first, second);
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      const float last = query[q * call.query_stride + 2 * whole];
+      sum[q][1][0] = hn::MulAdd(hn::Set(d, last), first, sum[q][1][0]);
     }
   }
   const auto scale = hn::Set(d, call.scale);
+  TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
-    hn::StoreU(hn::Mul(hn::Add(even[q], odd[q]), scale), d,
-               scores + q * stride);
+    const V all = hn::Add(hn::Add(sum[q][0][0], sum[q][1][0]),
+                          hn::Add(sum[q][0][1], sum[q][1][1]));
+    hn::StoreU(hn::Mul(all, scale), d, scores + q * stride);
   }
 }
 
-// weights = softmax(weights) over the first `keys`, zero beyond.
-HWY_INLINE void Softmax(int keys, float* HWY_RESTRICT weights) {
+// weights = exp(weights - max) over the first `keys`, zero beyond; returns
+// 1 / their sum.
+HWY_INLINE float Exponentials(int keys, float* HWY_RESTRICT weights) {
   const F32 d;
-  const int padded = PaddedKeys(keys);
   const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int i = keys; i < padded; ++i) {
-    weights[i] = -std::numeric_limits<float>::infinity();
-  }
-  auto max = hn::LoadU(d, weights);
-  for (int i = lanes; i < padded; i += lanes) {
+  const int last = (keys - 1) / lanes * lanes;
+  const auto valid = hn::FirstN(d, static_cast<size_t>(keys - last));
+  const auto infinity = hn::Set(d, -std::numeric_limits<float>::infinity());
+  auto max = hn::IfThenElse(valid, hn::LoadU(d, weights + last), infinity);
+  for (int i = 0; i < last; i += lanes) {
     max = hn::Max(max, hn::LoadU(d, weights + i));
   }
   max = hn::MaxOfLanes(d, max);
   auto sum = hn::Zero(d);
-  for (int i = 0; i < padded; i += lanes) {
-    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
+  for (int i = 0; i < last; i += lanes) {
+    const auto e = Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
     sum = hn::Add(sum, e);
     hn::StoreU(e, d, weights + i);
   }
-  const auto inverse = hn::Div(hn::Set(d, 1.0f), hn::SumOfLanes(d, sum));
-  for (int i = 0; i < padded; i += lanes) {
-    hn::StoreU(hn::Mul(hn::LoadU(d, weights + i), inverse), d, weights + i);
-  }
-  for (int i = keys; i < padded; ++i) weights[i] = 0;
+  const auto e = hn::IfThenElseZero(
+      valid, Exp(d, hn::Sub(hn::LoadU(d, weights + last), max)));
+  hn::StoreU(e, d, weights + last);
+  return 1.0f / hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e)));
 }
 
-// out = weights V for kQueries queries and kVectors vectors of dimensions
-// from `first`; the last of them may be part of a vector.
-template <int kQueries, int kVectors, class T>
-HWY_INLINE void WeighValues(const AttentionCall& call, int first,
+// out = scale * weights V for kQueries queries and kGroups groups of
+// dimensions from `group`. Even and odd keys are summed apart, as above.
+template <int kQueries, int kGroups, class T>
+HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
+                            int group, int lane,
                             const float* HWY_RESTRICT weights, size_t stride,
-                            float* out) {
+                            const float* HWY_RESTRICT scale, float* out) {
   const F32 d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const int part = call.head_size - first < kVectors * lanes
-                       ? call.head_size - first
-                       : kVectors * lanes;
-  const int last = part - (kVectors - 1) * lanes;  // of the last vector
-  hn::Vec<F32> sum[kQueries][kVectors];
+  using V = hn::Vec<F32>;
+  V sum[kQueries][kGroups][2][2];
+  TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
-    for (int v = 0; v < kVectors; ++v) sum[q][v] = hn::Zero(d);
+    TRIVIUM_UNROLL
+    for (int g = 0; g < kGroups; ++g) {
+      sum[q][g][0][0] = sum[q][g][0][1] = hn::Zero(d);
+      sum[q][g][1][0] = sum[q][g][1][1] = hn::Zero(d);
+    }
   }
-  for (int key = 0; key < call.keys; ++key) {
-    const T* HWY_RESTRICT row =
-        static_cast<const T*>(call.tiles[key / kTileTokens].values) +
-        (key % kTileTokens) * call.head_size + first;
-    for (int v = 0; v < kVectors; ++v) {
-      const auto value = v + 1 < kVectors || last == lanes
-                             ? LoadKv(d, row + v * lanes)
-                             : LoadSomeKv(d, row + v * lanes, last);
+  const int row_numbers = Groups(call.shape.head_size) * kGroup;
+  const auto add = [&](const T* row, int key, int turn) HWY_ATTR {
+    TRIVIUM_UNROLL
+    for (int g = 0; g < kGroups; ++g) {
+      V first, second;
+      LoadPairs(d, row + (group + g) * kGroup, lane, first, second);
+      TRIVIUM_UNROLL
       for (int q = 0; q < kQueries; ++q) {
-        sum[q][v] =
-            hn::MulAdd(hn::Set(d, weights[q * stride + key]), value, sum[q][v]);
+        const V weight = hn::Set(d, weights[q * stride + key]);
+        sum[q][g][turn][0] = hn::MulAdd(weight, first, sum[q][g][turn][0]);
+        sum[q][g][turn][1] = hn::MulAdd(weight, second, sum[q][g][turn][1]);
+      }
+    }
+  };
+  for (int begin = 0; begin < call.keys; begin += kTileTokens) {
+    const T* row = reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]) +
+                   value_offset;
+    const int end =
+        call.keys < begin + kTileTokens ? call.keys : begin + kTileTokens;
+    int key = begin;
+    for (; key + 2 <= end; key += 2, row += 2 * row_numbers) {
+      add(row, key, 0);
+      add(row + row_numbers, key + 1, 1);
+    }
+    if (key < end) add(row, key, 0);
+  }
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) {
+    TRIVIUM_UNROLL
+    for (int g = 0; g < kGroups; ++g) {
+      TRIVIUM_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        const int begin = (group + g) * kGroup + half * kPairLanes + lane;
+        const int left = call.shape.head_size - begin;
+        if (left <= 0) continue;
+        float* to = out + q * call.out_stride + begin;
+        const V y = hn::Mul(hn::Add(sum[q][g][0][half], sum[q][g][1][half]),
+                            hn::Set(d, scale[q]));
+        if (left >= lanes) {
+          hn::StoreU(y, d, to);
+        } else {
+          hn::BlendedStore(y, hn::FirstN(d, static_cast<size_t>(left)), d, to);
+        }
       }
     }
   }
-  for (int q = 0; q < kQueries; ++q) {
-    float* row = out + q * call.out_stride + first;
-    for (int v = 0; v < kVectors; ++v) {
-      if (v + 1 < kVectors || last == lanes) {
-        hn::StoreU(sum[q][v], d, row + v * lanes);
-      } else {
-        hn::BlendedStore(sum[q][v], hn::FirstN(d, last), d, row + v * lanes);
+}
+
+// Where one head's queries, weights and outputs begin.
+struct HeadCall {
+  int head;
+  const float* query;
+  float* weights;
+  float* out;
+};
+
+// The three steps of attention, for several heads a step: heads do not wait
+// for each other's sums, so that one hides another's latency.
+template <int kQueries, class T>
+HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
+                            int count) {
+  const int lanes = static_cast<int>(hn::Lanes(F32()));
+  const int head_size = call.shape.head_size;
+  const int padded = PaddedKeys(call.keys);
+  for (int begin = 0; begin < padded; begin += kTileTokens) {
+    const T* tile = reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]);
+    for (int h = 0; h < count; ++h) {
+      const T* keys = tile + heads[h].head * KeyNumbers(head_size);
+      for (int lane = 0; lane < kTileTokens; lane += lanes) {
+        ScoreVector<kQueries>(call, heads[h].query, keys, lane,
+                              heads[h].weights + begin + lane, padded);
       }
+    }
+  }
+  float inverse[kHeadsAtOnce][kQueries];
+  for (int h = 0; h < count; ++h) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      inverse[h][q] = Exponentials(call.keys, heads[h].weights + q * padded);
+    }
+  }
+  const int groups = Groups(head_size);
+  for (int h = 0; h < count; ++h) {
+    const int offset = call.shape.heads * KeyNumbers(head_size) +
+                       heads[h].head * ValueNumbers(head_size);
+    for (int lane = 0; lane < kPairLanes; lane += lanes) {
+      int group = 0;
+      if (kQueries == 1) {
+        for (; group + 2 <= groups; group += 2) {
+          WeighValues<kQueries, 2, T>(call, offset, group, lane,
+                                      heads[h].weights, padded, inverse[h],
+                                      heads[h].out);
+        }
+      }
+      for (; group < groups; ++group) {
+        WeighValues<kQueries, 1, T>(call, offset, group, lane, heads[h].weights,
+                                    padded, inverse[h], heads[h].out);
+      }
+    }
+  }
+  if (!call.keep_weights) return;
+  for (int h = 0; h < count; ++h) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      float* weights = heads[h].weights + q * padded;
+      for (int i = 0; i < call.keys; ++i) weights[i] *= inverse[h][q];
+      for (int i = call.keys; i < padded; ++i) weights[i] = 0;
     }
   }
 }
 
 template <int kQueries, class T>
-HWY_INLINE void AttendQueries(const AttentionCall& call, const float* query,
-                              float* weights, float* out) {
-  const int lanes = static_cast<int>(hn::Lanes(F32()));
-  const int padded = PaddedKeys(call.keys);
-  for (int first = 0; first < padded; first += kTileTokens) {
-    const T* keys = static_cast<const T*>(call.tiles[first / kTileTokens].keys);
-    for (int lane = 0; lane < kTileTokens; lane += lanes) {
-      ScoreVector<kQueries>(call, query, keys + lane, weights + first + lane,
-                            padded);
+HWY_INLINE void AttendQueries(const AttentionCall& call, int first) {
+  const size_t padded = PaddedKeys(call.keys);
+  const int at_once = HeadsAtOnce(call.queries);
+  HeadCall heads[kHeadsAtOnce] = {};
+  for (int head = 0; head < call.shape.heads;) {
+    int count = 0;
+    for (; count < at_once && head < call.shape.heads; ++count, ++head) {
+      const int place = call.keep_weights ? head : count;
+      const int offset = head * call.shape.head_size;
+      heads[count] = {head, call.query + first * call.query_stride + offset,
+                      call.weights + (place * call.queries + first) * padded,
+                      call.out + first * call.out_stride + offset};
     }
-  }
-  for (int q = 0; q < kQueries; ++q) Softmax(call.keys, weights + q * padded);
-  int first = 0;
-  for (; first + 3 * lanes < call.head_size; first += 4 * lanes) {
-    WeighValues<kQueries, 4, T>(call, first, weights, padded, out);
-  }
-  for (; first < call.head_size; first += lanes) {
-    WeighValues<kQueries, 1, T>(call, first, weights, padded, out);
+    AttendHeads<kQueries, T>(call, heads, count);
   }
 }
 
 template <class T>
 HWY_INLINE void AttendTyped(const AttentionCall& call) {
-  const size_t padded = PaddedKeys(call.keys);
   int q = 0;
-  for (; q + 4 <= call.queries; q += 4) {
-    AttendQueries<4, T>(call, call.query + q * call.query_stride,
-                        call.weights + q * padded,
-                        call.out + q * call.out_stride);
-  }
-  for (; q < call.queries; ++q) {
-    AttendQueries<1, T>(call, call.query + q * call.query_stride,
-                        call.weights + q * padded,
-                        call.out + q * call.out_stride);
-  }
+  for (; q + 4 <= call.queries; q += 4) AttendQueries<4, T>(call, q);
+  for (; q < call.queries; ++q) AttendQueries<1, T>(call, q);
 }
 
 void AttendAll(const AttentionCall& call) {
-  if (call.type == KvType::kF32) {
+  if (call.shape.type == KvType::kF32) {
     AttendTyped<float>(call);
   } else {
     AttendTyped<uint16_t>(call);
   }
 }
 
-void StoreRow(KvType type, int head_size, const float* HWY_RESTRICT key,
-              const float* HWY_RESTRICT value, int slot, KvTile tile) {
-  if (type == KvType::kF32) {
-    float* HWY_RESTRICT keys = static_cast<float*>(tile.keys) + slot;
-    float* HWY_RESTRICT values =
-        static_cast<float*>(tile.values) + slot * head_size;
-    for (int i = 0; i < head_size; ++i) keys[i * kTileTokens] = key[i];
-    for (int i = 0; i < head_size; ++i) values[i] = value[i];
-  } else {
-    uint16_t* HWY_RESTRICT keys = static_cast<uint16_t*>(tile.keys) + slot;
-    uint16_t* HWY_RESTRICT values =
-        static_cast<uint16_t*>(tile.values) + slot * head_size;
-    for (int i = 0; i < head_size; ++i) {
-      keys[i * kTileTokens] = RoundToBf16(key[i]);
+// A pair as a tile has it: the second number's vector lies one row of lanes
+// after the first's, or in the high half of the same lanes.
+HWY_INLINE void StorePairs(F32 d, hn::Vec<F32> first, hn::Vec<F32> second,
+                           float* p, int lane) {
+  hn::StoreU(first, d, p + lane);
+  hn::StoreU(second, d, p + kPairLanes + lane);
+}
+HWY_INLINE void StorePairs(F32 d, hn::Vec<F32> first, hn::Vec<F32> second,
+                           uint16_t* p, int lane) {
+  const hn::RebindToUnsigned<F32> d32;
+  const auto high = hn::And(RoundedToBf16(d, second), hn::Set(d32, 0xffff0000));
+  const auto low = hn::ShiftRight<16>(RoundedToBf16(d, first));
+  hn::StoreU(hn::Or(high, low), d32, reinterpret_cast<uint32_t*>(p) + lane);
+}
+
+// One token's key: its pairs go to lane `slot` of the tile's rows of pairs.
+HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
+                         float* HWY_RESTRICT keys) {
+  for (int i = 0; i < size; ++i) keys[i * kTileTokens + slot] = key[i];
+  if (size % 2 != 0) keys[size * kTileTokens + slot] = 0;
+}
+HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
+                         uint16_t* HWY_RESTRICT keys) {
+  HWY_ALIGN uint16_t rounded[kGroup];  // as many pairs as a vector has lanes
+  for (int begin = 0; begin < size; begin += kGroup) {
+    const int count = size - begin < kGroup ? size - begin : kGroup;
+    Bf16Numbers(key + begin, count, rounded);
+    if (count % 2 != 0) rounded[count] = 0;
+    uint16_t* HWY_RESTRICT to = keys + begin * kTileTokens + 2 * slot;
+    for (int i = 0; i < count; i += 2) {
+      std::memcpy(to + i * kTileTokens, rounded + i, sizeof(uint32_t));
     }
-    for (int i = 0; i < head_size; ++i) values[i] = RoundToBf16(value[i]);
   }
 }
+
+template <class T>
+HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
+                           const float* HWY_RESTRICT value, int slot, T* tile) {
+  const F32 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int size = shape.head_size;
+  const int groups = Groups(size);
+  for (int head = 0; head < shape.heads; ++head, key += size, value += size) {
+    T* HWY_RESTRICT keys = tile + head * KeyNumbers(size);
+    StoreKey(key, size, slot, keys);
+    T* HWY_RESTRICT row = tile + shape.heads * KeyNumbers(size) +
+                          head * ValueNumbers(size) + slot * groups * kGroup;
+    for (int group = 0; group < groups; ++group, row += kGroup) {
+      for (int lane = 0; lane < kPairLanes; lane += lanes) {
+        const int first = group * kGroup + lane;
+        const int second = first + kPairLanes;
+        const auto load = [&](int at) HWY_ATTR {
+          const int left = size - at;
+          if (left >= lanes) return hn::LoadU(d, value + at);
+          return LoadSome(d, value + at, left > 0 ? left : 0);
+        };
+        StorePairs(d, load(first), load(second), row, lane);
+      }
+    }
+  }
+}
+
+void StoreRow(const KvShape& shape, const float* key, const float* value,
+              int slot, char* tile) {
+  if (shape.type == KvType::kF32) {
+    StoreTyped(shape, key, value, slot, reinterpret_cast<float*>(tile));
+  } else {
+    StoreTyped(shape, key, value, slot, reinterpret_cast<uint16_t*>(tile));
+  }
+}
+
+size_t TileNumbers(const KvShape& shape) {
+  return static_cast<size_t>(shape.heads) *
+         (KeyNumbers(shape.head_size) + ValueNumbers(shape.head_size));
+}
+
+#undef TRIVIUM_UNROLL
 
 }  // namespace trivium::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -208,14 +380,16 @@ namespace trivium {
 
 HWY_EXPORT(AttendAll);
 HWY_EXPORT(StoreRow);
+HWY_EXPORT(TileNumbers);
 
-size_t KvTileBytes(KvType type, int head_size) {
-  return size_t{kTileTokens} * head_size * (type == KvType::kF32 ? 4 : 2);
+size_t KvTileBytes(const KvShape& shape) {
+  return HWY_DYNAMIC_DISPATCH(TileNumbers)(shape) *
+         (shape.type == KvType::kF32 ? 4 : 2);
 }
 
-void StoreKeyValue(KvType type, int head_size, const float* key,
-                   const float* value, int slot, KvTile tile) {
-  HWY_DYNAMIC_DISPATCH(StoreRow)(type, head_size, key, value, slot, tile);
+void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
+                   int slot, char* tile) {
+  HWY_DYNAMIC_DISPATCH(StoreRow)(shape, key, value, slot, tile);
 }
 
 void Attend(const AttentionCall& call) {

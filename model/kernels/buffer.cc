@@ -4,37 +4,82 @@
 
 #include <new>
 
+#include "base/mutex.h"
+
 namespace trivium {
 namespace {
 
+constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
+// Buffers of at least so much lie in huge pages, ...
+constexpr size_t kHugeFrom = size_t{32} << 10;
+// ... those below so much in a slab that they share.
+constexpr size_t kSharedBelow = kHugePage;
+constexpr size_t kSlab = 8 * kHugePage;
+
+size_t RoundUp(size_t bytes, size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 }  // namespace
 
+class RawBuffer::Mapping {
+ public:
+  // `bytes` are whole pages, of the size that `page` says.
+  Mapping(size_t bytes, size_t page) : bytes_(bytes) {
+    // Huge pages need an aligned start, which mmap does not promise.
+    const size_t slack = page == kHugePage ? kHugePage : 0;
+    start_ = static_cast<char*>(
+        mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (start_ == MAP_FAILED) throw std::bad_alloc();
+    if (slack == 0) return;
+    const size_t misaligned = reinterpret_cast<size_t>(start_) % kHugePage;
+    const size_t before = misaligned == 0 ? 0 : kHugePage - misaligned;
+    if (before > 0) munmap(start_, before);
+    if (slack > before) munmap(start_ + before + bytes, slack - before);
+    start_ += before;
+    madvise(start_, bytes, MADV_HUGEPAGE);
+  }
+  ~Mapping() { munmap(start_, bytes_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  char* start() const { return start_; }
+
+ private:
+  char* start_;
+  size_t bytes_;
+};
+
 RawBuffer::RawBuffer(size_t bytes) {
   if (bytes == 0) return;
-  // Rounding to whole huge pages would waste memory on small buffers.
-  const size_t page = bytes >= kHugePage / 2 ? kHugePage : 4096;
-  bytes_ = (bytes + page - 1) / page * page;
-  // Huge pages need an aligned start, which mmap does not promise.
-  const size_t slack = page == kHugePage ? kHugePage : 0;
-  char* start = static_cast<char*>(
-      mmap(nullptr, bytes_ + slack, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (start == MAP_FAILED) throw std::bad_alloc();
-  if (slack > 0) {
-    const size_t misaligned = reinterpret_cast<size_t>(start) % kHugePage;
-    const size_t before = misaligned == 0 ? 0 : kHugePage - misaligned;
-    if (before > 0) munmap(start, before);
-    if (slack > before) munmap(start + before + bytes_, slack - before);
-    start += before;
-    madvise(start, bytes_, MADV_HUGEPAGE);
+  if (bytes >= kHugeFrom && bytes < kSharedBelow) {
+    bytes_ = RoundUp(bytes, kPage);
+    TakeFromSlab();
+    return;
   }
-  data_ = start;
+  const size_t page = bytes < kHugeFrom ? kPage : kHugePage;
+  bytes_ = RoundUp(bytes, page);
+  mapping_ = std::make_shared<Mapping>(bytes_, page);
+  data_ = mapping_->start();
 }
 
-RawBuffer::~RawBuffer() {
-  if (data_ != nullptr) munmap(data_, bytes_);
+// Slabs are filled from front to back and never reused, so that what is taken
+// is zero; one goes when the last of its buffers goes.
+void RawBuffer::TakeFromSlab() {
+  static Mutex mutex;
+  static std::weak_ptr<Mapping> current;
+  static size_t used;
+  MutexLock lock(&mutex);
+  mapping_ = current.lock();
+  if (mapping_ == nullptr || used + bytes_ > kSlab) {
+    mapping_ = std::make_shared<Mapping>(kSlab, kHugePage);
+    current = mapping_;
+    used = 0;
+  }
+  data_ = mapping_->start() + used;
+  used += bytes_;
 }
 
 }  // namespace trivium

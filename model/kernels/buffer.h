@@ -2,24 +2,25 @@
 #define TRIVIUM_MODEL_KERNELS_BUFFER_H_
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 
 namespace trivium {
 
 // Zeroed memory straight from the system, aligned to pages, in huge pages
-// where the system grants them (madvise); physical memory is taken when it is
-// first touched. Large allocations abort the process only where the system
-// refuses address space.
+// where the system grants them (madvise; small buffers share one); physical
+// memory is taken when it is first touched. Large allocations abort the process
+// only where the system refuses address space.
 class RawBuffer {
  public:
   RawBuffer() = default;
   explicit RawBuffer(size_t bytes);
-  ~RawBuffer();
   RawBuffer(RawBuffer&& other) noexcept { *this = std::move(other); }
   RawBuffer& operator=(RawBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(mapping_, other.mapping_);
     return *this;
   }
 
@@ -27,8 +28,13 @@ class RawBuffer {
   size_t bytes() const { return bytes_; }
 
  private:
+  class Mapping;
+
+  void TakeFromSlab();
+
   void* data_ = nullptr;
   size_t bytes_ = 0;
+  std::shared_ptr<Mapping> mapping_;
 };
 
 // An array of plain values in a RawBuffer. Reserve() only ever grows, so that

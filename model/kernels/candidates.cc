@@ -8,8 +8,8 @@
 #define HWY_TARGET_INCLUDE "model/kernels/candidates.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "model/kernels/product_row-inl.h"
 #include "model/kernels/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,9 +34,27 @@ float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   const auto shift = hn::Set(d, max);
   auto sum = hn::Zero(d);
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    const auto e = hn::Exp(d, hn::Sub(some.Load(d, x + i), shift));
+    const auto e = Exp(d, hn::Sub(some.Load(d, x + i), shift));
     sum = hn::Add(sum, some.Mask(d, e));
   });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// One pass over a row: y = its numbers, *max the greatest of them; returns
+// sum(exp(y - shift)).
+float ScanRow(const ProductRow& row, float shift, float* HWY_RESTRICT y,
+              float* max) {
+  const F32 d;
+  const auto vector_shift = hn::Set(d, shift);
+  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  auto high = lowest;
+  auto sum = hn::Zero(d);
+  ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+    some.Store(v, d, y + i);
+    high = hn::Max(high, some.MaskOr(d, v, lowest));
+    sum = hn::Add(sum, some.Mask(d, Exp(d, hn::Sub(v, vector_shift))));
+  });
+  *max = hn::GetLane(hn::MaxOfLanes(d, high));
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
@@ -63,11 +81,16 @@ namespace trivium {
 
 HWY_EXPORT(MaxOf);
 HWY_EXPORT(SumExp);
+HWY_EXPORT(ScanRow);
 HWY_EXPORT(FindAtLeast);
 
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+// exp(logit - shift) is summed in floats: neither does a logit that is greater
+// than the shift by so much overflow, nor does one that is less vanish beside
+// others of its block.
+constexpr float kFarFromShift = 60;
 
 bool Better(const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
@@ -82,21 +105,40 @@ void RowCandidates::Start(int top_k, std::span<const int32_t> watched) {
   best_.clear();
   watched_logits_.clear();
   sums_.clear();
+  max_ = 0;
 }
 
-void RowCandidates::Add(int first_token, std::span<float> logits) {
-  const int n = static_cast<int>(logits.size());
-  for (; next_watched_ < watched_.size() &&
+bool RowCandidates::Watches(int first_token, int n) const {
+  return next_watched_ < watched_.size() &&
          watched_[next_watched_] < first_token + n;
-       ++next_watched_) {
-    float& logit = logits[watched_[next_watched_] - first_token];
+}
+
+// The maximum is not known before the row is summed; that of the blocks before
+// it (0 for the first) is as good a shift where it is not far away.
+void RowCandidates::Add(int first_token, const ProductRow& product,
+                        float* scratch, float* all) {
+  const int n = product.n;
+  float max;
+  float shift = max_;
+  float sum = HWY_DYNAMIC_DISPATCH(ScanRow)(product, shift, scratch, &max);
+  if (all != nullptr) std::copy_n(scratch, n, all);
+  const bool watches = Watches(first_token, n);
+  for (; Watches(first_token, n); ++next_watched_) {
+    float& logit = scratch[watched_[next_watched_] - first_token];
     watched_logits_.push_back(logit);
     logit = -kInfinity;
   }
-  const float max = HWY_DYNAMIC_DISPATCH(MaxOf)(logits.data(), n);
+  if (watches) max = HWY_DYNAMIC_DISPATCH(MaxOf)(scratch, n);
   if (max == -kInfinity) return;  // every token of the block is watched
-  sums_.push_back({max, HWY_DYNAMIC_DISPATCH(SumExp)(logits.data(), n, max)});
-  if (top_k_ > 0) Collect(first_token, logits, max);
+  if (!(std::fabs(max - shift) <= kFarFromShift)) shift = max;
+  if (watches || shift != max_) {
+    sum = HWY_DYNAMIC_DISPATCH(SumExp)(scratch, n, shift);
+  }
+  max_ = sums_.empty() ? max : std::max(max_, max);
+  sums_.push_back({shift, sum});
+  if (top_k_ > 0) {
+    Collect(first_token, std::span(scratch, static_cast<size_t>(n)), max);
+  }
 }
 
 void RowCandidates::Collect(int first_token, std::span<const float> logits,
@@ -129,10 +171,10 @@ void RowCandidates::Collect(int first_token, std::span<const float> logits,
 void RowCandidates::Finish() {
   std::sort_heap(best_.begin(), best_.end(), Better);
   float max = -kInfinity;
-  for (const BlockSum& block : sums_) max = std::max(max, block.max);
+  for (const BlockSum& block : sums_) max = std::max(max, block.shift);
   float sum = 0;
   for (const BlockSum& block : sums_) {
-    sum += block.sum * std::exp(block.max - max);
+    sum += block.sum * std::exp(block.shift - max);
   }
   rest_log_sum_exp_ = sums_.empty() ? -kInfinity : max + std::log(sum);
 }

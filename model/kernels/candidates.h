@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "model/kernels/row_ops.h"
 #include "model/logits.h"
 
 namespace trivium {
@@ -14,15 +15,17 @@ namespace trivium {
 // blocks' borders and the row alone.
 //
 //   row.Start(top_k, watched);
-//   for each block of columns: row.Add(first_token, logits);
+//   for each block of columns: row.Add(first_token, product, scratch, all);
 //   row.Finish();
 class RowCandidates {
  public:
   // `watched` (sorted) must live until Finish.
   void Start(int top_k, std::span<const int32_t> watched);
-  // The next block's logits; overwrites the watched ones. Blocks come in
-  // order of their tokens.
-  void Add(int first_token, std::span<float> logits);
+  // The next block: the logits of tokens from first_token are `product`.
+  // Blocks come in order of their tokens. `scratch` has room for them; `all`
+  // is null or gets them.
+  void Add(int first_token, const ProductRow& product, float* scratch,
+           float* all);
   void Finish();
 
   // Higher logit first, then lower token.
@@ -33,15 +36,18 @@ class RowCandidates {
 
  private:
   struct BlockSum {
-    float max;
-    float sum;  // of exp(logit - max)
+    float shift;
+    float sum;  // of exp(logit - shift)
   };
+
+  bool Watches(int first_token, int n) const;
 
   void Collect(int first_token, std::span<const float> logits, float max);
 
   size_t top_k_ = 0;
   std::span<const int32_t> watched_;
   size_t next_watched_ = 0;
+  float max_ = 0;                // of the blocks so far
   std::vector<Candidate> best_;  // a heap, worst on top, until Finish
   std::vector<float> watched_logits_;
   std::vector<BlockSum> sums_;

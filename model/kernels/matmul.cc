@@ -17,8 +17,8 @@ extern "C" void omp_set_num_threads(int threads);
 namespace trivium {
 namespace {
 
-constexpr std::array<int, 11> kBuckets = {1,  2,  4,  8,  16, 24,
-                                          32, 40, 48, 56, 64};
+constexpr std::array<int, 18> kBuckets = {1,  2,  4,  8,  12, 16, 20, 24, 28,
+                                          32, 36, 40, 44, 48, 52, 56, 60, 64};
 // What products are cut into where buckets are not invariant.
 constexpr int kFixedRows = 16;
 

@@ -52,7 +52,7 @@ class PackedMatrix {
   bool batch_invariant() const;
 
   // Rows that a product of `rows` really computes: the next of the buckets
-  // 1, 2, 4, 8, 16, 24 .. 64; or a multiple of 16 where only calls of one
+  // 1, 2, 4, 8, 12 .. 64; or a multiple of 16 where only calls of one
   // fixed row count are invariant (f32 without AVX-512).
   int ComputedRows(int rows) const;
 

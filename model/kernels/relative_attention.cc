@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "model/kernels/relative_attention.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "model/kernels/vector-inl.h"
 
@@ -48,7 +47,7 @@ HWY_INLINE void SoftmaxRow(int n, float* HWY_RESTRICT row) {
   for (int i = 1; i < n; ++i) most = row[i] > most ? row[i] : most;
   auto sum = hn::Zero(d);
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    const auto e = hn::Exp(d, hn::Sub(some.Load(d, row + i), hn::Set(d, most)));
+    const auto e = Exp(d, hn::Sub(some.Load(d, row + i), hn::Set(d, most)));
     sum = hn::Add(sum, some.Mask(d, e));
     some.Store(e, d, row + i);
   });

@@ -17,31 +17,49 @@ struct RowScale {
   int32_t zero;
 };
 
-// q = round(x / scale) + zero with scale = (max - min) / levels, where max and
-// min include 0, which is exact. `levels` is 255, or 127 where int8 products
-// saturate at 16 bits (no AVX512-VNNI).
-RowScale QuantizeRow(const float* x, int n, int levels, uint8_t* q);
+// The least and the greatest of a row's values and 0.
+struct Range {
+  float low;
+  float high;
+};
+Range RangeOf(const float* x, int n);
+
+// q = round(x / scale) + zero with scale = (high - low) / levels; 0, which is
+// in the range, is exact. `levels` is 255, or 127 where int8 products saturate
+// at 16 bits (no AVX512-VNNI).
+RowScale QuantizeRow(const float* x, int n, Range range, int levels,
+                     uint8_t* q);
 
 // Round to nearest even.
 void Bf16Row(const float* x, int n, uint16_t* y);
 
-// The epilogue of an int8 product, for output columns [n]:
-// y = x.scale * w_scale * (sum - x.zero * w_sum) + bias, where `sum` is the
-// product's s32 row and w_sum the sum of each column's s8 weights. `bias` may
-// be null.
-void DequantizeRow(const int32_t* sum, RowScale x, const float* w_scale,
-                   const int32_t* w_sum, const float* bias, int n, float* y);
+// One row of a product, columns [n], that an epilogue makes real numbers:
+//   f32:  value + bias
+//   int8: x.scale * (scale * value - x.zero * offset) + bias
+// where scale is a column's of its s8 weights, and offset scale * their sum.
+struct ProductRow {
+  const float* f32;     // [n], or null and
+  const int32_t* s32;   // [n]
+  RowScale x;           // int8 only, as the next two
+  const float* scale;   // [n]
+  const float* offset;  // [n]
+  const float* bias;    // [n], or null
+  int n;
 
-// y += bias.
+  ProductRow Columns(int begin, int count) const;
+};
+
+// y = activation(row's numbers). Returns the range of y.
+Range FinishRow(const ProductRow& row, Activation activation, float* y);
+
+// y += x.
 void AddRow(const float* x, int n, float* y);
-
-void ActivateRow(Activation activation, int n, float* y);
 
 // y = gamma * (s - mean(s)) / sqrt(variance(s) + epsilon) + beta, where
 // s = x + residual (or x where residual is null). Layer normalization, Ba et
-// al. 2016.
-void AddNormRow(const float* x, const float* residual, const float* gamma,
-                const float* beta, float epsilon, int n, float* y);
+// al. 2016. Returns the range of y.
+Range AddNormRow(const float* x, const float* residual, const float* gamma,
+                 const float* beta, float epsilon, int n, float* y);
 
 }  // namespace trivium
 

@@ -37,10 +37,9 @@ void BeamSearch::MakeQueries() {
   }
 }
 
-std::vector<BeamSearch::Extension> BeamSearch::BestExtensions(
-    std::span<const LogitsRow> rows) {
+void BeamSearch::FindExtensions(std::span<const LogitsRow> rows) {
   const size_t tops = static_cast<size_t>(options_.top_logprobs);
-  std::vector<Extension> extensions;
+  extensions_.clear();
   tops_.clear();
   for (size_t i = 0; i < running_.size(); ++i) {
     ScoreLogProbabilities(rows[i], edits_[i], options_.renormalize_logits,
@@ -50,13 +49,13 @@ std::vector<BeamSearch::Extension> BeamSearch::BestExtensions(
           TopLogprobs(possible_, tops)));
     }
     for (const ScoredToken& token : possible_) {
-      extensions.push_back({static_cast<int>(i), token,
-                            running_[i].log_probability + token.logprob});
+      extensions_.push_back({static_cast<int>(i), token,
+                             running_[i].log_probability + token.logprob});
     }
   }
-  const size_t kept = std::min(extensions_kept_, extensions.size());
-  std::partial_sort(extensions.begin(), extensions.begin() + kept,
-                    extensions.end(),
+  const size_t kept = std::min(extensions_kept_, extensions_.size());
+  std::partial_sort(extensions_.begin(), extensions_.begin() + kept,
+                    extensions_.end(),
                     [](const Extension& a, const Extension& b) {
                       if (a.log_probability != b.log_probability) {
                         return a.log_probability > b.log_probability;
@@ -64,17 +63,18 @@ std::vector<BeamSearch::Extension> BeamSearch::BestExtensions(
                       if (a.parent != b.parent) return a.parent < b.parent;
                       return a.token.token < b.token.token;
                     });
-  extensions.resize(kept);
-  return extensions;
+  extensions_.resize(kept);
 }
 
-BeamSearch::Beam BeamSearch::Extend(const Extension& extension) const {
-  Beam beam = running_[extension.parent];
-  beam.tokens.push_back(extension.token.token);
-  beam.logprobs.push_back(static_cast<float>(extension.token.logprob));
-  if (!tops_.empty()) beam.top.push_back(tops_[extension.parent]);
-  beam.log_probability = extension.log_probability;
-  return beam;
+void BeamSearch::Extend(const Extension& extension, Beam* beam) const {
+  // Once: a copy keeps the memory of what it replaces.
+  beam->tokens.reserve(prefix_size_ + ReservedTokens(options_));
+  beam->logprobs.reserve(ReservedTokens(options_));
+  *beam = running_[extension.parent];
+  beam->tokens.push_back(extension.token.token);
+  beam->logprobs.push_back(static_cast<float>(extension.token.logprob));
+  if (!tops_.empty()) beam->top.push_back(tops_[extension.parent]);
+  beam->log_probability = extension.log_probability;
 }
 
 bool BeamSearch::Ends(const Beam& beam, FinishReason* reason) const {
@@ -110,30 +110,33 @@ void BeamSearch::AddFinished(Beam beam, FinishReason reason) {
 }
 
 void BeamSearch::Advance(std::span<const LogitsRow> rows) {
-  const std::vector<Extension> extensions = BestExtensions(rows);
+  FindExtensions(rows);
   ++length_;
   continuations_.clear();
-  std::vector<Beam> next;
-  for (size_t rank = 0; rank < extensions.size(); ++rank) {
+  next_.resize(beam_size_);
+  size_t running = 0;
+  for (size_t rank = 0; rank < extensions_.size(); ++rank) {
     // Beyond the first beam_size, an extension only fills a running place.
-    if (rank >= beam_size_ && next.size() == beam_size_) break;
-    Beam beam = Extend(extensions[rank]);
+    if (rank >= beam_size_ && running == beam_size_) break;
+    Beam& beam = running < beam_size_ ? next_[running] : beyond_;
+    Extend(extensions_[rank], &beam);
     FinishReason reason;
     if (Ends(beam, &reason)) {
-      if (rank < beam_size_) AddFinished(std::move(beam), reason);
-    } else if (next.size() < beam_size_) {
-      next.push_back(std::move(beam));
+      if (rank < beam_size_) AddFinished(beam, reason);
+    } else if (running < beam_size_) {
+      ++running;
       continuations_.push_back(
-          {extensions[rank].parent, extensions[rank].token.token});
+          {extensions_[rank].parent, extensions_[rank].token.token});
     }
   }
-  if (extensions.empty()) {
+  if (extensions_.empty()) {
     // The rules leave no token at all: what runs ends where it is.
     for (Beam& beam : running_) {
       AddFinished(std::move(beam), FinishReason::kLength);
     }
   }
-  running_ = std::move(next);
+  next_.resize(running);
+  std::swap(running_, next_);
   if (CanImprove()) {
     MakeQueries();
   } else {

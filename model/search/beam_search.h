@@ -55,9 +55,9 @@ class BeamSearch : public Decoding {
     double log_probability;  // of the hypothesis with this token
   };
 
-  // The best extensions of all running hypotheses, best first.
-  std::vector<Extension> BestExtensions(std::span<const LogitsRow> rows);
-  Beam Extend(const Extension& extension) const;
+  // Fills extensions_ with the best of all running hypotheses, best first.
+  void FindExtensions(std::span<const LogitsRow> rows);
+  void Extend(const Extension& extension, Beam* beam) const;
   // Whether `beam` ends with its last token, and why.
   bool Ends(const Beam& beam, FinishReason* reason) const;
   double Score(double log_probability, int length) const;
@@ -85,7 +85,12 @@ class BeamSearch : public Decoding {
   std::vector<LogitsQuery> queries_;  // [running_], views into edits_
   std::vector<SharedTop> tops_;       // [running_] of this step
   std::vector<Continuation> continuations_;
-  std::vector<ScoredToken> possible_;  // scratch
+
+  // Scratch, kept for its memory.
+  std::vector<ScoredToken> possible_;
+  std::vector<Extension> extensions_;
+  std::vector<Beam> next_;  // to be running_
+  Beam beyond_;             // has no place among them
 };
 
 }  // namespace trivium

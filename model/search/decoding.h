@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_SEARCH_DECODING_H_
 #define TRIVIUM_MODEL_SEARCH_DECODING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -153,6 +154,12 @@ class Decoding {
   // asked for only where the rules leave too few possible sequences.
   virtual std::vector<Hypothesis> TakeResults() = 0;
 };
+
+// New tokens for which a search takes memory at its start, so that it takes
+// none at every token: all of them, unless they are very many.
+inline size_t ReservedTokens(const DecodingOptions& options) {
+  return static_cast<size_t>(std::min(options.max_new_tokens, 512));
+}
 
 // Checks ranges, and ids against the vocabulary's size where it is given
 // (greater than 0). INVALID_ARGUMENT starts with the option's name in the API

@@ -25,7 +25,12 @@ IndependentDecoding::IndependentDecoding(const DecodingOptions& options,
       rules_(options),
       draws_(options.hypotheses),
       live_(options.hypotheses) {
-  for (Draw& draw : draws_) draw.tokens = prefix;
+  const size_t tokens = prefix.size() + ReservedTokens(options);
+  for (Draw& draw : draws_) {
+    draw.tokens.reserve(tokens);
+    draw.tokens = prefix;
+    draw.logprobs.reserve(ReservedTokens(options));
+  }
   std::iota(live_.begin(), live_.end(), 0);
   edits_.resize(1);
   MakeQueries();
@@ -99,7 +104,7 @@ void IndependentDecoding::Append(const ScoredToken& token, const LogitsRow& row,
 
 void IndependentDecoding::Advance(std::span<const LogitsRow> rows) {
   continuations_.clear();
-  std::vector<int> live;
+  next_live_.clear();
   for (size_t i = 0; i < live_.size(); ++i) {
     // One row answers all draws before their first token.
     const size_t row = std::min(i, rows.size() - 1);
@@ -111,10 +116,10 @@ void IndependentDecoding::Advance(std::span<const LogitsRow> rows) {
     }
     Append(chosen, rows[row], edits_[row], &draw);
     if (draw.ended) continue;
-    live.push_back(live_[i]);
+    next_live_.push_back(live_[i]);
     continuations_.push_back({static_cast<int>(row), chosen.token});
   }
-  live_ = std::move(live);
+  std::swap(live_, next_live_);
   edits_.resize(live_.size());
   MakeQueries();
 }

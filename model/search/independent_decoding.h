@@ -60,6 +60,7 @@ class IndependentDecoding : public Decoding {
 
   // Draws that have not ended. Before the first token they share row 0.
   std::vector<int> live_;
+  std::vector<int> next_live_;        // scratch of Advance
   std::vector<LogitsEdits> edits_;    // [queries]
   std::vector<LogitsQuery> queries_;  // views into edits_
   std::vector<Continuation> continuations_;

@@ -52,7 +52,8 @@ void LogitsRules::EditsAfter(std::span<const int32_t> history, int new_tokens,
     return;
   }
 
-  std::vector<int32_t> banned = banned_tokens_;
+  std::vector<int32_t>& banned = edits->banned_ids;
+  banned = banned_tokens_;
   BanRepeatedNgrams(history, &banned);
   BanSequences(history, &banned);
   if (new_tokens < min_new_tokens_) {

@@ -22,6 +22,7 @@ struct LogitsEdits {
   // [watched] Whether the token is impossible; else it is penalized.
   std::vector<bool> banned;
   double repetition_penalty = 1;
+  std::vector<int32_t> banned_ids;  // scratch of EditsAfter
 
   // The edited logit (or log-probability) of watched[i].
   double Apply(size_t i, double logit) const;

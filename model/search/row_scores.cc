@@ -16,14 +16,15 @@ double OrImpossible(double logit) {
   return Possible(logit) ? logit : kImpossible;
 }
 
-// log(exp(rest) + sum(exp(watched))).
-double LogSumExp(double rest, const std::vector<double>& watched) {
-  if (watched.empty()) return rest;
+// log(exp(rest) + sum(exp(value(i)))) over i < count.
+template <typename Value>
+double LogSumExp(double rest, size_t count, const Value& value) {
+  if (count == 0) return rest;
   double largest = rest;
-  for (const double logit : watched) largest = std::max(largest, logit);
+  for (size_t i = 0; i < count; ++i) largest = std::max(largest, value(i));
   if (!Possible(largest)) return kImpossible;
   double sum = std::exp(rest - largest);
-  for (const double logit : watched) sum += std::exp(logit - largest);
+  for (size_t i = 0; i < count; ++i) sum += std::exp(value(i) - largest);
   return largest + std::log(sum);
 }
 
@@ -33,19 +34,19 @@ bool ScoreForced(const LogitsEdits& edits, std::vector<ScoredToken>* tokens) {
   return edits.forced.has_value();
 }
 
-// The watched tokens' logprobs come after the edits; those that are not
-// watched lose `log_sum` from their logits.
+// watched_logprob(i) comes after the edits; tokens that are not watched lose
+// `log_sum` from their logits.
+template <typename Logprob>
 void Collect(const LogitsRow& row, const LogitsEdits& edits, double log_sum,
-             const std::vector<double>& watched_logprobs, size_t count,
+             const Logprob& watched_logprob, size_t count,
              std::vector<ScoredToken>* tokens) {
   for (const Candidate& candidate : row.best) {
     const double logprob = candidate.logit - log_sum;
     if (Possible(logprob)) tokens->push_back({candidate.token, logprob});
   }
-  for (size_t i = 0; i < watched_logprobs.size(); ++i) {
-    if (Possible(watched_logprobs[i])) {
-      tokens->push_back({edits.watched[i], watched_logprobs[i]});
-    }
+  for (size_t i = 0; i < row.watched.size(); ++i) {
+    const double logprob = watched_logprob(i);
+    if (Possible(logprob)) tokens->push_back({edits.watched[i], logprob});
   }
   count = std::min(count, tokens->size());
   std::partial_sort(tokens->begin(), tokens->begin() + count, tokens->end(),
@@ -63,52 +64,54 @@ bool Better(const ScoredToken& a, const ScoredToken& b) {
 void ScoreLogits(const LogitsRow& row, const LogitsEdits& edits, size_t count,
                  std::vector<ScoredToken>* tokens) {
   if (ScoreForced(edits, tokens)) return;
-  std::vector<double> watched(row.watched.size());
-  for (size_t i = 0; i < watched.size(); ++i) {
-    watched[i] = OrImpossible(edits.Apply(i, row.watched[i]));
-  }
-  const double log_sum = LogSumExp(OrImpossible(row.rest_log_sum_exp), watched);
-  for (double& logit : watched) logit -= log_sum;
-  Collect(row, edits, log_sum, watched, count, tokens);
+  const auto logit = [&](size_t i) {
+    return OrImpossible(edits.Apply(i, row.watched[i]));
+  };
+  const double log_sum =
+      LogSumExp(OrImpossible(row.rest_log_sum_exp), row.watched.size(), logit);
+  Collect(
+      row, edits, log_sum, [&](size_t i) { return logit(i) - log_sum; }, count,
+      tokens);
 }
 
 void ScoreAllLogits(const LogitsRow& row, const LogitsEdits& edits,
                     std::vector<ScoredToken>* tokens) {
   if (ScoreForced(edits, tokens)) return;
-  std::vector<double> logits(row.all.begin(), row.all.end());
-  for (double& logit : logits) logit = OrImpossible(logit);
+  for (size_t token = 0; token < row.all.size(); ++token) {
+    tokens->push_back(
+        {static_cast<int32_t>(token), OrImpossible(row.all[token])});
+  }
   for (size_t i = 0; i < edits.watched.size(); ++i) {
-    double& logit = logits[edits.watched[i]];
+    double& logit = (*tokens)[edits.watched[i]].logprob;
     logit = OrImpossible(edits.Apply(i, logit));
   }
-  const double log_sum = LogSumExp(kImpossible, logits);
-  for (size_t token = 0; token < logits.size(); ++token) {
-    const double logprob = logits[token] - log_sum;
-    if (Possible(logprob)) {
-      tokens->push_back({static_cast<int32_t>(token), logprob});
-    }
-  }
+  const double log_sum = LogSumExp(kImpossible, tokens->size(), [&](size_t i) {
+    return (*tokens)[i].logprob;
+  });
+  for (ScoredToken& token : *tokens) token.logprob -= log_sum;
+  std::erase_if(*tokens, [](const ScoredToken& token) {
+    return !Possible(token.logprob);
+  });
 }
 
 void ScoreLogProbabilities(const LogitsRow& row, const LogitsEdits& edits,
                            bool renormalize, size_t count,
                            std::vector<ScoredToken>* tokens) {
   if (ScoreForced(edits, tokens)) return;
-  std::vector<double> watched(row.watched.size());
-  for (size_t i = 0; i < watched.size(); ++i) {
-    watched[i] = OrImpossible(row.watched[i]);
-  }
+  const size_t watched = row.watched.size();
   const double rest = OrImpossible(row.rest_log_sum_exp);
-  double log_sum = LogSumExp(rest, watched);
-  for (size_t i = 0; i < watched.size(); ++i) {
-    watched[i] = OrImpossible(edits.Apply(i, watched[i] - log_sum));
+  const double log_sum = LogSumExp(
+      rest, watched, [&](size_t i) { return OrImpossible(row.watched[i]); });
+  const auto edited = [&](size_t i) {
+    return OrImpossible(edits.Apply(i, OrImpossible(row.watched[i]) - log_sum));
+  };
+  double edited_sum = 0;
+  if (renormalize && watched > 0) {
+    edited_sum = LogSumExp(OrImpossible(rest - log_sum), watched, edited);
   }
-  if (renormalize && !watched.empty()) {
-    const double edited = LogSumExp(OrImpossible(rest - log_sum), watched);
-    for (double& logprob : watched) logprob -= edited;
-    log_sum += edited;
-  }
-  Collect(row, edits, log_sum, watched, count, tokens);
+  Collect(
+      row, edits, log_sum + edited_sum,
+      [&](size_t i) { return edited(i) - edited_sum; }, count, tokens);
 }
 
 std::vector<TokenLogprob> TopLogprobs(const std::vector<ScoredToken>& tokens,

@@ -39,8 +39,8 @@ void StreamingReplacer::Finish(std::string* out) {
   held_.clear();
 }
 
-Detokenizer::Detokenizer(bool clean_up_spaces) {
-  if (!clean_up_spaces) return;
+std::vector<StreamingReplacer> MakeCleanUp() {
+  std::vector<StreamingReplacer> clean_up;
   // PreTrainedTokenizerBase.clean_up_tokenization, in its order.
   for (const auto& [from, to] : {std::pair{" .", "."},
                                  {" ?", "?"},
@@ -52,8 +52,13 @@ Detokenizer::Detokenizer(bool clean_up_spaces) {
                                  {" 's", "'s"},
                                  {" 've", "'ve"},
                                  {" 're", "'re"}}) {
-    clean_up_.emplace_back(from, to);
+    clean_up.emplace_back(from, to);
   }
+  return clean_up;
+}
+
+Detokenizer::Detokenizer(bool clean_up_spaces) {
+  if (clean_up_spaces) clean_up_ = MakeCleanUp();
 }
 
 void Detokenizer::PushText(std::string_view piece, std::string* out) {

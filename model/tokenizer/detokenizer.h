@@ -24,6 +24,10 @@ class StreamingReplacer {
   std::string held_;  // may be the beginning of from_; shorter than it
 };
 
+// Transformers' clean-up of spaces before punctuation: texts go through all of
+// them, one after the other.
+std::vector<StreamingReplacer> MakeCleanUp();
+
 // SentencePiece's pieces to text, one by one: byte pieces to characters (what
 // forms none becomes U+FFFD, one a byte), U+2581 to spaces, no white space at
 // either end and, if asked for, Transformers' clean-up of spaces before

@@ -53,6 +53,12 @@ SentencePieceModel::SentencePieceModel(std::unique_ptr<Processor> processor)
 
 SentencePieceModel::~SentencePieceModel() = default;
 
+int SentencePieceModel::size() const { return processor_->GetPieceSize(); }
+
+const std::string& SentencePieceModel::PieceOf(int id) const {
+  return processor_->IdToPiece(id);
+}
+
 std::vector<SentencePieceModel::RawPiece> SentencePieceModel::EncodeRaw(
     std::string_view text) const {
   sentencepiece::ImmutableSentencePieceText encoded;

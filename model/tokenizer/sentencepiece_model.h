@@ -27,6 +27,9 @@ class SentencePieceModel {
                                                    std::string* error);
   ~SentencePieceModel();
 
+  int size() const;
+  const std::string& PieceOf(int id) const;
+
   // The pieces of a text, in time linear in its length.
   std::vector<Piece> Encode(std::string_view text) const;
 

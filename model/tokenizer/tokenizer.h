@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +23,12 @@ struct Token {
   int byte_end = 0;
   int char_begin = 0;  // Unicode code points
   int char_end = 0;
+  // Of the model's special tokens, whether added or found in the text.
   bool special = false;
+  int32_t type_id = 0;  // the segment that the model takes it for
+  // The text that it is from and its offsets count in: 0 the only or first of
+  // a pair, 1 the second, -1 none (added between and around them).
+  int text_index = 0;
 };
 
 // A text's, or a pair of texts', ids with the special tokens of the model.
@@ -37,6 +43,24 @@ struct Encoding {
 // both alike.
 enum class TextSide { kSource, kTarget };
 
+// Which text of a pair loses tokens when both are too long together.
+enum class PairTruncation {
+  kLongestFirst,  // the longer one, until both are equal; then both
+  kOnlyFirst,
+  kOnlySecond,
+};
+
+// Ids of the special tokens that a folder names; -1: it names none such.
+struct SpecialTokenIds {
+  int32_t begin = -1;           // bos_token
+  int32_t end = -1;             // eos_token
+  int32_t classification = -1;  // cls_token
+  int32_t separator = -1;       // sep_token
+  int32_t mask = -1;            // mask_token
+  int32_t padding = -1;         // pad_token
+  int32_t unknown = -1;         // unk_token
+};
+
 struct EncodeOptions {
   TextSide side = TextSide::kSource;
   // Put in front of the text as it is, for example {">>de<<"}'s id.
@@ -46,6 +70,7 @@ struct EncodeOptions {
   // Most ids to return, special tokens and prefix included; what is beyond is
   // cut from the end of the text (special tokens stay). 0: no limit.
   int max_tokens = 0;
+  PairTruncation pair_truncation = PairTruncation::kLongestFirst;
 };
 
 // Turns ids into text one by one, for streaming: the strings that Push and
@@ -75,6 +100,19 @@ class Tokenizer {
   // The same ids as Encode, with pieces and offsets.
   virtual absl::StatusOr<std::vector<Token>> Tokenize(
       std::string_view text, const EncodeOptions& options) const = 0;
+
+  // The same ids as EncodePair, with pieces, offsets and segments.
+  virtual absl::StatusOr<std::vector<Token>> TokenizePair(
+      std::string_view first, std::string_view second,
+      const EncodeOptions& options) const;
+  // Puts the special tokens around and between texts that were tokenized
+  // without them, so that a question is tokenized once for many passages, and
+  // a long passage once for many windows.
+  virtual absl::StatusOr<std::vector<Token>> AddSpecialTokens(
+      std::vector<Token> first, std::optional<std::vector<Token>> second) const;
+  // How many tokens that adds.
+  virtual int special_token_count(bool pair) const;
+  virtual SpecialTokenIds special_token_ids() const;
 
   // Text of target ids; special tokens are left out. Ids out of range are
   // left out too. Byte pieces that form no UTF-8 become U+FFFD.

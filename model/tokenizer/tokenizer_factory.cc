@@ -8,8 +8,19 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/marian_tokenizer.h"
+#include "model/tokenizer/pipeline_tokenizer.h"
+#include "model/tokenizer/tokenizer_files.h"
 
 namespace trivium {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
+    absl::StatusOr<TokenizerParts> parts) {
+  TRIVIUM_RETURN_IF_ERROR(parts.status());
+  return std::unique_ptr<Tokenizer>(new PipelineTokenizer(*std::move(parts)));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     const std::string& folder) {
@@ -21,17 +32,27 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     TRIVIUM_ASSIGN_OR_RETURN(auto tokenizer, MarianTokenizer::Load(folder));
     return std::unique_ptr<Tokenizer>(std::move(tokenizer));
   }
-  for (const char* name :
-       {"tokenizer.json", "merges.txt", "vocab.txt", "spiece.model",
-        "sentencepiece.bpe.model", "tokenizer.model"}) {
-    if (has(name)) {
-      return absl::UnimplementedError(
-          fmt::format("{}/{} belongs to a tokenizer that this version does not "
-                      "know; without the tokenizer's files the model serves "
-                      "token ids",
-                      folder, name));
+  absl::Status unknown = absl::OkStatus();
+  if (has("tokenizer.json")) {
+    absl::StatusOr<TokenizerParts> parts = LoadTokenizerJson(folder);
+    // Then perhaps the older files say the same in a way that is known.
+    if (!absl::IsUnimplemented(parts.status())) {
+      return Pipeline(std::move(parts));
     }
+    unknown = parts.status();
   }
+  if (has("merges.txt") && has("vocab.json")) {
+    return Pipeline(LoadByteLevelFiles(folder));
+  }
+  if (has("vocab.txt")) return Pipeline(LoadWordPieceFiles(folder));
+  for (const auto& [file, family] :
+       {std::pair("sentencepiece.bpe.model", "xlm-roberta"),
+        {"spiece.model", "albert"},
+        {"spm.model", "deberta-v2"},
+        {"tokenizer.model", "llama"}}) {
+    if (has(file)) return Pipeline(LoadSentencePieceFile(folder, file, family));
+  }
+  if (!unknown.ok()) return unknown;
   if (has("vocab.json")) {
     return absl::NotFoundError(
         fmt::format("{} has a vocab.json but neither source.spm (Marian) nor "

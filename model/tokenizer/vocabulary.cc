@@ -15,9 +15,6 @@
 namespace trivium {
 namespace {
 
-// Far above any vocabulary: a larger id is a broken file, not a table to make.
-constexpr int64_t kMostIds = 1 << 24;
-
 // Reads one flat object of integers in the order of the file, without building
 // a document.
 class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
@@ -36,7 +33,7 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool number_unsigned(number_unsigned_t id) override {
     if (depth_ != 1) return Fail("is not an object");
-    if (id >= static_cast<number_unsigned_t>(kMostIds)) {
+    if (id >= static_cast<number_unsigned_t>(Vocabulary::MostIds())) {
       return Fail(
           fmt::format("gives piece \"{}\" the impossible id {}", piece_, id));
     }
@@ -103,18 +100,46 @@ absl::StatusOr<Vocabulary> Vocabulary::Load(const std::string& path) {
     return absl::InvalidArgumentError(path +
                                       " has no pieces, download it again");
   }
-  Vocabulary vocabulary;
-  int32_t largest = 0;
-  for (const auto& entry : reader.entries) {
-    largest = std::max(largest, entry.second);
+  return Vocabulary(std::move(reader.entries));
+}
+
+absl::StatusOr<Vocabulary> Vocabulary::LoadLines(const std::string& path) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  std::vector<std::pair<std::string, int32_t>> entries;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    size_t trimmed = end;
+    while (trimmed > at &&
+           (text[trimmed - 1] == '\r' || text[trimmed - 1] == ' ' ||
+            text[trimmed - 1] == '\t')) {
+      --trimmed;
+    }
+    if (static_cast<int64_t>(entries.size()) >= MostIds()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} has more than {} lines, check that it is a "
+                      "vocabulary",
+                      path, MostIds()));
+    }
+    entries.emplace_back(text.substr(at, trimmed - at),
+                         static_cast<int32_t>(entries.size()));
+    at = end + 1;
   }
-  vocabulary.pieces_.resize(largest + 1);
-  vocabulary.ids_.reserve(reader.entries.size());
-  for (auto& [piece, id] : reader.entries) {
-    vocabulary.pieces_[id] = piece;
-    vocabulary.ids_.insert_or_assign(std::move(piece), id);
+  if (entries.empty()) {
+    return absl::InvalidArgumentError(path +
+                                      " has no pieces, download it again");
   }
-  return vocabulary;
+  return Vocabulary(std::move(entries));
+}
+
+Vocabulary::Vocabulary(std::vector<std::pair<std::string, int32_t>> entries) {
+  int32_t largest = -1;
+  for (const auto& entry : entries) largest = std::max(largest, entry.second);
+  pieces_.resize(largest + 1);
+  ids_.reserve(entries.size());
+  for (auto& [piece, id] : entries) {
+    pieces_[id] = piece;
+    ids_.insert_or_assign(std::move(piece), id);
+  }
 }
 
 int32_t Vocabulary::IdOf(std::string_view piece) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,13 +15,25 @@ namespace trivium {
 // The whole of a file; NOT_FOUND when there is none.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
-// Pieces and their ids, from a vocab.json: {"piece": id, ...}.
+// Pieces and their ids.
 class Vocabulary {
  public:
+  // From a vocab.json: {"piece": id, ...}.
   static absl::StatusOr<Vocabulary> Load(const std::string& path);
+  // From a vocab.txt: a piece a line, ids from 0.
+  static absl::StatusOr<Vocabulary> LoadLines(const std::string& path);
+  // Ids are below MostIds(); of a piece that comes twice the last id counts.
+  explicit Vocabulary(std::vector<std::pair<std::string, int32_t>> entries);
+  Vocabulary() = default;
+
+  // Far above any vocabulary: a larger id is a broken file, not a table to
+  // make.
+  static constexpr int64_t MostIds() { return 1 << 24; }
 
   // One more than the largest id.
   int size() const { return static_cast<int>(pieces_.size()); }
+  // How many pieces have an id.
+  int count() const { return static_cast<int>(ids_.size()); }
   // -1 when there is no such piece.
   int32_t IdOf(std::string_view piece) const;
   // Empty when there is no such id.

@@ -16,7 +16,6 @@ constexpr int kQueryGroup = 16;
 Decoder::Decoder(const TransformerWeights& weights)
     : weights_(weights),
       stack_(*weights.decoder()),
-      head_size_(stack_.head_size()),
       rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model),
       last_(weights.arithmetic()) {}
 
@@ -83,38 +82,37 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   const int d_model = stack_.d_model;
   rows_.Begin(layer.self_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
-        std::copy_n(y, d_model,
-                    query_.data() + static_cast<size_t>(row) * d_model);
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product.Columns(0, d_model), Activation::kNone,
+                  query_.data() + static_cast<size_t>(row) * d_model);
+        float* key = scratch->row.data();
+        FinishRow(product.Columns(d_model, 2 * d_model), Activation::kNone,
+                  key);
         const int position = row_[row].position;
         const HypothesisState& hypothesis = *items[row_[row].item].hypothesis;
         const int block = hypothesis.blocks[position / kTileTokens];
-        for (int head = 0; head < stack_.heads; ++head) {
-          const float* key = y + d_model + head * head_size_;
-          StoreKeyValue(cache->type(), head_size_, key, key + d_model,
-                        position % kTileTokens,
-                        cache->Tile(block, layer_index, head));
-        }
+        StoreKeyValue(cache->shape(), key, key + d_model,
+                      position % kTileTokens, cache->Tile(block, layer_index));
       }));
   rows_.other.Resize(rows_.rows(), d_model);
   for (int row = 0; row < rows_.rows(); ++row) {
     const Item& item = items[row_[row].item];
     const int keys = row_[row].position + 1;
-    for (int head = 0; head < stack_.heads; ++head) {
-      Attend(*cache, item.hypothesis->blocks, layer_index, head, row, 1, keys);
-      if (item.work->self_attention != nullptr) {
-        KeepMap(item, *item.work->self_attention, layer_index, head, row,
-                std::span(map_.data(), static_cast<size_t>(keys)),
-                item.hypothesis->length +
-                    static_cast<int>(item.work->tokens.size()),
-                &self_maps_[row_[row].item]);
-      }
+    const AttentionSelection* selection = item.work->self_attention;
+    Attend(*cache, item.hypothesis->blocks, layer_index, row, 1, keys,
+           selection != nullptr);
+    if (selection != nullptr) {
+      KeepMaps(
+          item, *selection, layer_index, row, map_.data(), 1, keys,
+          item.hypothesis->length + static_cast<int>(item.work->tokens.size()),
+          &self_maps_[row_[row].item]);
     }
     rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
   }
   return layer.self_output.Forward(
-      rows_.other, rows_.rows(), scratch,
-      [&](int row, float* y) { rows_.Add(row, y, layer.self_norm); });
+      rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
+        rows_.Add(row, product, scratch->row.data(), layer.self_norm);
+      });
 }
 
 // Attention to the encoder's states. Neighbouring rows of one source, its
@@ -126,75 +124,76 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
   const int d_model = stack_.d_model;
   rows_.Begin(layer.cross_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.cross_query->Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
-        std::copy_n(y, d_model,
-                    query_.data() + static_cast<size_t>(row) * d_model);
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product, Activation::kNone,
+                  query_.data() + static_cast<size_t>(row) * d_model);
       }));
   rows_.other.Resize(rows_.rows(), d_model);
   for (int first = 0, count; first < rows_.rows(); first += count) {
     const SourceState* source = items[row_[first].item].source;
-    count = 1;
-    while (count < kQueryGroup && first + count < rows_.rows() &&
-           items[row_[first + count].item].source == source) {
-      ++count;
+    bool keep = false;
+    for (count = 0; count < kQueryGroup && first + count < rows_.rows();
+         ++count) {
+      const Item& item = items[row_[first + count].item];
+      if (item.source != source) break;
+      keep |= item.work->cross_attention != nullptr;
     }
     const int keys = source->tokens();
-    for (int head = 0; head < stack_.heads; ++head) {
-      Attend(cache, source->cross_blocks, layer_index, head, first, count,
-             keys);
-      for (int i = 0; i < count; ++i) {
-        const Item& item = items[row_[first + i].item];
-        if (item.work->cross_attention == nullptr) continue;
-        KeepMap(item, *item.work->cross_attention, layer_index, head, first + i,
-                std::span(map_.data() + i * PaddedKeys(keys),
-                          static_cast<size_t>(keys)),
-                keys, &cross_maps_[row_[first + i].item]);
-      }
+    Attend(cache, source->cross_blocks, layer_index, first, count, keys, keep);
+    for (int i = 0; keep && i < count; ++i) {
+      const Item& item = items[row_[first + i].item];
+      if (item.work->cross_attention == nullptr) continue;
+      KeepMaps(item, *item.work->cross_attention, layer_index, first + i,
+               map_.data() + static_cast<size_t>(i) * PaddedKeys(keys), count,
+               keys, keys, &cross_maps_[row_[first + i].item]);
     }
     for (int row = first; row < first + count; ++row) {
       rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
     }
   }
   return layer.cross_output->Forward(
-      rows_.other, rows_.rows(), scratch,
-      [&](int row, float* y) { rows_.Add(row, y, layer.cross_norm); });
+      rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
+        rows_.Add(row, product, scratch->row.data(), layer.cross_norm);
+      });
 }
 
 void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
-                     int head, int first, int count, int keys) {
+                     int first, int count, int keys, bool keep) {
   tile_list_.clear();
   for (int b = 0; b * kTileTokens < keys; ++b) {
-    tile_list_.push_back(cache.Tile(blocks[b], layer, head));
+    tile_list_.push_back(cache.Tile(blocks[b], layer));
   }
-  float* query = query_.data() + static_cast<size_t>(first) * stack_.d_model +
-                 head * head_size_;
-  trivium::Attend({.type = cache.type(),
-                   .head_size = head_size_,
-                   .tiles = tile_list_.data(),
-                   .keys = keys,
-                   .queries = count,
-                   .query = query,
-                   .query_stride = static_cast<size_t>(stack_.d_model),
-                   .scale = 1.0f / std::sqrt(static_cast<float>(head_size_)),
-                   .out = query,
-                   .out_stride = static_cast<size_t>(stack_.d_model),
-                   .weights = map_.Reserve(static_cast<size_t>(kQueryGroup) *
-                                           PaddedKeys(keys))});
+  const KvShape& shape = cache.shape();
+  float* query = query_.data() + static_cast<size_t>(first) * stack_.d_model;
+  trivium::Attend(
+      {.shape = shape,
+       .tiles = tile_list_.data(),
+       .keys = keys,
+       .queries = count,
+       .query = query,
+       .query_stride = static_cast<size_t>(stack_.d_model),
+       .scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size)),
+       .out = query,
+       .out_stride = static_cast<size_t>(stack_.d_model),
+       .weights = map_.Reserve(WeightsSize(shape.heads, count, keys, keep)),
+       .keep_weights = keep});
 }
 
-void Decoder::KeepMap(const Item& item, const AttentionSelection& selection,
-                      int layer, int head, int row,
-                      std::span<const float> weights, int keys,
-                      std::vector<float>* out) {
+void Decoder::KeepMaps(const Item& item, const AttentionSelection& selection,
+                       int layer, int row, const float* weights, int queries,
+                       int seen, int keys, std::vector<float>* out) {
   const SelectedMaps maps(selection, static_cast<int>(stack_.layers.size()),
                           stack_.heads);
   const size_t tokens = item.work->tokens.size();
   const size_t token = row_[row].position - item.hypothesis->length;
   if (out->empty()) out->assign(maps.count() * tokens * keys, 0.0f);
-  const int map = maps.Find(layer, head);
-  if (map < 0) return;
-  std::copy(weights.begin(), weights.end(),
-            out->begin() + (map * tokens + token) * keys);
+  const size_t head_stride = static_cast<size_t>(queries) * PaddedKeys(seen);
+  for (int head = 0; head < stack_.heads; ++head) {
+    const int map = maps.Find(layer, head);
+    if (map < 0) continue;
+    std::copy_n(weights + head * head_stride, seen,
+                out->begin() + (map * tokens + token) * keys);
+  }
 }
 
 // Logits of each item's last row, block by block; candidates are chosen while
@@ -204,7 +203,7 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
   const int count = static_cast<int>(items.size());
   if (static_cast<int>(candidates_.size()) < count) candidates_.resize(count);
   last_.Resize(count, stack_.d_model);
-  std::vector<float*> all(count, nullptr);
+  all_rows_.assign(count, nullptr);
   int wanting_all = 0;
   for (const Item& item : items) wanting_all += item.work->query.all;
   all_logits_.Reserve(static_cast<size_t>(wanting_all) * stack_.vocabulary);
@@ -214,17 +213,16 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
     candidates_[i].Start(query.top_k, query.watched);
     last_.Set(i, rows_.x(last_row_[i]));
     if (query.all) {
-      all[i] = all_logits_.data() +
-               static_cast<size_t>(wanting_all++) * stack_.vocabulary;
+      all_rows_[i] = all_logits_.data() +
+                     static_cast<size_t>(wanting_all++) * stack_.vocabulary;
     }
   }
   int first = 0;
   for (const Linear& block : weights_.output_blocks()) {
     TRIVIUM_RETURN_IF_ERROR(
-        block.Forward(last_, count, scratch, [&](int i, float* y) {
-          if (all[i] != nullptr) std::copy_n(y, block.out(), all[i] + first);
-          candidates_[i].Add(first,
-                             std::span(y, static_cast<size_t>(block.out())));
+        block.Forward(last_, count, scratch, [&](int i, const auto& product) {
+          float* all = all_rows_[i] == nullptr ? nullptr : all_rows_[i] + first;
+          candidates_[i].Add(first, product, scratch->row.data(), all);
         }));
     first += block.out();
   }
@@ -235,10 +233,11 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
     row.logits.best = candidates_[i].best();
     row.logits.rest_log_sum_exp = candidates_[i].rest_log_sum_exp();
     row.logits.watched = candidates_[i].watched();
-    row.logits.all = all[i] == nullptr
-                         ? std::span<const float>()
-                         : std::span<const float>(
-                               all[i], static_cast<size_t>(stack_.vocabulary));
+    row.logits.all =
+        all_rows_[i] == nullptr
+            ? std::span<const float>()
+            : std::span<const float>(all_rows_[i],
+                                     static_cast<size_t>(stack_.vocabulary));
     row.self_attention = self_maps_[i];
     row.cross_attention = cross_maps_[i];
   }

@@ -45,30 +45,32 @@ class Decoder {
                              KvCache* cache, LinearScratch* scratch);
   absl::Status CrossAttention(std::span<const Item> items, int layer,
                               const KvCache& cache, LinearScratch* scratch);
-  // Attention of one head of rows [first, first + count), whose keys are the
-  // first `keys` of `blocks`; the output replaces the queries.
+  // Attention of rows [first, first + count), whose keys are the first `keys`
+  // of `blocks`; the output replaces the queries. `keep` leaves the weights in
+  // map_, [heads, count, PaddedKeys(keys)].
   void Attend(const KvCache& cache, const BlockTable& blocks, int layer,
-              int head, int first, int count, int keys);
+              int first, int count, int keys, bool keep);
   absl::Status ProjectOut(std::span<const Item> items, LinearScratch* scratch,
                           StepResult* result);
-  // Copies a row's weights over the keys it saw into its item's maps,
+  // Copies a row's weights over the keys it has seen, which lie in every head
+  // of `weights` [heads, queries, PaddedKeys(seen)], into its item's maps,
   // [layers, heads, tokens, keys]; keys that masking hid stay zero.
-  void KeepMap(const Item& item, const AttentionSelection& selection, int layer,
-               int head, int row, std::span<const float> weights, int keys,
-               std::vector<float>* out);
+  void KeepMaps(const Item& item, const AttentionSelection& selection,
+                int layer, int row, const float* weights, int queries, int seen,
+                int keys, std::vector<float>* out);
 
   const TransformerWeights& weights_;
   const Stack& stack_;
-  const int head_size_;
   Rows rows_;
   std::vector<Row> row_;
   std::vector<int> last_row_;  // of each item
   Buffer<float> query_;        // [rows, d_model]; attention's output afterwards
-  Buffer<float> map_;          // [kQueryGroup, padded keys]
-  std::vector<KvTile> tile_list_;
+  Buffer<float> map_;          // attention weights of a group of rows
+  std::vector<const char*> tile_list_;
   Operand last_;  // the rows that the output projection reads
   std::vector<RowCandidates> candidates_;  // [items]
   Buffer<float> all_logits_;               // [items that want all, vocabulary]
+  std::vector<float*> all_rows_;           // of each item, or null
   std::vector<std::vector<float>> self_maps_, cross_maps_;  // [items]
 };
 

@@ -17,7 +17,7 @@ constexpr int kQueryGroup = 16;
 Encoder::Encoder(const TransformerWeights& weights)
     : weights_(weights),
       stack_(*weights.encoder()),
-      head_size_(stack_.head_size()),
+      shape_(weights.kv_shape(stack_)),
       rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model),
       embedding_(stack_, weights.arithmetic()),
       heads_(weights.pooler(), weights.head()) {}
@@ -72,8 +72,7 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
   const int rows = static_cast<int>(source_of_row_.size());
   rows_.Resize(rows);
   query_.Reserve(static_cast<size_t>(rows) * stack_.d_model);
-  tiles_.Reserve(2 * KvTileBytes(weights_.kv_type(), head_size_) *
-                 stack_.heads * blocks);
+  tiles_.Reserve(KvTileBytes(shape_) * blocks);
   if (sources.front()->layers_done == 0) {
     return embedding_.Run(sources, &rows_, scratch);
   }
@@ -99,17 +98,17 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
   const int d_model = stack_.d_model;
   rows_.Begin(layer.self_norm);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
-        std::copy_n(y, d_model,
-                    query_.data() + static_cast<size_t>(row) * d_model);
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product.Columns(0, d_model), Activation::kNone,
+                  query_.data() + static_cast<size_t>(row) * d_model);
+        float* key = scratch->row.data();
+        FinishRow(product.Columns(d_model, 2 * d_model), Activation::kNone,
+                  key);
         const int position = position_of_row_[row];
         const int block =
             first_block_[source_of_row_[row]] + position / kTileTokens;
-        for (int head = 0; head < stack_.heads; ++head) {
-          const float* key = y + d_model + head * head_size_;
-          StoreKeyValue(weights_.kv_type(), head_size_, key, key + d_model,
-                        position % kTileTokens, Tile(block, head));
-        }
+        StoreKeyValue(shape_, key, key + d_model, position % kTileTokens,
+                      Tile(block));
       }));
   int row = 0;
   for (size_t s = 0; s < sources.size(); ++s) {
@@ -121,61 +120,64 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
     rows_.other.Set(row, query_.data() + static_cast<size_t>(row) * d_model);
   }
   return layer.self_output.Forward(
-      rows_.other, rows_.rows(), scratch,
-      [&](int r, float* y) { rows_.Add(r, y, layer.self_norm); });
+      rows_.other, rows_.rows(), scratch, [&](int r, const auto& product) {
+        rows_.Add(r, product, scratch->row.data(), layer.self_norm);
+      });
 }
 
 // Bidirectional attention inside one source; the output replaces the queries.
 void Encoder::Attend(SourceState* source, int first_row, int first_block,
                      int layer) {
   const int tokens = source->tokens();
-  const int blocks = PaddedKeys(tokens) / kTileTokens;
+  const int padded = PaddedKeys(tokens);
+  tile_list_.clear();
+  for (int b = 0; b * kTileTokens < tokens; ++b) {
+    tile_list_.push_back(Tile(first_block + b));
+  }
+  const bool keep = source->options.attention;
+  for (int first = 0; first < tokens; first += kQueryGroup) {
+    const int queries = std::min(kQueryGroup, tokens - first);
+    float* query =
+        query_.data() + static_cast<size_t>(first_row + first) * stack_.d_model;
+    float* weights =
+        map_.Reserve(WeightsSize(stack_.heads, queries, tokens, keep));
+    trivium::Attend(
+        {.shape = shape_,
+         .tiles = tile_list_.data(),
+         .keys = tokens,
+         .queries = queries,
+         .query = query,
+         .query_stride = static_cast<size_t>(stack_.d_model),
+         .scale = 1.0f / std::sqrt(static_cast<float>(shape_.head_size)),
+         .out = query,
+         .out_stride = static_cast<size_t>(stack_.d_model),
+         .weights = weights,
+         .keep_weights = keep});
+    if (keep) KeepMaps(source, layer, first, queries, weights, padded);
+  }
+}
+
+// Copies the selected heads' weights [heads, queries, padded] of queries
+// [first, first + queries) into the source's maps.
+void Encoder::KeepMaps(SourceState* source, int layer, int first, int queries,
+                       const float* weights, int padded) {
+  const int tokens = source->tokens();
   const SelectedMaps maps(source->options.selection,
                           static_cast<int>(stack_.layers.size()), stack_.heads);
-  if (source->options.attention && source->attention.empty()) {
+  if (source->attention.empty()) {
     source->attention.resize(static_cast<size_t>(maps.count()) * tokens *
                              tokens);
   }
   for (int head = 0; head < stack_.heads; ++head) {
-    tile_list_.clear();
-    for (int b = 0; b < blocks; ++b) {
-      tile_list_.push_back(Tile(first_block + b, head));
-    }
-    const int map = source->options.attention ? maps.Find(layer, head) : -1;
-    for (int first = 0; first < tokens; first += kQueryGroup) {
-      const int queries = std::min(kQueryGroup, tokens - first);
-      const size_t padded = PaddedKeys(tokens);
-      float* query = query_.data() +
-                     static_cast<size_t>(first_row + first) * stack_.d_model +
-                     head * head_size_;
-      float* weights = map_.Reserve(kQueryGroup * padded);
-      trivium::Attend(
-          {.type = weights_.kv_type(),
-           .head_size = head_size_,
-           .tiles = tile_list_.data(),
-           .keys = tokens,
-           .queries = queries,
-           .query = query,
-           .query_stride = static_cast<size_t>(stack_.d_model),
-           .scale = 1.0f / std::sqrt(static_cast<float>(head_size_)),
-           .out = query,
-           .out_stride = static_cast<size_t>(stack_.d_model),
-           .weights = weights});
-      for (int q = 0; map >= 0 && q < queries; ++q) {
-        std::copy_n(
-            weights + q * padded, tokens,
-            &source->attention[(static_cast<size_t>(map) * tokens + first + q) *
-                               tokens]);
-      }
+    const int map = maps.Find(layer, head);
+    if (map < 0) continue;
+    for (int q = 0; q < queries; ++q) {
+      std::copy_n(
+          weights + (static_cast<size_t>(head) * queries + q) * padded, tokens,
+          &source->attention[(static_cast<size_t>(map) * tokens + first + q) *
+                             tokens]);
     }
   }
-}
-
-KvTile Encoder::Tile(int block, int head) const {
-  const size_t bytes = KvTileBytes(weights_.kv_type(), head_size_);
-  char* at = tiles_.data() +
-             2 * bytes * (static_cast<size_t>(block) * stack_.heads + head);
-  return {at, at + bytes};
 }
 
 // Keys and values of all decoder layers, once a source.
@@ -189,19 +191,17 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
   const int layers = static_cast<int>(weights_.decoder()->layers.size());
   const int d_model = weights_.decoder()->d_model;
   return weights_.cross_key_value()->Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, float* y) {
+      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
         const SourceState& source = *sources[source_of_row_[row]];
         if (!source.options.cross_attention) return;
         const int position = position_of_row_[row];
         const int block = source.cross_blocks[position / kTileTokens];
+        float* y = scratch->row.data();
+        FinishRow(product, Activation::kNone, y);
         for (int layer = 0; layer < layers; ++layer) {
-          for (int head = 0; head < cache->heads(); ++head) {
-            const float* key =
-                y + 2 * layer * d_model + head * cache->head_size();
-            StoreKeyValue(cache->type(), cache->head_size(), key, key + d_model,
-                          position % kTileTokens,
-                          cache->Tile(block, layer, head));
-          }
+          const float* key = y + 2 * layer * d_model;
+          StoreKeyValue(cache->shape(), key, key + d_model,
+                        position % kTileTokens, cache->Tile(block, layer));
         }
       });
 }

@@ -33,13 +33,17 @@ class Encoder {
   absl::Status SelfAttention(std::span<SourceState* const> sources, int layer,
                              LinearScratch* scratch);
   void Attend(SourceState* source, int first_row, int first_block, int layer);
-  KvTile Tile(int block, int head) const;
+  void KeepMaps(SourceState* source, int layer, int first, int queries,
+                const float* weights, int padded);
+  char* Tile(int block) const {
+    return tiles_.data() + KvTileBytes(shape_) * block;
+  }
   absl::Status CrossKeyValues(std::span<SourceState* const> sources,
                               KvCache* cache, LinearScratch* scratch);
 
   const TransformerWeights& weights_;
   const Stack& stack_;
-  const int head_size_;
+  const KvShape shape_;
   Rows rows_;
   SourceEmbedding embedding_;
   RelativeSelfAttention relative_attention_;
@@ -48,9 +52,9 @@ class Encoder {
   std::vector<int> position_of_row_;  // in its source
   std::vector<int> first_block_;      // of each source, in tiles_
   Buffer<float> query_;  // [rows, d_model]; attention's output afterwards
-  Buffer<char> tiles_;   // [blocks][heads] keys and values of one layer
-  Buffer<float> map_;    // [kQueryGroup, padded keys]
-  std::vector<KvTile> tile_list_;
+  Buffer<char> tiles_;   // [blocks] keys and values of one layer
+  Buffer<float> map_;    // attention weights of a group of queries
+  std::vector<const char*> tile_list_;
 };
 
 }  // namespace trivium

@@ -89,9 +89,9 @@ absl::Status HeadRunner::Pool(std::span<SourceState* const> sources, Rows* rows,
     row += source->tokens();
   }
   return pooler_->dense.Forward(input_, static_cast<int>(results_.size()),
-                                scratch, [&](int i, float* y) {
-                                  ActivateRow(pooler_->activation, out, y);
-                                  std::copy_n(y, out, results_[i]);
+                                scratch, [&](int i, const auto& product) {
+                                  FinishRow(product, pooler_->activation,
+                                            results_[i]);
                                 });
 }
 
@@ -136,9 +136,10 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
   if (head_->dense.has_value()) {
     input_.Resize(count, head_->dense->in());
     for (int i = 0; i < count; ++i) input_.Set(i, inputs[i]);
-    TRIVIUM_RETURN_IF_ERROR(
-        head_->dense->Forward(input_, count, scratch, [&](int i, float* y) {
-          ActivateRow(head_->activation, head_->dense->out(), y);
+    TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
+        input_, count, scratch, [&](int i, const auto& product) {
+          float* y = scratch->row.data();
+          FinishRow(product, head_->activation, y);
           if (head_->norm.has_value()) head_->norm->Apply(y, nullptr, y);
           hidden_.Set(i, y);
         }));
@@ -148,8 +149,8 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
   int begin = 0;
   for (const Linear& block : head_->output_blocks) {
     TRIVIUM_RETURN_IF_ERROR(
-        block.Forward(hidden_, count, scratch, [&](int i, float* y) {
-          std::copy_n(y, block.out(), results_[i] + begin);
+        block.Forward(hidden_, count, scratch, [&](int i, const auto& product) {
+          FinishRow(product, Activation::kNone, results_[i] + begin);
         }));
     begin += block.out();
   }

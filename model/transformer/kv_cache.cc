@@ -5,16 +5,10 @@
 
 namespace trivium {
 
-size_t KvCache::BlockBytes(KvType type, int layers, int heads, int head_size) {
-  return 2 * KvTileBytes(type, head_size) * layers * heads;
-}
-
-KvCache::KvCache(KvType type, int layers, int heads, int head_size, int blocks)
-    : type_(type),
-      heads_(heads),
-      head_size_(head_size),
-      tile_bytes_(KvTileBytes(type, head_size)),
-      block_bytes_(BlockBytes(type, layers, heads, head_size)),
+KvCache::KvCache(const KvShape& shape, int layers, int blocks)
+    : shape_(shape),
+      tile_bytes_(KvTileBytes(shape)),
+      block_bytes_(BlockBytes(shape, layers)),
       memory_(block_bytes_ * blocks),
       references_(blocks, 0) {
   free_.reserve(blocks);

@@ -16,13 +16,14 @@ using BlockTable = std::vector<int>;
 // self-attention (a table a hypothesis; hypotheses share blocks by reference)
 // and for cross-attention (a table a source). Not thread-safe.
 //
-// A block is [layers][heads] of {keys [head_size][kTileTokens],
-// values [kTileTokens][head_size]}.
+// A block is a tile (model/kernels/attention.h) for each layer.
 class KvCache {
  public:
-  KvCache(KvType type, int layers, int heads, int head_size, int blocks);
+  KvCache(const KvShape& shape, int layers, int blocks);
 
-  static size_t BlockBytes(KvType type, int layers, int heads, int head_size);
+  static size_t BlockBytes(const KvShape& shape, int layers) {
+    return KvTileBytes(shape) * layers;
+  }
 
   int total_blocks() const { return static_cast<int>(references_.size()); }
   int free_blocks() const { return static_cast<int>(free_.size()); }
@@ -37,20 +38,14 @@ class KvCache {
   // `block` moves to the copy.
   int CopyForWriting(int block);
 
-  KvTile Tile(int block, int layer, int head) const {
-    char* at = memory_.data() + block_bytes_ * block +
-               2 * tile_bytes_ * (static_cast<size_t>(layer) * heads_ + head);
-    return {at, at + tile_bytes_};
+  char* Tile(int block, int layer) const {
+    return memory_.data() + block_bytes_ * block + tile_bytes_ * layer;
   }
 
-  KvType type() const { return type_; }
-  int heads() const { return heads_; }
-  int head_size() const { return head_size_; }
+  const KvShape& shape() const { return shape_; }
 
  private:
-  KvType type_;
-  int heads_;
-  int head_size_;
+  KvShape shape_;
   size_t tile_bytes_;
   size_t block_bytes_;
   Buffer<char> memory_;

@@ -88,15 +88,16 @@ void Rows::Embedded(const std::optional<Norm>& embedding_norm) {
 void Rows::Begin(const Norm& norm) {
   if (placement_ == NormPlacement::kAfter) return;  // Add() has done it
   for (int row = 0; row < rows_; ++row) {
-    norm.Apply(x(row), nullptr, normal_.data());
-    input.Set(row, normal_.data());
+    const Range range = norm.Apply(x(row), nullptr, normal_.data());
+    input.Set(row, normal_.data(), range);
   }
 }
 
-void Rows::Add(int row, const float* y, const Norm& norm) {
+void Rows::Add(int row, const ProductRow& product, float* y, const Norm& norm) {
+  FinishRow(product, Activation::kNone, y);
   if (placement_ == NormPlacement::kAfter) {
-    norm.Apply(y, x(row), x(row));
-    input.Set(row, x(row));
+    const Range range = norm.Apply(y, x(row), x(row));
+    input.Set(row, x(row), range);
   } else {
     AddRow(y, d_model_, x(row));
   }
@@ -114,13 +115,15 @@ absl::Status Rows::FeedForward(const Layer& layer, LinearScratch* scratch) {
   Begin(layer.feed_forward_norm);
   other.Resize(rows_, layer.up.out());
   TRIVIUM_RETURN_IF_ERROR(
-      layer.up.Forward(input, rows_, scratch, [&](int row, float* y) {
-        ActivateRow(layer.activation, layer.up.out(), y);
-        other.Set(row, y);
+      layer.up.Forward(input, rows_, scratch, [&](int row, const auto& up) {
+        float* y = scratch->row.data();
+        const Range range = FinishRow(up, layer.activation, y);
+        other.Set(row, y, range);
       }));
-  return layer.down.Forward(other, rows_, scratch, [&](int row, float* y) {
-    Add(row, y, layer.feed_forward_norm);
-  });
+  return layer.down.Forward(
+      other, rows_, scratch, [&](int row, const auto& down) {
+        Add(row, down, scratch->row.data(), layer.feed_forward_norm);
+      });
 }
 
 }  // namespace trivium

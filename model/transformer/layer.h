@@ -20,10 +20,11 @@ struct Norm {
 
   static Norm Create(const NormTensors& tensors, float epsilon);
 
-  // y = norm(x + residual); residual may be null, y may be either.
-  void Apply(const float* x, const float* residual, float* y) const {
-    AddNormRow(x, residual, gamma.data(), beta.data(), epsilon,
-               static_cast<int>(gamma.size()), y);
+  // y = norm(x + residual); residual may be null, y may be either. Returns the
+  // range of y.
+  Range Apply(const float* x, const float* residual, float* y) const {
+    return AddNormRow(x, residual, gamma.data(), beta.data(), epsilon,
+                      static_cast<int>(gamma.size()), y);
   }
 };
 
@@ -68,8 +69,9 @@ class Rows {
   void Embedded(const std::optional<Norm>& embedding_norm);
   // Makes `input` what the next sublayer reads.
   void Begin(const Norm& norm);
-  // x of a row after sublayer output y [d_model].
-  void Add(int row, const float* y, const Norm& norm);
+  // x of a row after a sublayer whose output is `product` [d_model]; `y` is
+  // scratch of that size.
+  void Add(int row, const ProductRow& product, float* y, const Norm& norm);
   // After the last layer: applies the final norm, if any, and makes `input`
   // the result.
   void Finish(const std::optional<Norm>& final_norm);

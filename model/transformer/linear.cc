@@ -20,18 +20,20 @@ MatmulType TypeOf(Arithmetic arithmetic) {
   return MatmulType::kInt8;
 }
 
-// Symmetric s8 with one scale for an output channel: w ~ scale * q.
+// Symmetric s8 with one scale for an output channel: w ~ scale * q. `offset` as
+// in ProductRow.
 void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
-                     int32_t* sum) {
+                     float* offset) {
   float most = 0;
   for (const float value : w) most = std::max(most, std::fabs(value));
   *scale = most / 127;
-  *sum = 0;
+  int32_t sum = 0;
   const float inverse = most > 0 ? 127 / most : 0;
   for (size_t i = 0; i < w.size(); ++i) {
     q[i] = static_cast<int8_t>(std::lrintf(w[i] * inverse));
-    *sum += q[i];
+    sum += q[i];
   }
+  *offset = *scale * static_cast<float>(sum);
 }
 
 }  // namespace
@@ -49,6 +51,11 @@ void Operand::Resize(int rows, int k) {
 }
 
 void Operand::Set(int row, const float* x) {
+  const bool int8 = arithmetic_ == Arithmetic::kInt8;
+  Set(row, x, int8 ? RangeOf(x, k_) : Range());
+}
+
+void Operand::Set(int row, const float* x, Range range) {
   char* to = data_.data() + static_cast<size_t>(row) * k_ * size_;
   switch (arithmetic_) {
     case Arithmetic::kF32:
@@ -59,7 +66,7 @@ void Operand::Set(int row, const float* x) {
       break;
     case Arithmetic::kInt8:
       scales_.data()[row] =
-          QuantizeRow(x, k_, levels_, reinterpret_cast<uint8_t*>(to));
+          QuantizeRow(x, k_, range, levels_, reinterpret_cast<uint8_t*>(to));
       break;
   }
 }
@@ -83,7 +90,7 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
   const bool int8 = arithmetic == Arithmetic::kInt8;
   if (int8) {
     linear.scale_.resize(out);
-    linear.sum_.resize(out);
+    linear.offset_.resize(out);
   }
   // Row by row, so that no f32 copy of the whole matrix is made.
   std::vector<float> row(in);
@@ -106,7 +113,7 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
           break;
         case Arithmetic::kInt8:
           QuantizeWeights(row, reinterpret_cast<int8_t*>(&packed[at * in]),
-                          &linear.scale_[at], &linear.sum_[at]);
+                          &linear.scale_[at], &linear.offset_[at]);
           break;
       }
     }
@@ -120,20 +127,29 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
 
 int64_t Linear::bytes() const {
   return matrix_.bytes() +
-         static_cast<int64_t>((bias_.size() + scale_.size() + sum_.size()) * 4);
+         static_cast<int64_t>((bias_.size() + scale_.size() + offset_.size()) *
+                              4);
 }
 
-float* Linear::Finish(int32_t* product, const Operand& x, int row,
-                      float* y) const {
+ProductRow Linear::Row(const int32_t* product, const Operand& x,
+                       int row) const {
   const float* bias = bias_.empty() ? nullptr : bias_.data();
-  if (matrix_.type() == MatmulType::kInt8) {
-    DequantizeRow(product, x.scale(row), scale_.data(), sum_.data(), bias,
-                  out(), y);
-    return y;
+  if (matrix_.type() != MatmulType::kInt8) {
+    return {.f32 = reinterpret_cast<const float*>(product),
+            .s32 = nullptr,
+            .x = {},
+            .scale = nullptr,
+            .offset = nullptr,
+            .bias = bias,
+            .n = out()};
   }
-  float* in_place = reinterpret_cast<float*>(product);
-  if (bias != nullptr) AddRow(bias, out(), in_place);
-  return in_place;
+  return {.f32 = nullptr,
+          .s32 = product,
+          .x = x.scale(row),
+          .scale = scale_.data(),
+          .offset = offset_.data(),
+          .bias = bias,
+          .n = out()};
 }
 
 }  // namespace trivium

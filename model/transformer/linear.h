@@ -26,8 +26,9 @@ class Operand {
   // Makes room for `rows` rows of `k` values; contents are lost when it grows
   // or when `k` changes.
   void Resize(int rows, int k);
-  // Converts x [k] to row `row`.
+  // Converts x [k] to row `row`. Whoever made x may know its range.
   void Set(int row, const float* x);
+  void Set(int row, const float* x, Range range);
 
   const void* row(int row) const {
     return data_.data() + static_cast<size_t>(row) * k_ * size_;
@@ -68,18 +69,18 @@ class Linear {
   int64_t bytes() const;
   bool batch_invariant() const { return matrix_.batch_invariant(); }
 
-  // Computes rows [0, rows) of x and calls sink(row, y) for each in order,
-  // with y [out] in a scratch row that the sink may change: dequantization,
-  // bias and whatever the sink does next (activation, residual, norm,
-  // quantization for the next product) happen in one pass while the row is in
-  // the first cache.
+  // Computes rows [0, rows) of x and calls sink(row, product) for each in
+  // order, with a ProductRow that FinishRow and others make real numbers, for
+  // example in scratch->row, which has room for out() of them: dequantization,
+  // bias and what comes next (activation, residual, norm, quantization for the
+  // next product) happen while the row is in the first cache.
   template <typename Sink>
   absl::Status Forward(const Operand& x, int rows, LinearScratch* scratch,
                        Sink sink) const {
     const int chunk = ChunkRows();
     int32_t* product =
         scratch->product.Reserve(static_cast<size_t>(kMaxMatmulRows) * out());
-    float* y = scratch->row.Reserve(out());
+    scratch->row.Reserve(out());
     for (int first = 0; first < rows; first += chunk) {
       const int count = std::min(chunk, rows - first);
       scratch->padding_rows += matrix_.ComputedRows(count) - count;
@@ -87,7 +88,7 @@ class Linear {
           scratch->runner.Run(matrix_, x.row(first), count, product));
       for (int i = 0; i < count; ++i) {
         sink(first + i,
-             Finish(product + static_cast<size_t>(i) * out(), x, first + i, y));
+             Row(product + static_cast<size_t>(i) * out(), x, first + i));
       }
     }
     return absl::OkStatus();
@@ -99,13 +100,12 @@ class Linear {
   int ChunkRows() const {
     return std::clamp((128 << 10) / out() / 16 * 16, 16, kMaxMatmulRows);
   }
-  // The product's row made f32 with bias: in place, or in y.
-  float* Finish(int32_t* product, const Operand& x, int row, float* y) const;
+  ProductRow Row(const int32_t* product, const Operand& x, int row) const;
 
   PackedMatrix matrix_;
-  std::vector<float> bias_;   // [out], or empty
-  std::vector<float> scale_;  // [out], int8 only
-  std::vector<int32_t> sum_;  // [out], int8 only: of each output's weights
+  std::vector<float> bias_;    // [out], or empty
+  std::vector<float> scale_;   // [out], int8 only
+  std::vector<float> offset_;  // [out], int8 only
 };
 
 }  // namespace trivium

@@ -19,9 +19,9 @@ absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
       Linear::Create(Arithmetic::kF32, std::span(&tensors, 1)));
   std::vector<float> table(static_cast<size_t>(rows) * linear.out());
   TRIVIUM_RETURN_IF_ERROR(
-      linear.Forward(x, rows, scratch, [&](int row, const float* y) {
-        std::copy_n(y, linear.out(),
-                    &table[static_cast<size_t>(row) * linear.out()]);
+      linear.Forward(x, rows, scratch, [&](int row, const auto& product) {
+        FinishRow(product, Activation::kNone,
+                  &table[static_cast<size_t>(row) * linear.out()]);
       }));
   return table;
 }
@@ -97,8 +97,9 @@ absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
   out_.Reserve(static_cast<size_t>(rows->rows()) * d_model);
   rows->Begin(weights.self_norm);
   TRIVIUM_RETURN_IF_ERROR(weights.query_key_value.Forward(
-      rows->input, rows->rows(), scratch, [&](int row, const float* y) {
-        std::copy_n(y, width, query_key_value_.data() + row * width);
+      rows->input, rows->rows(), scratch, [&](int row, const auto& product) {
+        FinishRow(product, Activation::kNone,
+                  query_key_value_.data() + row * width);
       }));
   int row = 0;
   for (SourceState* source : sources) {
@@ -110,8 +111,9 @@ absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
     rows->other.Set(row, out_.data() + static_cast<size_t>(row) * d_model);
   }
   return weights.self_output.Forward(
-      rows->other, rows->rows(), scratch,
-      [&](int r, float* y) { rows->Add(r, y, weights.self_norm); });
+      rows->other, rows->rows(), scratch, [&](int r, const auto& product) {
+        rows->Add(r, product, scratch->row.data(), weights.self_norm);
+      });
 }
 
 void RelativeSelfAttention::Attend(const RelativeAttention& attention,

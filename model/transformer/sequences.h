@@ -25,6 +25,7 @@ struct SourceState {
   BlockTable cross_blocks;    // keys and values for the decoder
 
   int tokens() const { return static_cast<int>(input.ids.size()); }
+  void Reset() { *this = SourceState(); }
 };
 
 // A decoder hypothesis: which source it reads and where its keys and values
@@ -33,9 +34,16 @@ struct HypothesisState {
   SourceId source = kNoSource;
   BlockTable blocks;
   int length = 0;  // tokens in the blocks
+
+  // Keeps the table's memory for the next hypothesis of this slot.
+  void Reset() {
+    source = kNoSource;
+    blocks.clear();
+    length = 0;
+  }
 };
 
-// Objects by small reusable handles.
+// Objects by small reusable handles. A released one is Reset().
 template <typename T>
 class Slots {
  public:
@@ -51,7 +59,7 @@ class Slots {
     return slot;
   }
   void Release(int slot) {
-    *slots_[slot] = T();
+    slots_[slot]->Reset();
     used_[slot] = false;
     free_.push_back(slot);
   }

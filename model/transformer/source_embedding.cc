@@ -36,8 +36,8 @@ absl::Status SourceEmbedding::Run(std::span<SourceState* const> sources,
     return absl::OkStatus();
   }
   TRIVIUM_RETURN_IF_ERROR(stack_.embedding_projection->Forward(
-      narrow_, rows->rows(), scratch, [&](int i, const float* y) {
-        std::copy_n(y, stack_.d_model, rows->x(i));
+      narrow_, rows->rows(), scratch, [&](int i, const auto& product) {
+        FinishRow(product, Activation::kNone, rows->x(i));
       }));
   rows->Embedded(std::nullopt);
   return absl::OkStatus();

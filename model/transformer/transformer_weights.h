@@ -64,8 +64,11 @@ class TransformerWeights : public Transformer {
   bool batch_invariant() const override { return batch_invariant_; }
 
   Arithmetic arithmetic() const { return arithmetic_; }
-  KvType kv_type() const {
-    return arithmetic_ == Arithmetic::kF32 ? KvType::kF32 : KvType::kBf16;
+  // Of one layer of `stack`.
+  KvShape kv_shape(const Stack& stack) const {
+    const KvType type =
+        arithmetic_ == Arithmetic::kF32 ? KvType::kF32 : KvType::kBf16;
+    return {type, stack.heads, stack.head_size()};
   }
   const std::optional<Stack>& encoder() const { return encoder_; }
   const std::optional<Stack>& decoder() const { return decoder_; }

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "server/batching/caching_batcher.h"
 #include "server/batching/request_cost.h"
 #include "server/batching/worker.h"
 
@@ -223,7 +224,13 @@ void ThreadedBatcher::Enter(Phase phase) {
 absl::StatusOr<std::unique_ptr<Batcher>> Batcher::Create(
     const Options& options, std::vector<ModelEngines> models) {
   TRIVIUM_RETURN_IF_ERROR(CheckCreate(options, models));
-  return std::make_unique<ThreadedBatcher>(options, std::move(models));
+  std::unique_ptr<Batcher> batcher =
+      std::make_unique<ThreadedBatcher>(options, std::move(models));
+  if (options.result_cache_bytes > 0) {
+    batcher = std::make_unique<CachingBatcher>(
+        std::move(batcher), options.result_cache_bytes, options.observer);
+  }
+  return batcher;
 }
 
 }  // namespace trivium

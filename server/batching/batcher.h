@@ -39,6 +39,9 @@ class BatchingObserver {
   virtual void OnDeadlineMissed(int model, const char* stage) {}
   virtual void OnRejected(int model, const char* reason) {}
   virtual void OnBlocks(int worker, int model, int used, int total) {}
+  // Of requests whose results may be cached.
+  virtual void OnCacheLookup(int model, bool hit) {}
+  virtual void OnCacheSize(int64_t bytes, int64_t results) {}
 };
 
 // Shares the work of concurrent requests: admission bounded in tokens, one
@@ -63,11 +66,14 @@ class Batcher {
     // prefix after the start token + beams (or samples) x max_new_tokens.
     int64_t max_waiting_tokens = 1 << 20;
     // Encoder rows x layers of newcomers that one iteration takes at most, in
-    // units of whole-encoder tokens, so that running requests do not stall.
-    int encode_budget_tokens = 256;
+    // units of whole-encoder tokens; as much less as keeps running requests
+    // from stalling (EncodeBudget).
+    int encode_budget_tokens = 2048;
     // Most decoder rows of one worker's iteration: hypotheses, and tokens of
     // prefixes that are read.
     int max_rows = 256;
+    // Keeps results for equal requests to come (ResultCache); 0: does not.
+    int64_t result_cache_bytes = 0;
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null; outlives the batcher
   };

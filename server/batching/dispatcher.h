@@ -43,6 +43,11 @@ class Dispatcher {
   FairQueue& queue(int model) { return queues_[model]; }
   const FairQueue& queue(int model) const { return queues_[model]; }
   int64_t waiting_requests() const;
+  // A worker's even share of the requests that wait for the model.
+  int64_t WaitingShare(int model) const {
+    const int64_t workers = static_cast<int64_t>(workers_.size());
+    return (queues_[model].requests() + workers - 1) / workers;
+  }
   absl::Time earliest_deadline() const;
 
  private:

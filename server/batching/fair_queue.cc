@@ -25,45 +25,57 @@ void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {
 }
 
 std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge) {
-  size_t skipped = 0;   // calls skipped in a row: all of them ends the search
-  size_t unjudged = 0;  // calls in a row that were skipped or too poor
-  while (skipped < calls_.size()) {
-    if (unjudged++ == calls_.size()) {
-      PassRounds();
-      unjudged = 1;
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  // Judged are first those that can pay at their next turn, then, as if so
+  // many rounds had passed, those that can pay then.
+  for (int64_t rounds = 0; rounds != kNever;) {
+    int64_t next_rounds = kNever;
+    for (auto call = calls_.begin(); call != calls_.end(); ++call) {
+      if (call->skipped_in == pass_) continue;
+      const int64_t needed = RoundsToPay(*call);
+      if (needed > rounds) {
+        next_rounds = std::min(next_rounds, needed);
+        continue;
+      }
+      switch (judge(*call->runs.front().requests.front())) {
+        case Verdict::kTake:
+          PassTo(call, rounds);
+          return PopFront(&calls_.front());
+        case Verdict::kSkip:
+          call->skipped_in = pass_;
+          break;
+        case Verdict::kStop:
+          return nullptr;
+      }
     }
-    Call& call = calls_.front();
-    if (call.skipped_in == pass_) {
-      ++skipped;
-      EndTurn();
-      continue;
-    }
-    skipped = 0;
-    if (!call.at_turn) {
-      call.at_turn = true;
-      call.deficit += quantum_;
-    }
-    QueuedRequest& next = *call.runs.front().requests.front();
-    if (call.deficit < next.cost.tokens) {
-      call.at_turn = false;
-      EndTurn();
-      continue;
-    }
-    switch (judge(next)) {
-      case Verdict::kTake:
-        return PopFront(&call);
-      case Verdict::kSkip:
-        // It keeps its turn: what it has earned and nothing more.
-        call.skipped_in = pass_;
-        ++skipped;
-        unjudged = 1;
-        EndTurn();
-        break;
-      case Verdict::kStop:
-        return nullptr;
-    }
+    rounds = next_rounds;
   }
   return nullptr;
+}
+
+int64_t FairQueue::RoundsToPay(const Call& call) const {
+  const int64_t price = call.runs.front().requests.front()->cost.tokens;
+  const int64_t missing = std::max<int64_t>(price - call.deficit, 0);
+  const int64_t turns = (missing + quantum_ - 1) / quantum_;
+  return call.at_turn ? turns : std::max<int64_t>(turns - 1, 0);
+}
+
+void FairQueue::PassTo(Calls::iterator next, int64_t rounds) {
+  // A turn that a call has had in full is over.
+  const auto earn = [this](Call* call, int64_t turns) {
+    if (turns == 0 || call->skipped_in == pass_) return;
+    call->deficit += (turns - call->at_turn) * quantum_;
+    call->at_turn = false;
+  };
+  for (auto call = calls_.begin(); call != next; ++call) {
+    earn(&*call, rounds + 1);
+  }
+  for (auto call = std::next(next); call != calls_.end(); ++call) {
+    earn(&*call, rounds);
+  }
+  earn(&*next, rounds + 1);
+  next->at_turn = true;
+  calls_.splice(calls_.end(), calls_, calls_.begin(), next);
 }
 
 std::unique_ptr<QueuedRequest> FairQueue::PopFront(Call* call) {
@@ -79,22 +91,6 @@ std::unique_ptr<QueuedRequest> FairQueue::PopFront(Call* call) {
     calls_.pop_front();
   }
   return request;
-}
-
-void FairQueue::PassRounds() {
-  int64_t rounds = std::numeric_limits<int64_t>::max();
-  for (const Call& call : calls_) {
-    if (call.skipped_in == pass_) continue;
-    const int64_t price = call.runs.front().requests.front()->cost.tokens;
-    rounds = std::min(rounds, (price - call.deficit - 1) / quantum_);
-  }
-  for (Call& call : calls_) {
-    if (call.skipped_in != pass_) call.deficit += rounds * quantum_;
-  }
-}
-
-void FairQueue::EndTurn() {
-  calls_.splice(calls_.end(), calls_, calls_.begin());
 }
 
 void FairQueue::DropDead(absl::Time now, std::vector<DroppedRequest>* dropped) {

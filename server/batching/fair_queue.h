@@ -22,7 +22,10 @@ namespace trivium {
 //
 // Workers take in passes. In a pass a worker judges the next request: it takes
 // it, skips its call for the rest of the pass (another worker is better for
-// it) or stops (nothing may overtake this request).
+// it, or there is room only for others) or stops (nothing may overtake this
+// request). Turns pass only when something is taken, and not for calls that
+// were skipped: else a call would earn by waiting for room what others that
+// wait do not.
 //
 // A call's neighbouring requests with the same cancellation and deadline form
 // a run, so that looking for dead requests costs one look a run: 10,000
@@ -67,10 +70,12 @@ class FairQueue {
   using Calls = std::list<Call>;
 
   std::unique_ptr<QueuedRequest> PopFront(Call* call);
-  void EndTurn();
-  // When no call that this pass may judge can pay for its first request: lets
-  // as many rounds pass at once as the richest of them still needs, less one.
-  void PassRounds();
+  // Rounds in which every call has a turn until this one, at its turn in the
+  // round after them, can pay for its first request.
+  int64_t RoundsToPay(const Call& call) const;
+  // Lets as many rounds pass, and what is left until it is the turn of `next`,
+  // which thus comes to the front.
+  void PassTo(Calls::iterator next, int64_t rounds);
   void DropRun(Run* run, const absl::Status& status,
                std::vector<DroppedRequest>* dropped);
 

@@ -50,9 +50,9 @@ struct RequestResult {
   bool shared_source = false;     // another request had it encoded
 };
 
-// How a request hears of its progress. Called on a worker's thread, never two
-// at once for one request: must not block, throw or call the batcher. Nothing
-// is called after OnDone.
+// How a request hears of its progress. Called on a worker's thread, or inside
+// Submit where the result is known already, never two at once for one request:
+// must not block, throw or call the batcher. Nothing is called after OnDone.
 class RequestObserver {
  public:
   virtual ~RequestObserver() = default;

@@ -18,19 +18,30 @@ constexpr int kHeadroomShare = 8;
 
 RunningBatch::RunningBatch(const Options& options,
                            std::unique_ptr<Engine> engine)
-    : options_(options), engine_(std::move(engine)), sources_(engine_.get()) {}
+    : options_(options),
+      engine_(std::move(engine)),
+      sources_(engine_.get()),
+      encode_budget_(engine_->limits().encoder_layers,
+                     options.encode_budget_tokens) {}
 
 RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
 
-FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) const {
+int RunningBatch::EncodeTokens() const {
+  const int64_t at_source =
+      static_cast<int64_t>(sequences_.size()) - past_source_;
+  return encode_budget_.Tokens(past_source_, at_source + waiting_);
+}
+
+FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   using enum FairQueue::Verdict;
   if (sequences_.empty()) return kTake;
   const bool new_call = !requests_of_call_.contains(request.call);
+  if (!new_call && lacks_room_) return kSkip;
   const int64_t encode = sources_.pending_tokens();
   if (encode >= int64_t{kNewCallsBudgets} * options_.encode_budget_tokens) {
     return kStop;
   }
-  if (!new_call && encode >= options_.encode_budget_tokens) return kSkip;
+  if (!new_call && encode >= EncodeTokens()) return kSkip;
 
   const int64_t total_blocks = engine_->limits().total_blocks;
   const int64_t source_blocks =
@@ -44,6 +55,7 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) const {
   const bool leaves_headroom =
       blocks <= total_blocks - total_blocks / kHeadroomShare &&
       rows <= options_.max_rows - options_.max_rows / kHeadroomShare;
+  lacks_room_ = !leaves_headroom;
   return leaves_headroom ? kTake : kSkip;
 }
 
@@ -87,6 +99,9 @@ void RunningBatch::Iterate() {
   const absl::Status status = engine_->Step(plan_, &result_);
   const absl::Time end = options_.clock->Now();
   if (status.ok()) {
+    encode_budget_.Observe(
+        encode_work_, result_.seconds.encode, result_.decoder_rows,
+        absl::ToDoubleSeconds(end - begin) - result_.seconds.encode);
     Report(begin, end, running);
     Follow(end);
   } else {
@@ -113,7 +128,7 @@ void RunningBatch::OpenNewcomers() {
 
 void RunningBatch::MakePlan() {
   plan_.Clear();
-  sources_.PlanEncode(options_.encode_budget_tokens, &plan_.encode);
+  encode_work_ = sources_.PlanEncode(EncodeTokens(), &plan_.encode);
   int spare_rows = options_.max_rows;
   for (const auto& sequence : sequences_) spare_rows -= sequence->MinRows();
   for (const auto& sequence : sequences_) sequence->Plan(&spare_rows, &plan_);
@@ -163,10 +178,13 @@ void RunningBatch::Sweep() {
   reserved_rows_ = 0;
   reserved_blocks_ = 0;
   pending_tokens_ = 0;
+  past_source_ = 0;
+  lacks_room_ = false;
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
     reserved_rows_ += sequence->reserved_rows();
     reserved_blocks_ += sequence->reserved_blocks();
     pending_tokens_ += sequence->pending_tokens();
+    past_source_ += !sequence->waits_for_source();
   }
   if (options_.observer != nullptr) {
     const int total = engine_->limits().total_blocks;

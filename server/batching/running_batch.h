@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "model/engine.h"
 #include "server/batching/batcher.h"
+#include "server/batching/encode_budget.h"
 #include "server/batching/fair_queue.h"
 #include "server/batching/sequence.h"
 #include "server/batching/source_table.h"
@@ -30,10 +31,12 @@ class RunningBatch {
   struct Options {
     int model = 0;
     int worker = 0;
-    int encode_budget_tokens = 256;
+    // What one iteration encodes at most, in tokens through all layers; see
+    // EncodeBudget.
+    int encode_budget_tokens = 2048;
     int max_rows = 256;
     const Clock* clock = Clock::Real();
-    BatchingObserver* observer = nullptr;  // may be null  };
+    BatchingObserver* observer = nullptr;  // may be null
   };
 
   // Owns the engine.
@@ -41,15 +44,19 @@ class RunningBatch {
   // All requests must have been answered: Abort.
   ~RunningBatch();
 
+  // So many requests wait in the queue for this batch.
+  void set_waiting(int64_t requests) { waiting_ = requests; }
+
   // Whether a newcomer may join now. A call that runs nothing here is served
   // better than one that does, so that a lone request starts at once beside a
   // long stream:
-  // - newcomers join while less encoder work waits than one iteration's
-  //   budget; those of new calls up to four times that;
+  // - newcomers join while less encoder work waits than the next iteration's
+  //   budget; those of new calls up to four times the largest budget;
   // - the last eighth of rows and KV blocks is for new calls.
-  // Where a new call's request does not fit nobody may overtake it, so that
-  // it finds room in the end.
-  FairQueue::Verdict Judge(const QueuedRequest& request) const;
+  // Nobody may overtake a new call's request that does not fit, and no call
+  // that runs here may overtake another's that does not fit: so each finds
+  // room in the end, however many rows it needs.
+  FairQueue::Verdict Judge(const QueuedRequest& request);
   void Add(std::unique_ptr<QueuedRequest> request);
 
   // Answers what is cancelled or past its deadline.
@@ -76,6 +83,7 @@ class RunningBatch {
   void Answer(Sequence* sequence, absl::StatusOr<RequestResult> result);
   // Removes the answered sequences and counts anew.
   void Sweep();
+  int EncodeTokens() const;
 
   const Options options_;
   const std::unique_ptr<Engine> engine_;
@@ -90,6 +98,13 @@ class RunningBatch {
   int64_t reserved_rows_ = 0;
   int64_t reserved_blocks_ = 0;
   int64_t pending_tokens_ = 0;
+  int64_t past_source_ = 0;  // of them, those whose source is encoded
+
+  EncodeBudget encode_budget_;
+  int64_t waiting_ = 0;
+  // A running call's request did not fit since the last Sweep.
+  bool lacks_room_ = false;
+  int64_t encode_work_ = 0;  // of the plan under way, tokens x layers
 
   StepPlan plan_;
   StepResult result_;

@@ -45,6 +45,7 @@ class Sequence {
   // advanced.
   bool Apply(const StepResult& result);
 
+  bool waits_for_source() const { return phase_ == Phase::kSource; }
   bool done() const { return phase_ == Phase::kDone; }
   absl::StatusOr<RequestResult> TakeResult(absl::Time now);
   // Releases hypotheses and source; once, before destruction.

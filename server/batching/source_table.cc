@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "server/batching/encode_budget.h"
 
 namespace trivium {
 
@@ -77,15 +78,20 @@ void SourceTable::Release(int slot) {
   free_slots_.push_back(slot);
 }
 
-void SourceTable::PlanEncode(int budget_tokens,
-                             std::vector<StepPlan::Encode>* plan) {
-  if (encoding_.empty()) return;
+int64_t SourceTable::PlanEncode(int budget_tokens,
+                                std::vector<StepPlan::Encode>* plan) {
+  if (encoding_.empty()) return 0;
+  int64_t work = 0;
   int64_t budget = static_cast<int64_t>(budget_tokens) * layers_;
-  const auto take = [this, &budget](int slot, int layers) {
+  const auto take = [this, &work, &budget](int slot, int layers) {
     sources_[slot].planned += layers;
+    work += static_cast<int64_t>(layers) * tokens(slot);
     budget -= static_cast<int64_t>(layers) * tokens(slot);
   };
+  const int64_t least = std::min<int64_t>(
+      budget, static_cast<int64_t>(EncodeBudget::kLeastTokens) * layers_);
   take(encoding_.front(), 1);
+  budget = std::max(budget, least);
   shortest_first_ = encoding_;
   std::sort(shortest_first_.begin(), shortest_first_.end(),
             [this](int a, int b) {
@@ -104,6 +110,7 @@ void SourceTable::PlanEncode(int budget_tokens,
     const Source& source = sources_[slot];
     if (source.planned > 0) plan->push_back({source.id, source.planned});
   }
+  return work;
 }
 
 void SourceTable::CommitPlan() {

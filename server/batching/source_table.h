@@ -38,9 +38,10 @@ class SourceTable {
   // Adds encoder work of at most `budget_tokens` tokens through all layers, or
   // the same in part: a long source goes through fewer layers. The oldest
   // source gets at least one layer whatever the budget, so that it always
-  // advances; the rest goes to those that need least, so that a short source
-  // does not wait for a long one.
-  void PlanEncode(int budget_tokens, std::vector<StepPlan::Encode>* plan);
+  // advances; the rest, and in any case EncodeBudget::kLeastTokens of the
+  // budget, goes to those that need least, so that a short source does not
+  // wait for a long one. Returns the work, in tokens x layers.
+  int64_t PlanEncode(int budget_tokens, std::vector<StepPlan::Encode>* plan);
   // The planned work was done.
   void CommitPlan();
 

@@ -124,6 +124,7 @@ void Worker::Fill(int model) {
   bool changed = false;
   state_->dispatcher.BeginPass(model);
   for (;;) {
+    batch.set_waiting(state_->dispatcher.WaitingShare(model));
     std::unique_ptr<QueuedRequest> newcomer = state_->dispatcher.Take(
         index_, model,
         [&batch](QueuedRequest& request) { return batch.Judge(request); });

@@ -82,7 +82,13 @@ Metrics::Metrics(const std::vector<NamedModel>& models, int workers)
       requests_(&CounterFamily(*registry_, "trivium_requests_total",
                                "Calls answered, by status code.")),
       rejections_(&CounterFamily(*registry_, "trivium_rejections_total",
-                                 "Calls that admission refused.")) {
+                                 "Calls that admission refused.")),
+      cache_bytes_(&GaugeFamily(*registry_, "trivium_result_cache_bytes",
+                                "Memory of the cached results.")
+                        .Add({})),
+      cache_results_(&GaugeFamily(*registry_, "trivium_result_cache_results",
+                                  "Results in the cache.")
+                          .Add({})) {
   auto& in_flight = GaugeFamily(*registry_, "trivium_requests_in_flight",
                                 "Calls being worked on.");
   for (int i = 0; i < kRpcs; ++i) {
@@ -169,6 +175,14 @@ std::unique_ptr<Metrics::ForModel> Metrics::MakeModel(const std::string& name,
   model.shared_sources =
       &CounterFamily(registry, "trivium_shared_sources_total",
                      "Requests whose source another one had encoded.")
+           .Add(labels);
+  model.cache_hits =
+      &CounterFamily(registry, "trivium_result_cache_hits_total",
+                     "Requests answered out of the result cache.")
+           .Add(labels);
+  model.cache_misses =
+      &CounterFamily(registry, "trivium_result_cache_misses_total",
+                     "Requests that the result cache did not know.")
            .Add(labels);
   auto& missed = CounterFamily(registry, "trivium_deadlines_missed_total",
                                "Requests dropped at their deadline, by stage.");
@@ -294,6 +308,15 @@ void Metrics::OnBlocks(int worker, int model, int used, int total) {
   const Blocks& blocks = At(model).blocks[worker];
   blocks.used->Set(used);
   blocks.capacity->Set(total);
+}
+
+void Metrics::OnCacheLookup(int model, bool hit) {
+  (hit ? At(model).cache_hits : At(model).cache_misses)->Increment();
+}
+
+void Metrics::OnCacheSize(int64_t bytes, int64_t results) {
+  cache_bytes_->Set(static_cast<double>(bytes));
+  cache_results_->Set(static_cast<double>(results));
 }
 
 std::string Metrics::Text() const {

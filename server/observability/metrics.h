@@ -76,6 +76,8 @@ class Metrics : public BatchingObserver {
   void OnDeadlineMissed(int model, const char* stage) override;
   void OnRejected(int model, const char* reason) override;
   void OnBlocks(int worker, int model, int used, int total) override;
+  void OnCacheLookup(int model, bool hit) override;
+  void OnCacheSize(int64_t bytes, int64_t results) override;
 
   // Everything in Prometheus' text format.
   std::string Text() const;
@@ -110,6 +112,8 @@ class Metrics : public BatchingObserver {
     prometheus::Counter* source_tokens;
     prometheus::Counter* generated_tokens;
     prometheus::Counter* shared_sources;
+    prometheus::Counter* cache_hits;
+    prometheus::Counter* cache_misses;
     prometheus::Counter* missed_queued;
     prometheus::Counter* missed_running;
     std::vector<Blocks> blocks;  // [workers]
@@ -123,6 +127,8 @@ class Metrics : public BatchingObserver {
   std::shared_ptr<prometheus::Registry> registry_;
   prometheus::Family<prometheus::Counter>* requests_;
   prometheus::Family<prometheus::Counter>* rejections_;
+  prometheus::Gauge* cache_bytes_;
+  prometheus::Gauge* cache_results_;
   std::array<prometheus::Gauge*, kRpcs> in_flight_;
   std::vector<std::unique_ptr<ForModel>> models_;
   std::unique_ptr<ForModel> unknown_model_;

@@ -187,6 +187,7 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_parameters(info.parameters);
   out.set_weight_bytes(info.weight_bytes);
   out.set_kv_cache_bytes(model.kv_cache_bytes);
+  out.set_result_cache_bytes(model.result_cache_bytes);
   out.set_revision(info.revision);
   out.set_d_model(info.d_model);
   out.set_vocabulary(info.vocabulary);

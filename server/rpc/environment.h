@@ -36,8 +36,9 @@ struct RequestLimits {
 struct ServedModel {
   std::string name;
   const Model* model = nullptr;
-  int index = 0;               // among the batcher's models
-  int64_t kv_cache_bytes = 0;  // of all workers
+  int index = 0;                   // among the batcher's models
+  int64_t kv_cache_bytes = 0;      // of all workers
+  int64_t result_cache_bytes = 0;  // of all models
 };
 
 // What every handler works with. Made once; everything in it outlives the

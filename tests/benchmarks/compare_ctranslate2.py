@@ -8,19 +8,17 @@ minute to minute, and only figures of one run tell something.
 import argparse
 import json
 import pathlib
-import platform
 import statistics
 import subprocess
 import tempfile
 import time
 
 import ctranslate2
-import numpy as np
-import sacrebleu
-import sentencepiece
 
 import ctranslate2_model
+import machine
 import marian_folder
+import sentences
 
 TEST_SET = "../shared/data/en-de/dev/tatoeba-unseen-1500.en-de.tsv"
 
@@ -52,56 +50,15 @@ def parse_arguments():
     return parser.parse_args()
 
 
-class TrainedText:
-    """Sentences of a test set as ids, and ids as text."""
-
-    def __init__(self, folder, path, count):
-        self._source = sentencepiece.SentencePieceProcessor(
-            model_file=str(folder / "source.spm"))
-        self._target = sentencepiece.SentencePieceProcessor(
-            model_file=str(folder / "target.spm"))
-        self._ids = json.loads((folder / "vocab.json").read_text("utf-8"))
-        self._pieces = {i: piece for piece, i in self._ids.items()}
-        lines = pathlib.Path(path).read_text("utf-8").splitlines()
-        pairs = [line.split("\t")[:2] for line in lines][: count or None]
-        self.references = [target for _, target in pairs]
-        unknown = self._ids["<unk>"]
-        self.sources = [
-            [self._ids.get(piece, unknown)
-             for piece in self._source.encode(source, out_type=str)]
-            + [self._ids["</s>"]]
-            for source, _ in pairs
-        ]
-
-    def bleu(self, results):
-        special = {self._ids["</s>"], self._ids["<pad>"]}
-        texts = [
-            self._target.decode_pieces(
-                [self._pieces[i] for i in ids if i not in special])
-            for ids in results
-        ]
-        return sacrebleu.corpus_bleu(texts, [self.references]).score
-
-
-def random_sources(count, vocabulary):
-    """Sentences of 38 tokens on average, as newstest's are."""
-    random = np.random.default_rng(2)
-    return [
-        random.integers(2, vocabulary - 1, random.integers(10, 67)).tolist() + [0]
-        for _ in range(count or 128)
-    ]
-
-
 class OwnEngine:
     name = "Trivium"
 
     def __init__(self, options, folder, sources, work):
         self._results = work / "own_results"
-        sentences = work / "sentences"
-        sentences.write_text(
-            "".join(" ".join(map(str, ids)) + "\n" for ids in sources))
+        ids_file = work / "sentences"
+        sentences.write_ids(ids_file, sources)
         self._command = [
-            options.bench, str(folder), str(sentences),
+            options.bench, str(folder), str(ids_file),
             "--output", str(self._results),
             "--precision", options.precision,
             "--workers", str(options.threads),
@@ -159,13 +116,6 @@ class Peer:
         return self._results
 
 
-def cpu_name():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
-
-
 def main():
     options = parse_arguments()
     with tempfile.TemporaryDirectory() as folder:
@@ -178,11 +128,11 @@ def compare(options, work):
     if options.model == "opus-mt":
         model = work / "opus-mt"
         marian_folder.write_random(model, marian_folder.OPUS_MT)
-        sources = random_sources(
+        sources = sentences.random_sources(
             options.sentences, marian_folder.OPUS_MT["vocabulary"])
     else:
         model = pathlib.Path(options.model)
-        text = TrainedText(model, options.test_set, options.sentences)
+        text = sentences.TrainedText(model, options.test_set, options.sentences)
         sources = text.sources
     quantization = "int8" if options.precision == "int8" else None
     ctranslate2_model.convert(model, work / "ct2", quantization)
@@ -197,7 +147,7 @@ def compare(options, work):
             speeds[side.name].append(tokens / seconds)
 
     report = {
-        "machine": cpu_name(),
+        "machine": machine.cpu_name(),
         "model": options.model,
         "precision": options.precision,
         "isa": sides[0].report["isa"],

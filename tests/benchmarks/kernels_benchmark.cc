@@ -56,34 +56,40 @@ BENCHMARK_CAPTURE(Matmul, f32, MatmulType::kF32)->Apply(MatmulShapes);
 BENCHMARK_CAPTURE(Matmul, bf16, MatmulType::kBf16)->Apply(MatmulShapes);
 BENCHMARK_CAPTURE(Matmul, int8, MatmulType::kInt8)->Apply(MatmulShapes);
 
-// One query of one head of 64 over so many keys.
+// One query of eight heads of 64 over so many keys.
 void Attention(benchmark::State& state, KvType type) {
-  constexpr int kHeadSize = 64;
+  constexpr int kHeads = 8, kHeadSize = 64, kWidth = kHeads * kHeadSize;
+  const KvShape shape = {type, kHeads, kHeadSize};
   const int keys = static_cast<int>(state.range(0));
   const int tile_count = PaddedKeys(keys) / kTileTokens;
-  const size_t tile_bytes = KvTileBytes(type, kHeadSize);
-  const Buffer<char> memory(2 * tile_count * tile_bytes);
-  std::vector<KvTile> tiles(tile_count);
-  for (int i = 0; i < tile_count; ++i) {
-    tiles[i] = {memory.data() + 2 * i * tile_bytes,
-                memory.data() + (2 * i + 1) * tile_bytes};
-  }
-  const std::vector<float> values = RandomFloats(kHeadSize * keys);
+  const size_t tile_bytes = KvTileBytes(shape);
+  const Buffer<char> memory(tile_count * tile_bytes);
+  const std::vector<float> values = RandomFloats(kWidth * keys);
+  std::vector<const char*> tiles;
   for (int token = 0; token < keys; ++token) {
-    const float* value = values.data() + token * kHeadSize;
-    StoreKeyValue(type, kHeadSize, value, value, token % kTileTokens,
-                  tiles[token / kTileTokens]);
+    char* tile = memory.data() + token / kTileTokens * tile_bytes;
+    if (token % kTileTokens == 0) tiles.push_back(tile);
+    const float* value = values.data() + token * kWidth;
+    StoreKeyValue(shape, value, value, token % kTileTokens, tile);
   }
-  std::vector<float> out(kHeadSize);
-  std::vector<float> weights(PaddedKeys(keys));
-  const AttentionCall call = {type,       kHeadSize,     tiles.data(),  keys,
-                              1,          values.data(), kHeadSize,     0.125f,
-                              out.data(), kHeadSize,     weights.data()};
+  std::vector<float> out(kWidth);
+  std::vector<float> weights(WeightsSize(shape.heads, 1, keys, false));
+  const AttentionCall call = {.shape = shape,
+                              .tiles = tiles.data(),
+                              .keys = keys,
+                              .queries = 1,
+                              .query = values.data(),
+                              .query_stride = kWidth,
+                              .scale = 0.125f,
+                              .out = out.data(),
+                              .out_stride = kWidth,
+                              .weights = weights.data(),
+                              .keep_weights = false};
   for (auto _ : state) {
     Attend(call);
     benchmark::DoNotOptimize(out.data());
   }
-  state.SetBytesProcessed(2 * tile_bytes * tile_count * state.iterations());
+  state.SetBytesProcessed(tile_bytes * tile_count * state.iterations());
 }
 BENCHMARK_CAPTURE(Attention, f32, KvType::kF32)->Range(16, 512);
 BENCHMARK_CAPTURE(Attention, bf16, KvType::kBf16)->Range(16, 512);
@@ -93,7 +99,7 @@ void QuantizeOneRow(benchmark::State& state) {
   const std::vector<float> x = RandomFloats(n);
   std::vector<uint8_t> q(n);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(QuantizeRow(x.data(), n, 255, q.data()));
+    benchmark::DoNotOptimize(QuantizeRow(x.data(), n, {-4, 4}, 255, q.data()));
   }
   state.SetBytesProcessed(n * sizeof(float) * state.iterations());
 }
@@ -116,13 +122,21 @@ void Candidates(benchmark::State& state) {
   constexpr int kBlock = 1024;
   const int vocabulary = static_cast<int>(state.range(0));
   const int top_k = static_cast<int>(state.range(1));
-  std::vector<float> logits = RandomFloats(vocabulary);
+  const std::vector<float> logits = RandomFloats(vocabulary);
+  std::vector<float> scratch(kBlock);
   RowCandidates row;
   for (auto _ : state) {
     row.Start(top_k, {});
     for (int begin = 0; begin < vocabulary; begin += kBlock) {
-      const int count = std::min(kBlock, vocabulary - begin);
-      row.Add(begin, std::span(logits).subspan(begin, count));
+      row.Add(begin,
+              {.f32 = logits.data() + begin,
+               .s32 = nullptr,
+               .x = {},
+               .scale = nullptr,
+               .offset = nullptr,
+               .bias = nullptr,
+               .n = std::min(kBlock, vocabulary - begin)},
+              scratch.data(), nullptr);
     }
     row.Finish();
     benchmark::DoNotOptimize(row.best().data());

@@ -107,6 +107,24 @@ TEST(RecorderTest, TheWarmUpAndTheStragglersDoNotCount) {
   EXPECT_NEAR(report.new_tokens_per_second, 1, 1e-9);
 }
 
+TEST(RecorderTest, TimesOutsideTheModelAndBetweenPieces) {
+  Recorder recorder(kStart);
+  CallOutcome outcome;
+  outcome.model_time = absl::Milliseconds(300);
+  outcome.piece_gaps = {0.1, 0.2};
+  recorder.Add(SampleAt(1, 2, 2.5, outcome));  // the late start is not ours
+  recorder.Add(SampleAt(1, 1, 1.5));           // without timings: all of it
+  outcome.code = grpc::StatusCode::CANCELLED;
+  recorder.Add(SampleAt(1, 1, 9, outcome));
+  const auto json = nlohmann::json::parse(
+      recorder.MakeReport(kStart + absl::Seconds(10)).ToJson());
+  EXPECT_EQ(json["outside_model_seconds"]["count"], 2);
+  EXPECT_NEAR(json["outside_model_seconds"]["p50"], 0.2, 1e-9);
+  EXPECT_NEAR(json["outside_model_seconds"]["max"], 0.5, 1e-9);
+  EXPECT_EQ(json["piece_gap_seconds"]["count"], 2);
+  EXPECT_EQ(json["piece_gap_seconds"]["max"], 0.2);
+}
+
 TEST(RecorderTest, CountsErrorsByStatus) {
   Recorder recorder(kStart);
   CallOutcome full;
@@ -167,6 +185,33 @@ TEST_F(LoadCommandTest, OpenLoopEncodesAndGenerates) {
   EXPECT_EQ(run.code, kExitOk) << run.err;
   const auto json = nlohmann::json::parse(run.out);
   EXPECT_GT(json["first_piece_seconds"]["count"], 0);
+  // Two pieces each: one gap.
+  EXPECT_EQ(json["piece_gap_seconds"]["count"],
+            json["first_piece_seconds"]["count"]);
+  EXPECT_TRUE(server_.last_generate.tokens());
+}
+
+TEST_F(LoadCommandTest, CallsWithoutWork) {
+  const CommandRun run = Run({"--call", "model", "--count", "5", "--json"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["succeeded"], 5);
+  EXPECT_EQ(json["outside_model_seconds"]["count"], 5);
+  EXPECT_EQ(server_.translate_calls, 0);
+}
+
+TEST_F(LoadCommandTest, LinesCanBeTokenIds) {
+  std::ofstream(file_) << "17 4 0\n";
+  CommandRun run = Run({"--ids", "--count", "1", "--concurrency", "1"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_EQ(server_.last_translate.inputs(0).ShortDebugString(),
+            "ids { ids: 17 ids: 4 ids: 0 }");
+  for (const char* bad : {"17 x\n", "\n", "4294967296\n"}) {
+    std::ofstream(file_) << "5\n" << bad;
+    run = Run({"--ids"});
+    EXPECT_EQ(run.code, kExitIo);
+    EXPECT_THAT(run.err, HasSubstr("line 2 of " + file_ + " is not token ids"));
+  }
 }
 
 TEST_F(LoadCommandTest, FailuresAreReported) {

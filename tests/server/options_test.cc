@@ -33,15 +33,32 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(options.metrics_listen, "127.0.0.1:9464");
   EXPECT_EQ(options.limits.max_request_bytes, 4 << 20);
   EXPECT_EQ(options.kv_cache_bytes, 256 << 20);
+  EXPECT_EQ(options.result_cache_bytes, 0);
   EXPECT_TRUE(options.models.empty());
 }
 
 TEST_F(OptionsTest, ReadsFlags) {
-  const Options options =
-      Parse({"--model", "a=/x", "--model", "b=/y,z,precision=f32",
-             "--precision", "int8", "--max-isa", "avx512", "--threads", "3",
-             "--kv-cache-bytes", "64MiB", "--drain-timeout", "1.5",
-             "--truncate", "--log-format", "json", "--metrics-listen", "off"});
+  const Options options = Parse({"--model",
+                                 "a=/x",
+                                 "--model",
+                                 "b=/y,z,precision=f32",
+                                 "--precision",
+                                 "int8",
+                                 "--max-isa",
+                                 "avx512",
+                                 "--threads",
+                                 "3",
+                                 "--kv-cache-bytes",
+                                 "64MiB",
+                                 "--drain-timeout",
+                                 "1.5",
+                                 "--result-cache-bytes",
+                                 "3MiB",
+                                 "--truncate",
+                                 "--log-format",
+                                 "json",
+                                 "--metrics-listen",
+                                 "off"});
   ASSERT_FALSE(exit_code_);
   EXPECT_THAT(options.models,
               testing::ElementsAre(ModelSpec{"a", "/x", std::nullopt},
@@ -50,6 +67,9 @@ TEST_F(OptionsTest, ReadsFlags) {
   EXPECT_EQ(options.max_isa, Isa::kAvx512);
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.kv_cache_bytes, 64 << 20);
+  EXPECT_EQ(options.result_cache_bytes, 3 << 20);
+  EXPECT_EQ(Parse({"--result-cache-bytes", "0"}).result_cache_bytes, 0);
+  EXPECT_FALSE(exit_code_);
   EXPECT_EQ(options.drain_timeout, absl::Milliseconds(1500));
   EXPECT_TRUE(options.truncate);
   EXPECT_EQ(options.log_format, LogFormat::kJson);

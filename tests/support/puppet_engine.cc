@@ -299,6 +299,13 @@ absl::Status PuppetEngine::Step(const StepPlan& plan, StepResult* result) {
   step.used_blocks = limits().total_blocks - free_blocks_;
   result->decoder_rows = step.decoder_rows;
   result->padding_rows = 0;
+  const absl::Duration encode = options_.encode_time * step.encode_work;
+  const absl::Duration decode = options_.decode_time * step.decoder_rows;
+  result->seconds = {};
+  result->seconds.encode = absl::ToDoubleSeconds(encode);
+  if (options_.clock != nullptr) {
+    options_.clock->Advance(options_.step_time + encode + decode);
+  }
   log_->Add(std::move(step));
   return absl::OkStatus();
 }

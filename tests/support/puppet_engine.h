@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "model/engine.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/step_gate.h"
 
 namespace trivium {
@@ -66,6 +67,10 @@ class PuppetEngine : public Engine {
     int32_t end_id = 0;
     float end_bias = 0;
     StepGate* gate = nullptr;  // may be null; outlives the engine
+    // Moves `clock`, if there is one, by what a step takes: so much a step,
+    // a token of decode work, and a token through one encoder layer.
+    FakeClock* clock = nullptr;
+    absl::Duration step_time, decode_time, encode_time;
     // Called at the beginning of each step, after the gate; an error fails
     // the step.
     std::function<absl::Status(const StepPlan&)> on_step;

@@ -82,8 +82,8 @@ TEST(MatmulTest, ComputedRowsAreTheNextBucket) {
   ASSERT_TRUE(matrix.ok());
   EXPECT_EQ(matrix->ComputedRows(1), 1);
   EXPECT_EQ(matrix->ComputedRows(3), 4);
-  EXPECT_EQ(matrix->ComputedRows(9), 16);
-  EXPECT_EQ(matrix->ComputedRows(17), 24);
+  EXPECT_EQ(matrix->ComputedRows(9), 12);
+  EXPECT_EQ(matrix->ComputedRows(33), 36);
   EXPECT_EQ(matrix->ComputedRows(64), 64);
 }
 

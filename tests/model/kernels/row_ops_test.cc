@@ -31,7 +31,8 @@ TEST(QuantizeRowTest, EveryValueComesBackWithinHalfAStep) {
     for (const int n : Lengths()) {
       const std::vector<float> x = Random(n, n);
       std::vector<uint8_t> q(n + 1, 77);
-      const RowScale scale = QuantizeRow(x.data(), n, levels, q.data());
+      const RowScale scale =
+          QuantizeRow(x.data(), n, RangeOf(x.data(), n), levels, q.data());
       EXPECT_EQ(q[n], 77) << "wrote beyond the row of " << n;
       for (int i = 0; i < n; ++i) {
         EXPECT_LE(q[i], levels);
@@ -43,10 +44,25 @@ TEST(QuantizeRowTest, EveryValueComesBackWithinHalfAStep) {
   }
 }
 
+void ExpectRange(Range range, const float* y, int n) {
+  EXPECT_EQ(range.low, std::min(0.0f, *std::min_element(y, y + n)));
+  EXPECT_EQ(range.high, std::max(0.0f, *std::max_element(y, y + n)));
+}
+
+TEST(RangeOfTest, IncludesZero) {
+  for (const int n : Lengths()) {
+    std::vector<float> x = Random(n, n);
+    ExpectRange(RangeOf(x.data(), n), x.data(), n);
+    for (float& value : x) value = std::fabs(value);
+    ExpectRange(RangeOf(x.data(), n), x.data(), n);
+  }
+}
+
 TEST(QuantizeRowTest, ZeroIsExact) {
   std::vector<float> x = {0.0f, 1.7f, -0.3f, 0.0f, 2.9f};
   std::vector<uint8_t> q(x.size());
-  const RowScale scale = QuantizeRow(x.data(), 5, 255, q.data());
+  const RowScale scale =
+      QuantizeRow(x.data(), 5, RangeOf(x.data(), 5), 255, q.data());
   EXPECT_EQ(q[0], scale.zero);
   EXPECT_EQ(q[3], scale.zero);
 }
@@ -55,37 +71,74 @@ TEST(QuantizeRowTest, RowsOfZerosAndOneSidedRows) {
   for (const float value : {0.0f, 3.0f, -3.0f}) {
     std::vector<float> x(20, value);
     std::vector<uint8_t> q(20);
-    const RowScale scale = QuantizeRow(x.data(), 20, 255, q.data());
+    const RowScale scale =
+        QuantizeRow(x.data(), 20, RangeOf(x.data(), 20), 255, q.data());
     for (int i = 0; i < 20; ++i) {
       EXPECT_FLOAT_EQ(scale.scale * (q[i] - scale.zero), value);
     }
   }
 }
 
-TEST(DequantizeRowTest, EqualsTheFormula) {
+// A row of an f32 product.
+ProductRow Plain(const std::vector<float>& x, const float* bias = nullptr) {
+  return {.f32 = x.data(),
+          .s32 = nullptr,
+          .x = {},
+          .scale = nullptr,
+          .offset = nullptr,
+          .bias = bias,
+          .n = static_cast<int>(x.size())};
+}
+
+TEST(FinishRowTest, EqualsTheFormulaOfAnInt8Product) {
   for (const int n : Lengths()) {
     std::mt19937 generator(n);
     std::vector<int32_t> sum(n), w_sum(n);
+    const std::vector<float> w_scale = Random(n, n + 1, 0.01f);
+    std::vector<float> offset(n);
     for (int i = 0; i < n; ++i) {
       sum[i] = static_cast<int32_t>(generator() % 60000000) - 30000000;
       w_sum[i] = static_cast<int32_t>(generator() % 20000) - 10000;
+      offset[i] = w_scale[i] * static_cast<float>(w_sum[i]);
     }
-    const std::vector<float> w_scale = Random(n, n + 1, 0.01f);
     const std::vector<float> bias = Random(n, n + 2);
-    const RowScale x = {0.0123f, 117};
     for (const float* b : {bias.data(), static_cast<const float*>(nullptr)}) {
+      const ProductRow row = {.f32 = nullptr,
+                              .s32 = sum.data(),
+                              .x = {0.0123f, 117},
+                              .scale = w_scale.data(),
+                              .offset = offset.data(),
+                              .bias = b,
+                              .n = n};
       std::vector<float> y(n + 1, 5.0f);
-      DequantizeRow(sum.data(), x, w_scale.data(), w_sum.data(), b, n,
-                    y.data());
+      const Range range = FinishRow(row, Activation::kNone, y.data());
       EXPECT_EQ(y[n], 5.0f);
+      ExpectRange(range, y.data(), n);
       for (int i = 0; i < n; ++i) {
+        const double sums = static_cast<double>(sum[i]);
+        const double product = 0.0123f * static_cast<double>(w_scale[i]);
         const double exact =
-            static_cast<double>(x.scale) * w_scale[i] *
-                (static_cast<double>(sum[i]) - 117.0 * w_sum[i]) +
-            (b == nullptr ? 0.0 : b[i]);
-        EXPECT_NEAR(y[i], exact, 1e-6 * std::fabs(exact) + 1e-5);
+            product * (sums - 117.0 * w_sum[i]) + (b == nullptr ? 0.0 : b[i]);
+        // The terms may cancel.
+        const double terms =
+            std::fabs(product * sums) + std::fabs(product * 117.0 * w_sum[i]);
+        EXPECT_NEAR(y[i], exact, 3e-7 * terms + 1e-5);
       }
+      const int begin = n / 3;
+      std::vector<float> part(n);
+      FinishRow(row.Columns(begin, n - begin), Activation::kNone, part.data());
+      for (int i = begin; i < n; ++i) EXPECT_EQ(part[i - begin], y[i]);
     }
+  }
+}
+
+TEST(FinishRowTest, AddsTheBiasOfAnF32Product) {
+  for (const int n : Lengths()) {
+    const std::vector<float> x = Random(n, n), bias = Random(n, n + 1);
+    std::vector<float> y(n + 1, 5.0f);
+    FinishRow(Plain(x, bias.data()), Activation::kNone, y.data());
+    EXPECT_EQ(y[n], 5.0f);
+    for (int i = 0; i < n; ++i) EXPECT_EQ(y[i], x[i] + bias[i]);
   }
 }
 
@@ -108,16 +161,16 @@ double Exact(Activation activation, double x) {
   return 0;
 }
 
-TEST(ActivateRowTest, EqualsTheFormulaOnEveryTail) {
+TEST(FinishRowTest, ActivatesEveryTail) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu,
         Activation::kGeluTanh, Activation::kSwish, Activation::kTanh}) {
     for (const int n : Lengths()) {
       const std::vector<float> x = Random(n, n);
-      std::vector<float> y = x;
-      y.push_back(5.0f);
-      ActivateRow(activation, n, y.data());
+      std::vector<float> y(n + 1, 5.0f);
+      const Range range = FinishRow(Plain(x), activation, y.data());
       EXPECT_EQ(y[n], 5.0f);
+      ExpectRange(range, y.data(), n);
       for (int i = 0; i < n; ++i) {
         EXPECT_NEAR(y[i], Exact(activation, x[i]), 3e-6)
             << static_cast<int>(activation) << " of " << x[i];
@@ -126,13 +179,13 @@ TEST(ActivateRowTest, EqualsTheFormulaOnEveryTail) {
   }
 }
 
-TEST(ActivateRowTest, HugeValuesStayFinite) {
+TEST(FinishRowTest, HugeValuesStayFinite) {
   for (const Activation activation :
        {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
         Activation::kSwish, Activation::kTanh}) {
-    std::vector<float> y = {-1e30f, -500.0f, -90.0f, 90.0f, 500.0f, 1e9f};
-    const std::vector<float> x = y;
-    ActivateRow(activation, 6, y.data());
+    const std::vector<float> x = {-1e30f, -500.0f, -90.0f, 90.0f, 500.0f, 1e9f};
+    std::vector<float> y(6);
+    FinishRow(Plain(x), activation, y.data());
     for (int i = 0; i < 6; ++i) {
       EXPECT_NEAR(y[i], Exact(activation, x[i]), 1e-6 * std::fabs(x[i]) + 1e-6);
     }
@@ -157,10 +210,12 @@ TEST(AddNormRowTest, EqualsLayerNormOnEveryTail) {
       // In place over the residual, as the layers use it.
       std::vector<float> y = with_residual ? residual : x;
       y.push_back(5.0f);
-      AddNormRow(with_residual ? x.data() : y.data(),
-                 with_residual ? y.data() : nullptr, gamma.data(), beta.data(),
-                 1e-5f, n, y.data());
+      const Range range =
+          AddNormRow(with_residual ? x.data() : y.data(),
+                     with_residual ? y.data() : nullptr, gamma.data(),
+                     beta.data(), 1e-5f, n, y.data());
       EXPECT_EQ(y[n], 5.0f);
+      ExpectRange(range, y.data(), n);
       for (int i = 0; i < n; ++i) {
         const double exact =
             (s[i] - mean) / std::sqrt(variance + 1e-5) * gamma[i] + beta[i];

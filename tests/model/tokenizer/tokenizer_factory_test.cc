@@ -43,12 +43,33 @@ TEST(TokenizerFactoryTest, NamesTheMissingFile) {
 }
 
 TEST(TokenizerFactoryTest, NamesAForeignTokenizer) {
-  const TokenizerFolder folder;
-  folder.Remove("source.spm");
-  folder.Remove("target.spm");
+  const ScratchFolder folder;
+  folder.Write("tokenizer.json", "{\"model\": {\"type\": \"WordLevel\"}}");
+  const auto unknown = LoadTokenizer(folder.path()).status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("model \"WordLevel\""));
+  // What the older files say is known.
+  folder.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n");
+  EXPECT_THAT(LoadOrDie(folder.path())->Encode("a", {}).value().ids,
+              ElementsAre(1, 3, 2));
+  // A tokenizer.json that is known comes first, a broken one is an error.
+  folder.Write("tokenizer.json",
+               "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 7, "
+               "\"[UNK]\": 8}}}");
+  EXPECT_THAT(LoadOrDie(folder.path())->Encode("a", {}).value().ids,
+              ElementsAre(7));
   folder.Write("tokenizer.json", "{}");
   EXPECT_EQ(LoadTokenizer(folder.path()).status().code(),
-            absl::StatusCode::kUnimplemented);
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TokenizerFactoryTest, NamesAFamilyWhoseSentencePieceIsUnknown) {
+  const ScratchFolder folder;
+  folder.Write("spiece.model", "");
+  folder.Write("config.json", "{\"model_type\": \"xlnet\"}");
+  const auto unknown = LoadTokenizer(folder.path()).status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("xlnet"));
 }
 
 TEST(TokenizerFactoryTest, NamesABrokenFile) {

@@ -33,22 +33,16 @@ inline std::string ReadAll(const std::filesystem::path& path) {
   return contents.str();
 }
 
-// A copy of the embedded model's tokenizer files that a test may spoil;
-// removed in the end.
-class TokenizerFolder {
+// A folder for a test's files; removed in the end.
+class ScratchFolder {
  public:
-  TokenizerFolder()
+  ScratchFolder()
       : path_(std::filesystem::path(testing::TempDir()) /
-              (std::string("tokenizer_") +
-               testing::UnitTest::GetInstance()->current_test_info()->name())) {
+              (std::string("tokenizer_") + TestName())) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
-    for (const char* name :
-         {"source.spm", "target.spm", "vocab.json", "tokenizer_config.json"}) {
-      Write(name, ReadAll(std::filesystem::path(kEmbedded) / name));
-    }
   }
-  ~TokenizerFolder() { std::filesystem::remove_all(path_); }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
 
   std::string path() const { return path_.string(); }
   void Write(const std::string& name, const std::string& contents) const {
@@ -59,8 +53,50 @@ class TokenizerFolder {
   }
 
  private:
+  static std::string TestName() {
+    std::string name =
+        testing::UnitTest::GetInstance()->current_test_info()->name();
+    // Of parameterized tests.
+    for (char& c : name) {
+      if (c == '/') c = '_';
+    }
+    return name;
+  }
+
   const std::filesystem::path path_;
 };
+
+// A copy of the embedded model's tokenizer files that a test may spoil.
+class TokenizerFolder : public ScratchFolder {
+ public:
+  TokenizerFolder() {
+    for (const char* name :
+         {"source.spm", "target.spm", "vocab.json", "tokenizer_config.json"}) {
+      Write(name, ReadAll(std::filesystem::path(kEmbedded) / name));
+    }
+  }
+};
+
+// Byte offsets of tokens, as "begin-end begin-end ...".
+inline std::string Offsets(const std::vector<Token>& tokens) {
+  std::string offsets;
+  for (const Token& token : tokens) {
+    if (!offsets.empty()) offsets += ' ';
+    offsets +=
+        std::to_string(token.byte_begin) + "-" + std::to_string(token.byte_end);
+  }
+  return offsets;
+}
+
+// Their pieces, with spaces between.
+inline std::string Pieces(const std::vector<Token>& tokens) {
+  std::string pieces;
+  for (const Token& token : tokens) {
+    if (!pieces.empty()) pieces += ' ';
+    pieces += token.piece;
+  }
+  return pieces;
+}
 
 // The parts of a streamed decode, Finish's last.
 inline std::vector<std::string> Stream(const Tokenizer& tokenizer,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/kernels/attention.h"
 #include "model/transformer/transformer.h"
 #include "tests/support/random_transformer.h"
 #include "tests/support/reference_transformer.h"
@@ -232,8 +233,8 @@ class EngineBlockTest : public ::testing::Test {
   EngineBlockTest()
       : random_({.max_positions = 32}, 4),
         // As few blocks as the engine allows: 2 + 2 for one longest sequence.
-        engine_(
-            NewEngine(random_, Arithmetic::kF32, 4 * 2 * 2 * 2 * 16 * 16 * 4)) {
+        engine_(NewEngine(random_, Arithmetic::kF32,
+                          4 * 2 * KvTileBytes({KvType::kF32, 2, 16}))) {
     source_ = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
     plan_.encode.push_back({source_, 2});
     EXPECT_TRUE(engine_->Step(plan_, &result_).ok());

@@ -11,6 +11,12 @@
 namespace trivium {
 namespace {
 
+std::vector<float> Finished(const ProductRow& product) {
+  std::vector<float> y(product.n);
+  FinishRow(product, Activation::kNone, y.data());
+  return y;
+}
+
 struct RandomLinear {
   RandomLinear(int out, int in, uint32_t seed) {
     std::mt19937 generator(seed);
@@ -77,8 +83,10 @@ TEST(LinearTest, Int8EqualsItsDefinition) {
       int next = 0;
       ASSERT_TRUE(linear
                       ->Forward(operand, rows, &scratch,
-                                [&](int row, const float* y) {
+                                [&](int row, const ProductRow& product) {
                                   ASSERT_EQ(row, next++);
+                                  const std::vector<float> y =
+                                      Finished(product);
                                   const auto expected = Int8Reference(
                                       random, out, in, &x[row * in], levels);
                                   for (int i = 0; i < out; ++i) {
@@ -111,11 +119,12 @@ TEST(LinearTest, Int8IsCloseToF32) {
   ASSERT_TRUE(
       exact
           ->Forward(f32, 1, &scratch,
-                    [&](int, const float* row) { y.assign(row, row + 200); })
+                    [&](int, const ProductRow& row) { y = Finished(row); })
           .ok());
   ASSERT_TRUE(coarse
                   ->Forward(int8, 1, &scratch,
-                            [&](int, const float* row) {
+                            [&](int, const ProductRow& product) {
+                              const std::vector<float> row = Finished(product);
                               for (int i = 0; i < 200; ++i) {
                                 EXPECT_NEAR(row[i], y[i], 0.08);
                               }
@@ -141,11 +150,12 @@ TEST(LinearTest, StacksPartsAndTakesSlices) {
   ASSERT_TRUE(
       stacked
           ->Forward(x, 1, &scratch,
-                    [&](int, const float* out) { y.assign(out, out + 12); })
+                    [&](int, const ProductRow& row) { y = Finished(row); })
           .ok());
   ASSERT_TRUE(slice
                   ->Forward(x, 1, &scratch,
-                            [&](int, const float* out) {
+                            [&](int, const ProductRow& product) {
+                              const std::vector<float> out = Finished(product);
                               for (int i = 0; i < 3; ++i) {
                                 EXPECT_NEAR(out[i], y[5 + 2 + i], 1e-5);
                               }

@@ -138,6 +138,31 @@ TEST_F(FairQueueTest, DropsTheDeadWhereverTheyWait) {
   EXPECT_EQ(Take(), 0u);
 }
 
+// Passes that find no room, or room for one only, change nobody's share.
+TEST_F(FairQueueTest, WaitingForRoomEarnsNothing) {
+  for (int i = 0; i < 3000; ++i) {
+    Push(1, 10);
+    Push(2, 70);
+    Push(3, 450);
+  }
+  std::map<CallId, int64_t> tokens;
+  for (int pass = 0; pass < 2000; ++pass) {
+    queue_.BeginPass();
+    for (int i = 0; i < 5; ++i) {
+      const auto none =
+          queue_.Take([](QueuedRequest&) { return Verdict::kSkip; });
+      EXPECT_EQ(none, nullptr);
+    }
+    queue_.BeginPass();
+    const auto taken =
+        queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
+    tokens[taken->call] += taken->cost.tokens;
+  }
+  for (const auto& [call, sum] : tokens) {
+    EXPECT_NEAR(sum, tokens[1], 600) << call;
+  }
+}
+
 TEST_F(FairQueueTest, DropAllLeavesNothing) {
   for (int i = 0; i < 5; ++i) Push(i % 2, 10);
   std::vector<DroppedRequest> dropped;

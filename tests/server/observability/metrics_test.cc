@@ -40,6 +40,10 @@ std::unique_ptr<Metrics> Busy() {
   metrics->OnDeadlineMissed(0, "queued");
   metrics->OnRejected(1, "full");
   metrics->OnBlocks(1, 0, 5, 64);
+  metrics->OnCacheLookup(1, true);
+  metrics->OnCacheLookup(1, false);
+  metrics->OnCacheLookup(1, true);
+  metrics->OnCacheSize(4096, 3);
   return metrics;
 }
 
@@ -59,6 +63,9 @@ TEST(MetricsTest, CountsWhatItIsTold) {
         "trivium_iteration_rows_bucket{model=\"en-de\",phase=\"decode\",le="
         "\"64\"} 1\n",
         "trivium_phase_seconds_total{model=\"en-de\",phase=\"encode\"} 0.5\n",
+        "trivium_result_cache_hits_total{model=\"de-en\"} 2\n",
+        "trivium_result_cache_misses_total{model=\"de-en\"} 1\n",
+        "trivium_result_cache_bytes 4096\n", "trivium_result_cache_results 3\n",
         "trivium_batch_invariant{model=\"en-de\"} 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }

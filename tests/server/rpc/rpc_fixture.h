@@ -11,6 +11,7 @@
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "server/batching/caching_batcher.h"
 #include "server/observability/log.h"
 #include "server/server.h"
 #include "tests/server/rpc/puppet_batcher.h"
@@ -53,6 +54,10 @@ class RpcTest : public testing::Test {
     auto batcher = std::make_unique<PuppetBatcher>();
     batcher_ = batcher.get();
     parts.batcher = std::move(batcher);
+    if (options_.result_cache_bytes > 0) {
+      parts.batcher = std::make_unique<CachingBatcher>(
+          std::move(parts.batcher), options_.result_cache_bytes, metrics_);
+    }
     auto server = Server::Create(options_, std::move(parts));
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);

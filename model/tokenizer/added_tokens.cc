@@ -1,0 +1,144 @@
+#include "model/tokenizer/added_tokens.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/tokenizer/unicode.h"
+
+namespace trivium {
+namespace {
+
+// Where the last character of text[0, end) begins.
+size_t LastCharacter(std::string_view text, size_t end) {
+  size_t at = end - 1;
+  while (at > 0 && end - at < 4 &&
+         (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) {
+    --at;
+  }
+  return at;
+}
+
+bool EndsWithWord(std::string_view text, size_t end) {
+  if (end == 0) return false;
+  size_t at = LastCharacter(text, end);
+  return IsWordCharacter(NextCharacter(text, &at));
+}
+
+bool StartsWithWord(std::string_view text, size_t at) {
+  return at < text.size() && IsWordCharacter(NextCharacter(text, &at));
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
+                         const TokenModel& model,
+                         const Normalizer* normalizer) {
+  int32_t next = model.count();
+  for (const AddedToken& token : tokens) {
+    if (token.content.empty()) continue;
+    int32_t id = IdOf(token.content);
+    if (id < 0) id = model.IdOf(token.content);
+    if (id < 0) id = next++;
+    Entry entry = {token, token.content};
+    if (token.normalized && normalizer != nullptr) {
+      NormalizedText text(token.content, 0);
+      normalizer->Apply(&text);
+      entry.normalized = text.text();
+    }
+    ids_[token.content] = id;
+    entries_[id] = std::move(entry);
+    size_ = std::max(size_, id + 1);
+  }
+  std::vector<std::pair<std::string, int32_t>> plain;
+  std::vector<std::pair<std::string, int32_t>> normalized;
+  for (const auto& [id, entry] : entries_) {
+    (entry.token.normalized ? normalized : plain)
+        .emplace_back(entry.normalized, id);
+  }
+  // Of tokens with one normalized text the last added is found.
+  std::sort(normalized.begin(), normalized.end(),
+            [](const auto& a, const auto& b) { return a.second < b.second; });
+  plain_ = std::make_unique<StringFinder>(plain);
+  normalized_ = std::make_unique<StringFinder>(normalized);
+}
+
+std::vector<AddedTokens::Part> AddedTokens::Cut(
+    std::string_view text, const StringFinder& finder) const {
+  std::vector<Part> parts;
+  uint32_t done = 0;
+  for (const StringFinder::Match& match : finder.Find(text)) {
+    const AddedToken& token = entries_.at(match.value).token;
+    uint32_t begin = match.begin;
+    uint32_t end = match.end;
+    if (token.single_word &&
+        (EndsWithWord(text, begin) || StartsWithWord(text, end))) {
+      continue;
+    }
+    if (token.left_strip) {
+      while (begin > done) {
+        const size_t last = LastCharacter(text, begin);
+        size_t at = last;
+        if (!IsWhiteSpace(NextCharacter(text, &at))) break;
+        begin = static_cast<uint32_t>(last);
+      }
+      begin = std::max(begin, done);
+    }
+    if (token.right_strip) {
+      for (size_t at = end; at < text.size();) {
+        if (!IsWhiteSpace(NextCharacter(text, &at))) break;
+        end = static_cast<uint32_t>(at);
+      }
+    }
+    // The token in front may have taken this one's space.
+    begin = std::max(begin, done);
+    if (begin > done) parts.push_back({done, begin, -1});
+    parts.push_back({begin, std::max(begin, end), match.value});
+    done = std::max(begin, end);
+  }
+  if (done < text.size()) {
+    parts.push_back({done, static_cast<uint32_t>(text.size()), -1});
+  }
+  return parts;
+}
+
+Segments AddedTokens::Extract(std::string_view text,
+                              const Normalizer* normalizer) const {
+  Segments segments;
+  for (const Part& part : Cut(text, *plain_)) {
+    NormalizedText normalized(text.substr(part.begin, part.end - part.begin),
+                              part.begin);
+    if (part.token >= 0) {
+      segments.Append(normalized, part.token);
+      continue;
+    }
+    if (normalizer != nullptr) normalizer->Apply(&normalized);
+    const size_t offset = segments.text.size();
+    const size_t before = segments.segments.size();
+    segments.Append(normalized, -1);
+    if (segments.segments.size() == before || normalized_->empty()) continue;
+    segments.segments.pop_back();
+    for (const Part& inner : Cut(normalized.text(), *normalized_)) {
+      if (inner.end == inner.begin) continue;
+      segments.segments.push_back({static_cast<uint32_t>(offset + inner.begin),
+                                   static_cast<uint32_t>(offset + inner.end),
+                                   inner.token});
+    }
+  }
+  return segments;
+}
+
+const AddedToken* AddedTokens::Find(int32_t id) const {
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? nullptr : &found->second.token;
+}
+
+int32_t AddedTokens::IdOf(std::string_view content) const {
+  const auto found = ids_.find(std::string(content));
+  return found == ids_.end() ? -1 : found->second;
+}
+
+const std::string& AddedTokens::DecoderText(int32_t id) const {
+  return entries_.at(id).normalized;
+}
+
+}  // namespace trivium

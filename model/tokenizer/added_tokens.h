@@ -1,0 +1,99 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_ADDED_TOKENS_H_
+#define TRIVIUM_MODEL_TOKENIZER_ADDED_TOKENS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/tokenizer/normalizer.h"
+#include "model/tokenizer/segments.h"
+#include "model/tokenizer/token_model.h"
+
+namespace trivium {
+
+// A token that stands beside the model's vocabulary and is found in a text
+// before the model sees it.
+struct AddedToken {
+  std::string content;
+  bool single_word = false;  // not inside a word
+  bool left_strip = false;   // takes the white space in front of it
+  bool right_strip = false;
+  bool normalized = false;  // is looked for in the normalized text
+  bool special = false;     // is left out of decoded text
+};
+
+// Finds strings in a text, leftmost first, at one place the longest, in time
+// linear in the text (Aho and Corasick, 1975).
+class StringFinder {
+ public:
+  struct Match {
+    uint32_t begin;
+    uint32_t end;
+    int32_t value;
+  };
+
+  // Empty strings are never found; of equal ones the last counts.
+  explicit StringFinder(
+      const std::vector<std::pair<std::string, int32_t>>& strings);
+
+  std::vector<Match> Find(std::string_view text) const;
+  bool empty() const { return nodes_.size() == 1; }
+
+ private:
+  struct Node {
+    int32_t value = -1;    // of the string that ends here
+    uint32_t length = 0;   // of this node's string
+    int32_t fail = 0;      // the longest proper suffix that is a node
+    int32_t longest = -1;  // the longest suffix (or self) that is a string
+  };
+  int32_t Child(int32_t node, uint8_t byte) const;
+
+  std::vector<Node> nodes_;
+  std::unordered_map<uint64_t, int32_t> children_;
+  bool starts_[256] = {};  // bytes that a string begins with
+};
+
+// All of a tokenizer's added tokens.
+class AddedTokens {
+ public:
+  // Tokens whose text the model knows have its id, others the next free ones;
+  // `normalizer` may be null.
+  AddedTokens(const std::vector<AddedToken>& tokens, const TokenModel& model,
+              const Normalizer* normalizer);
+
+  // Cuts a text to added tokens and what lies between them, normalized.
+  Segments Extract(std::string_view text, const Normalizer* normalizer) const;
+
+  // One more than the largest id; 0: none.
+  int size() const { return size_; }
+  const AddedToken* Find(int32_t id) const;  // null: no added token
+  int32_t IdOf(std::string_view content) const;
+  // What the decoder sees of a token: its normalized text, where it has one.
+  const std::string& DecoderText(int32_t id) const;
+
+ private:
+  struct Entry {
+    AddedToken token;
+    std::string normalized;
+  };
+  struct Part {
+    uint32_t begin;
+    uint32_t end;
+    int32_t token;
+  };
+  std::vector<Part> Cut(std::string_view text,
+                        const StringFinder& finder) const;
+
+  std::unordered_map<int32_t, Entry> entries_;
+  std::unordered_map<std::string, int32_t> ids_;
+  std::unique_ptr<const StringFinder> plain_;
+  std::unique_ptr<const StringFinder> normalized_;
+  int size_ = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_ADDED_TOKENS_H_

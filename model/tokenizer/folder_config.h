@@ -1,0 +1,44 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_FOLDER_CONFIG_H_
+#define TRIVIUM_MODEL_TOKENIZER_FOLDER_CONFIG_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/added_tokens.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+// What a folder's small JSON files say about its tokenizer: the tokenizer_class
+// and model_type, switches, special and added tokens. From config.json,
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json, all of
+// which may be missing.
+struct FolderConfig {
+  // "bert", "roberta", ...: what config.json calls the model, or else the
+  // tokenizer's class without "Tokenizer" and "Fast"; lower case. May be empty.
+  std::string family;
+  std::map<std::string, bool> flags;  // of tokenizer_config.json
+  // By role: "cls_token", "mask_token", ...
+  std::map<std::string, AddedToken> special_tokens;
+  // Those with ids of their own, ascending, then additional special tokens.
+  std::vector<AddedToken> added_tokens;
+
+  static absl::StatusOr<FolderConfig> Load(const std::string& folder);
+
+  bool Flag(const std::string& name, bool otherwise) const;
+  // The text of a special token, which becomes `otherwise` where the folder
+  // names none. `otherwise` empty: stays without.
+  std::string Special(const std::string& role, const std::string& otherwise,
+                      bool left_strip = false);
+  // All of them for the pipeline: added ones, then special ones.
+  std::vector<AddedToken> AllTokens() const;
+  // The ids of the special ones among all tokens of the tokenizer.
+  SpecialTokenIds Ids(const AddedTokens& added) const;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_FOLDER_CONFIG_H_

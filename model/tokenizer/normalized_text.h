@@ -1,0 +1,99 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_NORMALIZED_TEXT_H_
+#define TRIVIUM_MODEL_TOKENIZER_NORMALIZED_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/tokenizer/unicode.h"
+
+namespace trivium {
+
+// Bytes [begin, end) of a text.
+struct ByteSpan {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
+// A text under normalization that knows, for each of its bytes, which bytes of
+// the original it came from. The rules of what comes from where are those of
+// Hugging Face's tokenizers, so that offsets are equal.
+class NormalizedText {
+ public:
+  // A character of a transformed text. `change` 0: it takes the place of the
+  // next character of the present text; 1: it is new and comes from where the
+  // one before it does; -n: it takes the next one's place and n more go.
+  struct Change {
+    char32_t character;
+    int change;
+  };
+
+  // `original` stands at byte `offset` of the whole text.
+  NormalizedText(std::string_view original, size_t offset);
+
+  const std::string& text() const { return text_; }
+  const std::vector<ByteSpan>& spans() const { return spans_; }  // [text bytes]
+
+  // Replaces the text; `removed` characters at its beginning are gone.
+  void Transform(std::span<const Change> changes, size_t removed);
+
+  // Each character becomes one other, which comes from the same place.
+  template <typename Function>
+  void Map(Function function);
+  // Keeps the characters for which `keep` is true.
+  template <typename Predicate>
+  void Filter(Predicate keep);
+
+  void Prepend(std::string_view text);
+  // Replaces the matches (ascending, apart) by a text that comes from where the
+  // last byte of the match does.
+  void Replace(std::span<const ByteSpan> matches, std::string_view content);
+  // Keeps the bytes [begin, end).
+  void Cut(size_t begin, size_t end);
+
+  // To NFD or NFKD; then, if asked for, composed to NFC or NFKC.
+  void Normalize(DecompositionKind kind, bool compose);
+  void LowerCase();
+
+ private:
+  std::string text_;
+  std::vector<ByteSpan> spans_;
+};
+
+template <typename Function>
+void NormalizedText::Map(Function function) {
+  std::string text;
+  std::vector<ByteSpan> spans;
+  text.reserve(text_.size());
+  spans.reserve(text_.size());
+  for (size_t at = 0; at < text_.size();) {
+    const ByteSpan span = spans_[at];
+    AppendUtf8(function(NextCharacter(text_, &at)), &text);
+    spans.resize(text.size(), span);
+  }
+  text_ = std::move(text);
+  spans_ = std::move(spans);
+}
+
+template <typename Predicate>
+void NormalizedText::Filter(Predicate keep) {
+  size_t kept = 0;
+  for (size_t at = 0; at < text_.size();) {
+    const size_t begin = at;
+    if (!keep(NextCharacter(text_, &at))) continue;
+    for (size_t i = begin; i < at; ++i, ++kept) {
+      text_[kept] = text_[i];
+      spans_[kept] = spans_[i];
+    }
+  }
+  text_.resize(kept);
+  spans_.resize(kept);
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_NORMALIZED_TEXT_H_

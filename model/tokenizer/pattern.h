@@ -1,0 +1,35 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_PATTERN_H_
+#define TRIVIUM_MODEL_TOKENIZER_PATTERN_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/normalized_text.h"
+
+namespace trivium {
+
+// What a normalizer replaces or a pre-tokenizer splits at: a string, or a
+// regular expression. Thread-safe.
+class Pattern {
+ public:
+  virtual ~Pattern() = default;
+
+  // The matches in a text, ascending and apart, none empty.
+  virtual std::vector<ByteSpan> Find(std::string_view text) const = 0;
+
+  static std::unique_ptr<Pattern> Literal(std::string text);
+  // The words of GPT-2:
+  // 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+  static std::unique_ptr<Pattern> Gpt2Words();
+  // In the syntax of ICU, which is that of Oniguruma for the expressions that
+  // tokenizers are published with. INVALID_ARGUMENT where it does not compile.
+  static absl::StatusOr<std::unique_ptr<Pattern>> Regex(
+      const std::string& expression);
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_PATTERN_H_

@@ -1,0 +1,63 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_PIECE_TRIE_H_
+#define TRIVIUM_MODEL_TOKENIZER_PIECE_TRIE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trivium {
+
+// Strings by their beginnings: finds all that a text begins with. Twelve bytes
+// a node; the children of one lie side by side in the order of their labels.
+class PieceTrie {
+ public:
+  // Of equal strings the largest value counts; empty ones are left out.
+  explicit PieceTrie(std::vector<std::pair<std::string_view, int32_t>> strings);
+
+  // Calls found(length, value) for each string that `text` begins with, the
+  // shortest first.
+  template <typename Function>
+  void ForEachPrefix(std::string_view text, const Function& found) const;
+
+ private:
+  struct Node {
+    int32_t value;   // -1: no string ends here
+    uint32_t first;  // of its children
+    uint16_t count;
+    uint8_t label;
+  };
+
+  std::vector<Node> nodes_;  // [0] the root
+};
+
+template <typename Function>
+void PieceTrie::ForEachPrefix(std::string_view text,
+                              const Function& found) const {
+  const Node* node = &nodes_[0];
+  for (size_t i = 0; i < text.size(); ++i) {
+    const uint8_t label = static_cast<uint8_t>(text[i]);
+    const Node* low = nodes_.data() + node->first;
+    size_t count = node->count;
+    while (count > 0) {
+      const size_t half = count / 2;
+      if (low[half].label < label) {
+        low += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    if (low == nodes_.data() + node->first + node->count ||
+        low->label != label) {
+      return;
+    }
+    node = low;
+    if (node->value >= 0) found(i + 1, node->value);
+  }
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_PIECE_TRIE_H_

@@ -1,0 +1,289 @@
+#include "model/tokenizer/pipeline_tokenizer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/tokenizer/detokenizer.h"
+#include "model/tokenizer/utf8.h"
+
+namespace trivium {
+namespace {
+
+// How many tokens of each text stay when `room` are left for both.
+absl::Status PairRoom(size_t room, PairTruncation truncation, size_t* first,
+                      size_t* second) {
+  if (*first + *second <= room) return absl::OkStatus();
+  if (truncation == PairTruncation::kLongestFirst) {
+    size_t shorter = std::min(*first, *second);
+    size_t longer = room;
+    if (shorter <= room / 2) {
+      longer = room - shorter;
+    } else {
+      shorter = room / 2;
+      longer = shorter + room % 2;
+    }
+    const bool swapped = *first > *second;
+    *first = swapped ? longer : shorter;
+    *second = swapped ? shorter : longer;
+    return absl::OkStatus();
+  }
+  const bool cuts_first = truncation == PairTruncation::kOnlyFirst;
+  size_t* cut = cuts_first ? first : second;
+  const size_t other = cuts_first ? *second : *first;
+  if (other >= room) {
+    return absl::InvalidArgumentError(fmt::format(
+        "the {} text of the pair has {} tokens, which leaves nothing of the "
+        "limit of {} for the {} one; shorten it",
+        cuts_first ? "second" : "first", other, room,
+        cuts_first ? "first" : "second"));
+  }
+  *cut = room - other;
+  return absl::OkStatus();
+}
+
+void SetCharacters(std::string_view text, int text_index,
+                   std::vector<Token>* tokens) {
+  const std::vector<int> characters = CharacterOfByte(text);
+  for (Token& token : *tokens) {
+    if (token.text_index != text_index) continue;
+    token.char_begin = characters[token.byte_begin];
+    token.char_end = characters[token.byte_end];
+  }
+}
+
+}  // namespace
+
+class PipelineTokenizer::Streaming : public StreamingDecoder {
+ public:
+  explicit Streaming(const PipelineTokenizer* tokenizer)
+      : tokenizer_(*tokenizer), decoder_(tokenizer->parts_.decoder) {
+    if (tokenizer_.parts_.clean_up_spaces) clean_up_ = MakeCleanUp();
+  }
+
+  std::string Push(int32_t id) override {
+    std::string text;
+    const AddedToken* added = tokenizer_.added_.Find(id);
+    if (added != nullptr) {
+      if (added->special) return text;
+      decoder_.Push(tokenizer_.added_.DecoderText(id), &text);
+    } else if (id >= 0 && id < tokenizer_.parts_.model->size()) {
+      decoder_.Push(tokenizer_.parts_.model->PieceOf(id), &text);
+    }
+    for (StreamingReplacer& replacer : clean_up_) {
+      std::string replaced;
+      replacer.Push(text, &replaced);
+      text = std::move(replaced);
+    }
+    return text;
+  }
+  std::string Finish() override {
+    std::string text;
+    decoder_.Finish(&text);
+    for (StreamingReplacer& replacer : clean_up_) {
+      std::string replaced;
+      replacer.Push(text, &replaced);
+      replacer.Finish(&replaced);
+      text = std::move(replaced);
+    }
+    return text;
+  }
+
+ private:
+  const PipelineTokenizer& tokenizer_;
+  PieceDecoder decoder_;
+  std::vector<StreamingReplacer> clean_up_;
+};
+
+PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
+    : parts_(std::move(parts)),
+      added_(parts_.added_tokens, *parts_.model, parts_.normalizer.get()) {}
+
+std::vector<Token> PipelineTokenizer::TextTokens(std::string_view text,
+                                                 bool with_text) const {
+  std::vector<Token> tokens;
+  if (text.empty()) return tokens;
+  Segments segments = added_.Extract(text, parts_.normalizer.get());
+  if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->Apply(&segments);
+  tokens.reserve(segments.segments.size() + segments.segments.size() / 4);
+  std::vector<TokenModel::Piece> pieces;
+  for (const Segments::Segment& segment : segments.segments) {
+    pieces.clear();
+    if (segment.token >= 0) {
+      pieces.push_back({segment.token, 0, segment.end - segment.begin});
+    } else {
+      parts_.model->Tokenize(segment.view(segments.text), &pieces);
+    }
+    for (const TokenModel::Piece& piece : pieces) {
+      Token& token = tokens.emplace_back();
+      token.id = piece.id;
+      if (!with_text) continue;
+      const AddedToken* added = added_.Find(piece.id);
+      token.special = added != nullptr && added->special;
+      token.piece = segment.token >= 0 ? segment.view(segments.text)
+                                       : parts_.model->PieceOf(piece.id);
+      if (piece.end == piece.begin) {
+        // A space that was put in front comes from where the next character
+        // does.
+        const size_t at = segment.begin + piece.begin;
+        const bool inside = at < segment.end;
+        const ByteSpan& span = segments.spans[inside ? at : at - 1];
+        token.byte_begin = static_cast<int>(inside ? span.begin : span.end);
+        token.byte_end = static_cast<int>(span.end);
+      } else {
+        token.byte_begin =
+            static_cast<int>(segments.spans[segment.begin + piece.begin].begin);
+        token.byte_end =
+            static_cast<int>(segments.spans[segment.begin + piece.end - 1].end);
+      }
+    }
+  }
+  if (with_text) parts_.post_processor.TrimOffsets(text, &tokens);
+  return tokens;
+}
+
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokens(
+    std::string_view first, std::optional<std::string_view> second,
+    const EncodeOptions& options, bool with_text, int* truncated) const {
+  const size_t added =
+      options.prefix_ids.size() +
+      (options.add_special_tokens
+           ? parts_.post_processor.special_token_count(second.has_value())
+           : 0);
+  if (options.max_tokens < 0 ||
+      (options.max_tokens > 0 &&
+       static_cast<size_t>(options.max_tokens) < added)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a limit of {} tokens leaves no room for the {} tokens that every text "
+        "gets, raise it",
+        options.max_tokens, added));
+  }
+  for (const std::string_view text : {first, second.value_or("")}) {
+    if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+      return absl::InvalidArgumentError("a text of 2 GiB or more is too long");
+    }
+  }
+  std::vector<Token> first_tokens = TextTokens(first, with_text);
+  std::optional<std::vector<Token>> second_tokens;
+  if (second.has_value()) second_tokens = TextTokens(*second, with_text);
+  *truncated = 0;
+  if (options.max_tokens > 0) {
+    size_t first_count = first_tokens.size();
+    size_t second_count = second.has_value() ? second_tokens->size() : 0;
+    const size_t total = first_count + second_count;
+    const size_t room = options.max_tokens - added;
+    if (second.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(
+          PairRoom(room, options.pair_truncation, &first_count, &second_count));
+      second_tokens->resize(second_count);
+    } else {
+      first_count = std::min(first_count, room);
+    }
+    first_tokens.resize(first_count);
+    *truncated = static_cast<int>(total - first_count - second_count);
+  }
+  std::vector<Token> tokens = parts_.post_processor.Join(
+      std::move(first_tokens), std::move(second_tokens),
+      options.add_special_tokens);
+  if (with_text) {
+    SetCharacters(first, 0, &tokens);
+    if (second.has_value()) SetCharacters(*second, 1, &tokens);
+  }
+  if (options.prefix_ids.empty()) return tokens;
+  std::vector<Token> prefixed;
+  for (const int32_t id : options.prefix_ids) {
+    Token& token = prefixed.emplace_back();
+    token.id = id;
+    token.piece = IdToPiece(id, options.side);
+    token.special = true;
+    token.text_index = -1;
+  }
+  std::move(tokens.begin(), tokens.end(), std::back_inserter(prefixed));
+  return prefixed;
+}
+
+absl::StatusOr<Encoding> PipelineTokenizer::EncodeTexts(
+    std::string_view first, std::optional<std::string_view> second,
+    const EncodeOptions& options) const {
+  Encoding encoding;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::vector<Token> tokens,
+      Tokens(first, second, options, /*with_text=*/false, &encoding.truncated));
+  encoding.ids.reserve(tokens.size());
+  encoding.type_ids.reserve(tokens.size());
+  for (const Token& token : tokens) {
+    encoding.ids.push_back(token.id);
+    encoding.type_ids.push_back(token.type_id);
+  }
+  return encoding;
+}
+
+absl::StatusOr<Encoding> PipelineTokenizer::Encode(
+    std::string_view text, const EncodeOptions& options) const {
+  return EncodeTexts(text, std::nullopt, options);
+}
+
+absl::StatusOr<Encoding> PipelineTokenizer::EncodePair(
+    std::string_view first, std::string_view second,
+    const EncodeOptions& options) const {
+  return EncodeTexts(first, second, options);
+}
+
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokenize(
+    std::string_view text, const EncodeOptions& options) const {
+  int truncated = 0;
+  return Tokens(text, std::nullopt, options, /*with_text=*/true, &truncated);
+}
+
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::TokenizePair(
+    std::string_view first, std::string_view second,
+    const EncodeOptions& options) const {
+  int truncated = 0;
+  return Tokens(first, second, options, /*with_text=*/true, &truncated);
+}
+
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::AddSpecialTokens(
+    std::vector<Token> first, std::optional<std::vector<Token>> second) const {
+  return parts_.post_processor.Join(std::move(first), std::move(second),
+                                    /*add_special_tokens=*/true);
+}
+
+int PipelineTokenizer::special_token_count(bool pair) const {
+  return parts_.post_processor.special_token_count(pair);
+}
+
+SpecialTokenIds PipelineTokenizer::special_token_ids() const {
+  return parts_.special_ids;
+}
+
+std::string PipelineTokenizer::Decode(std::span<const int32_t> ids) const {
+  Streaming decoder(this);
+  std::string text;
+  for (const int32_t id : ids) text += decoder.Push(id);
+  text += decoder.Finish();
+  return text;
+}
+
+std::unique_ptr<StreamingDecoder> PipelineTokenizer::NewStreamingDecoder()
+    const {
+  return std::make_unique<Streaming>(this);
+}
+
+int PipelineTokenizer::vocabulary_size(TextSide) const {
+  return std::max(parts_.model->size(), added_.size());
+}
+
+std::string PipelineTokenizer::IdToPiece(int32_t id, TextSide) const {
+  const AddedToken* added = added_.Find(id);
+  return added != nullptr ? added->content : parts_.model->PieceOf(id);
+}
+
+int32_t PipelineTokenizer::PieceToId(std::string_view piece, TextSide) const {
+  const int32_t id = added_.IdOf(piece);
+  return id >= 0 ? id : parts_.model->IdOf(piece);
+}
+
+}  // namespace trivium

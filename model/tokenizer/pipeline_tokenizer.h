@@ -1,0 +1,85 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_PIPELINE_TOKENIZER_H_
+#define TRIVIUM_MODEL_TOKENIZER_PIPELINE_TOKENIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/tokenizer/added_tokens.h"
+#include "model/tokenizer/normalizer.h"
+#include "model/tokenizer/piece_decoder.h"
+#include "model/tokenizer/post_processor.h"
+#include "model/tokenizer/pre_tokenizer.h"
+#include "model/tokenizer/token_model.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+// What a tokenizer of Hugging Face's kind is made of. A text goes: added
+// tokens are cut out, the rest is normalized, pre-tokenized to words, these by
+// the model to pieces; the post-processor puts special tokens around them.
+struct TokenizerParts {
+  std::unique_ptr<Normalizer> normalizer;       // null: none
+  std::unique_ptr<PreTokenizer> pre_tokenizer;  // null: none
+  std::unique_ptr<TokenModel> model;
+  std::vector<AddedToken> added_tokens;
+  PostProcessor post_processor;
+  std::vector<DecoderStepFactory> decoder;
+  // Transformers' clean-up of the decoded text's spaces.
+  bool clean_up_spaces = false;
+  SpecialTokenIds special_ids;
+};
+
+// WordPiece, byte-level BPE, SentencePiece and whatever a tokenizer.json says,
+// all made of TokenizerParts.
+class PipelineTokenizer : public Tokenizer {
+ public:
+  explicit PipelineTokenizer(TokenizerParts parts);
+
+  absl::StatusOr<Encoding> Encode(std::string_view text,
+                                  const EncodeOptions& options) const override;
+  absl::StatusOr<Encoding> EncodePair(
+      std::string_view first, std::string_view second,
+      const EncodeOptions& options) const override;
+  absl::StatusOr<std::vector<Token>> Tokenize(
+      std::string_view text, const EncodeOptions& options) const override;
+  absl::StatusOr<std::vector<Token>> TokenizePair(
+      std::string_view first, std::string_view second,
+      const EncodeOptions& options) const override;
+  absl::StatusOr<std::vector<Token>> AddSpecialTokens(
+      std::vector<Token> first,
+      std::optional<std::vector<Token>> second) const override;
+  int special_token_count(bool pair) const override;
+  SpecialTokenIds special_token_ids() const override;
+  std::string Decode(std::span<const int32_t> ids) const override;
+  std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override;
+  int vocabulary_size(TextSide side) const override;
+  std::string IdToPiece(int32_t id, TextSide side) const override;
+  int32_t PieceToId(std::string_view piece, TextSide side) const override;
+
+ private:
+  class Streaming;
+
+  // A text's own tokens; `with_text`: with pieces and offsets, else ids only.
+  std::vector<Token> TextTokens(std::string_view text, bool with_text) const;
+  // All tokens of a text or a pair.
+  absl::StatusOr<std::vector<Token>> Tokens(
+      std::string_view first, std::optional<std::string_view> second,
+      const EncodeOptions& options, bool with_text, int* truncated) const;
+  absl::StatusOr<Encoding> EncodeTexts(std::string_view first,
+                                       std::optional<std::string_view> second,
+                                       const EncodeOptions& options) const;
+
+  const TokenizerParts parts_;
+  const AddedTokens added_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_PIPELINE_TOKENIZER_H_

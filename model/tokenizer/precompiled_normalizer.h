@@ -1,0 +1,25 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_PRECOMPILED_NORMALIZER_H_
+#define TRIVIUM_MODEL_TOKENIZER_PRECOMPILED_NORMALIZER_H_
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/normalizer.h"
+
+namespace trivium {
+
+// SentencePiece's normalization by a table, its precompiled_charsmap: a
+// double-array trie (Darts-clone) from bytes to where, in the bytes behind it,
+// the text that replaces them begins. Grapheme clusters of up to five bytes
+// are looked up as a whole, then each character, as the reference does it.
+absl::StatusOr<std::unique_ptr<Normalizer>> MakePrecompiled(
+    std::string_view charsmap);
+
+// The same from base64.
+absl::StatusOr<std::unique_ptr<Normalizer>> MakePrecompiledFromBase64(
+    std::string_view base64);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_PRECOMPILED_NORMALIZER_H_

@@ -1,0 +1,57 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_SENTENCEPIECE_TOKEN_MODEL_H_
+#define TRIVIUM_MODEL_TOKENIZER_SENTENCEPIECE_TOKEN_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/sentencepiece_model.h"
+#include "model/tokenizer/token_model.h"
+#include "model/tokenizer/vocabulary.h"
+
+namespace trivium {
+
+// A SentencePiece model's own file as a model of the pipeline: the library
+// normalizes and cuts whole texts. Families that come from fairseq number the
+// pieces otherwise than the file.
+class SentencePieceTokenModel : public TokenModel {
+ public:
+  struct Layout {
+    // Pieces with the first ids, in the place of the file's first `skipped`.
+    std::vector<std::string> front;
+    int skipped = 0;
+    // Behind the file's last piece.
+    std::vector<std::string> back;
+    std::string unknown = "<unk>";
+  };
+
+  // `serialized`: the contents of the file.
+  static absl::StatusOr<std::unique_ptr<SentencePieceTokenModel>> Create(
+      std::string_view serialized, const Layout& layout);
+
+  void Tokenize(std::string_view word,
+                std::vector<Piece>* pieces) const override;
+  int size() const override { return vocabulary_.size(); }
+  int count() const override { return vocabulary_.count(); }
+  int32_t IdOf(std::string_view piece) const override {
+    return vocabulary_.IdOf(piece);
+  }
+  const std::string& PieceOf(int32_t id) const override {
+    return vocabulary_.PieceOf(id);
+  }
+  bool byte_fallback() const { return vocabulary_.IdOf("<0x00>") >= 0; }
+
+ private:
+  SentencePieceTokenModel(std::unique_ptr<SentencePieceModel> model,
+                          Vocabulary vocabulary, int32_t unknown_id);
+
+  const std::unique_ptr<SentencePieceModel> model_;
+  const Vocabulary vocabulary_;
+  const int32_t unknown_id_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_SENTENCEPIECE_TOKEN_MODEL_H_

@@ -1,0 +1,139 @@
+// The pre-tokenizers that make spaces visible: GPT-2's and SentencePiece's.
+
+#include <algorithm>
+#include <utility>
+
+#include "model/tokenizer/byte_alphabet.h"
+#include "model/tokenizer/pre_tokenizer.h"
+
+namespace trivium {
+namespace {
+
+class ByteLevel : public PreTokenizer {
+ public:
+  explicit ByteLevel(const ByteLevelOptions& options)
+      : options_(options), words_(Pattern::Gpt2Words()) {}
+
+  void Apply(Segments* segments) const override {
+    Segments out;
+    out.text.reserve(segments->text.size() * 5 / 4);
+    out.spans.reserve(segments->text.size() * 5 / 4);
+    out.segments.reserve(segments->segments.size() + segments->text.size() / 4);
+    std::string prefixed;
+    for (const Segments::Segment& segment : segments->segments) {
+      std::string_view text = segment.view(segments->text);
+      const ByteSpan* spans = segments->spans.data() + segment.begin;
+      if (segment.token >= 0) {
+        const uint32_t begin = static_cast<uint32_t>(out.text.size());
+        out.text += text;
+        out.spans.insert(out.spans.end(), spans, spans + text.size());
+        out.segments.push_back(
+            {begin, static_cast<uint32_t>(out.text.size()), segment.token});
+        continue;
+      }
+      // The space in front comes from where the first character does.
+      const size_t added =
+          options_.add_prefix_space && !text.starts_with(' ') ? 1 : 0;
+      if (added > 0) {
+        prefixed = " ";
+        prefixed += text;
+        text = prefixed;
+      }
+      const auto append = [&](size_t begin, size_t end) {
+        const uint32_t from = static_cast<uint32_t>(out.text.size());
+        for (size_t i = begin; i < end; ++i) {
+          out.text += CharacterOfByteAlphabet(static_cast<uint8_t>(text[i]));
+          out.spans.resize(out.text.size(), spans[i < added ? 0 : i - added]);
+        }
+        out.segments.push_back(
+            {from, static_cast<uint32_t>(out.text.size()), -1});
+      };
+      if (options_.use_regex) {
+        for (const ByteSpan& word : words_->Find(text)) {
+          append(word.begin, word.end);
+        }
+      } else {
+        append(0, text.size());
+      }
+    }
+    *segments = std::move(out);
+  }
+
+ private:
+  const ByteLevelOptions options_;
+  const std::unique_ptr<Pattern> words_;
+};
+
+class Metaspace : public PreTokenizer {
+ public:
+  Metaspace(std::string replacement, PrependScheme scheme, bool split)
+      : replacement_(std::move(replacement)),
+        scheme_(scheme),
+        split_(split),
+        pattern_(Pattern::Literal(replacement_)) {}
+
+  void Apply(Segments* segments) const override {
+    Segments out;
+    out.text.reserve(segments->text.size() + 64);
+    out.spans.reserve(segments->text.size() + 64);
+    for (const Segments::Segment& segment : segments->segments) {
+      const std::string_view text = segment.view(segments->text);
+      const ByteSpan* spans = segments->spans.data() + segment.begin;
+      const uint32_t begin = static_cast<uint32_t>(out.text.size());
+      const auto append = [&](std::string_view part, ByteSpan span) {
+        out.text += part;
+        out.spans.resize(out.text.size(), span);
+      };
+      if (segment.token < 0 && Prepends(text, spans->begin)) {
+        append(replacement_, *spans);
+      }
+      for (size_t i = 0; i < text.size(); ++i) {
+        const std::string_view part = text.substr(i, 1);
+        append(segment.token < 0 && part == " " ? replacement_ : part,
+               spans[i]);
+      }
+      const uint32_t end = static_cast<uint32_t>(out.text.size());
+      if (segment.token >= 0 || !split_) {
+        out.segments.push_back({begin, end, segment.token});
+        continue;
+      }
+      std::vector<ByteSpan> matches =
+          pattern_->Find(std::string_view(out.text).substr(begin));
+      for (ByteSpan& match : matches) {
+        match.begin += begin;
+        match.end += begin;
+      }
+      AppendSplit(begin, end, matches, SplitBehavior::kMergedWithNext,
+                  /*invert=*/false, &out.segments);
+    }
+    *segments = std::move(out);
+  }
+
+ private:
+  // `original`: where the segment begins in the original text.
+  bool Prepends(std::string_view text, uint32_t original) const {
+    if (scheme_ == PrependScheme::kNever || text.starts_with(' ') ||
+        text.starts_with(replacement_)) {
+      return false;
+    }
+    return scheme_ == PrependScheme::kAlways || original == 0;
+  }
+
+  const std::string replacement_;
+  const PrependScheme scheme_;
+  const bool split_;
+  const std::unique_ptr<Pattern> pattern_;
+};
+
+}  // namespace
+
+std::unique_ptr<PreTokenizer> MakeByteLevel(const ByteLevelOptions& options) {
+  return std::make_unique<ByteLevel>(options);
+}
+
+std::unique_ptr<PreTokenizer> MakeMetaspace(std::string replacement,
+                                            PrependScheme scheme, bool split) {
+  return std::make_unique<Metaspace>(std::move(replacement), scheme, split);
+}
+
+}  // namespace trivium

@@ -1,0 +1,39 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_TOKEN_MODEL_H_
+#define TRIVIUM_MODEL_TOKENIZER_TOKEN_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trivium {
+
+// A vocabulary and the way it cuts a word to pieces: WordPiece, byte-pair
+// encoding, unigram. Immutable and thread-safe.
+class TokenModel {
+ public:
+  struct Piece {
+    int32_t id;
+    uint32_t begin;  // bytes of the word
+    uint32_t end;
+  };
+
+  virtual ~TokenModel() = default;
+
+  // Appends the pieces of a word, which is not empty.
+  virtual void Tokenize(std::string_view word,
+                        std::vector<Piece>* pieces) const = 0;
+
+  // One more than the largest id.
+  virtual int size() const = 0;
+  // How many pieces there are: where added tokens are numbered from.
+  virtual int count() const = 0;
+  // -1 when there is no such piece.
+  virtual int32_t IdOf(std::string_view piece) const = 0;
+  // Empty when there is no such id.
+  virtual const std::string& PieceOf(int32_t id) const = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_TOKEN_MODEL_H_

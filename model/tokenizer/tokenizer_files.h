@@ -1,0 +1,29 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FILES_H_
+#define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FILES_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/pipeline_tokenizer.h"
+
+namespace trivium {
+
+// Each reads one kind of tokenizer files of a Hugging Face folder into the
+// parts that Transformers makes of them. Errors name the file.
+
+// vocab.txt: BERT's WordPiece.
+absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder);
+// vocab.json and merges.txt: byte-level BPE.
+absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder);
+// A SentencePiece model of a family that uses one as it is; `usual_family`
+// where the folder does not say which. UNIMPLEMENTED names another one.
+absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
+    const std::string& folder, const std::string& file,
+    const std::string& usual_family);
+// tokenizer.json: whatever it says, of what this version knows. UNIMPLEMENTED
+// names what it does not.
+absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FILES_H_

@@ -1,0 +1,36 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_TOKENIZER_JSON_H_
+#define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_JSON_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/normalizer.h"
+#include "model/tokenizer/piece_decoder.h"
+#include "model/tokenizer/post_processor.h"
+#include "model/tokenizer/pre_tokenizer.h"
+#include "model/tokenizer/token_model.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+// The sections of a tokenizer.json, each {"type": name, ...}; null and missing
+// are "none", where that can be. UNIMPLEMENTED names a type or option that
+// this version does not know; INVALID_ARGUMENT what is broken.
+absl::StatusOr<std::unique_ptr<Normalizer>> ReadNormalizer(
+    const nlohmann::json& json);
+absl::StatusOr<std::unique_ptr<PreTokenizer>> ReadPreTokenizer(
+    const nlohmann::json& json);
+absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(
+    const nlohmann::json& json);
+absl::StatusOr<PostProcessor> ReadPostProcessor(const nlohmann::json& json);
+absl::StatusOr<std::vector<DecoderStepFactory>> ReadDecoder(
+    const nlohmann::json& json);
+
+// {"String": text} or {"Regex": expression}.
+absl::StatusOr<std::unique_ptr<Pattern>> ReadPattern(
+    const nlohmann::json& json);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_TOKENIZER_JSON_H_

@@ -1,0 +1,145 @@
+#include "model/tokenizer/unigram_model.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "fmt/format.h"
+#include "model/tokenizer/utf8.h"
+
+namespace trivium {
+namespace {
+
+// By how much an unknown character is worse than the worst piece.
+constexpr double kUnknownPenalty = 10.0;
+
+std::vector<std::pair<std::string_view, int32_t>> Strings(
+    const Vocabulary& vocabulary) {
+  std::vector<std::pair<std::string_view, int32_t>> strings;
+  strings.reserve(vocabulary.size());
+  for (int32_t id = 0; id < vocabulary.size(); ++id) {
+    strings.emplace_back(vocabulary.PieceOf(id), id);
+  }
+  return strings;
+}
+
+// The best way to the end of a character.
+struct Arrival {
+  double score = 0;
+  int32_t id = 0;
+  uint32_t begin = 0;  // of its last piece
+  bool reached = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UnigramModel>> UnigramModel::Create(
+    std::vector<std::pair<std::string, double>> pieces,
+    const Options& options) {
+  if (pieces.empty()) {
+    return absl::InvalidArgumentError("the vocabulary has no pieces");
+  }
+  if (options.unknown_id >= static_cast<int64_t>(pieces.size())) {
+    return absl::InvalidArgumentError(
+        fmt::format("unk_id {} is beyond the {} pieces of the vocabulary",
+                    options.unknown_id, pieces.size()));
+  }
+  std::vector<double> scores;
+  std::vector<std::pair<std::string, int32_t>> entries;
+  for (auto& [piece, score] : pieces) {
+    entries.emplace_back(std::move(piece), static_cast<int32_t>(scores.size()));
+    scores.push_back(score);
+  }
+  return std::unique_ptr<UnigramModel>(new UnigramModel(
+      Vocabulary(std::move(entries)), std::move(scores), options));
+}
+
+UnigramModel::UnigramModel(Vocabulary vocabulary, std::vector<double> scores,
+                           const Options& options)
+    : vocabulary_(std::move(vocabulary)),
+      scores_(std::move(scores)),
+      options_(options),
+      trie_(Strings(vocabulary_)) {
+  unknown_score_ =
+      *std::min_element(scores_.begin(), scores_.end()) - kUnknownPenalty;
+  for (int byte = 0; byte < 256; ++byte) {
+    byte_ids_[byte] = vocabulary_.IdOf(fmt::format("<0x{:02X}>", byte));
+  }
+}
+
+void UnigramModel::AppendUnknown(std::string_view word, uint32_t begin,
+                                 uint32_t end,
+                                 std::vector<Piece>* pieces) const {
+  const std::string_view text = word.substr(begin, end - begin);
+  // What is unknown character by character may be a piece as a whole.
+  const int32_t id = vocabulary_.IdOf(text);
+  if (id >= 0) {
+    pieces->push_back({id, begin, end});
+    return;
+  }
+  if (options_.byte_fallback &&
+      std::all_of(text.begin(), text.end(), [this](char byte) {
+        return byte_ids_[static_cast<uint8_t>(byte)] >= 0;
+      })) {
+    for (const char byte : text) {
+      pieces->push_back({byte_ids_[static_cast<uint8_t>(byte)], begin, end});
+    }
+    return;
+  }
+  pieces->push_back({options_.unknown_id, begin, end});
+}
+
+void UnigramModel::Tokenize(std::string_view word,
+                            std::vector<Piece>* pieces) const {
+  std::vector<Arrival> best(word.size() + 1);  // [where pieces end]
+  for (size_t at = 0; at < word.size();) {
+    const double so_far = best[at].score;
+    const uint32_t begin = static_cast<uint32_t>(at);
+    const size_t character = Utf8Length(word, at);
+    bool known = false;
+    const auto offer = [&](size_t length, double score, int32_t id) {
+      Arrival& arrival = best[at + length];
+      if (!arrival.reached || so_far + score > arrival.score) {
+        arrival = {so_far + score, id, begin, true};
+      }
+    };
+    trie_.ForEachPrefix(word.substr(at), [&](size_t length, int32_t id) {
+      known |= length == character;
+      offer(length, scores_[id], id);
+    });
+    if (!known) offer(character, unknown_score_, options_.unknown_id);
+    at += character;
+  }
+  const size_t first = pieces->size();
+  uint32_t unknown_end = 0;  // of the unknown characters that wait; 0: none
+  uint32_t begin = 0;
+  // Backwards; each entry is reversed in the end.
+  std::vector<Piece> reversed;
+  const auto flush = [&](uint32_t from) {
+    if (unknown_end == 0) return;
+    const size_t before = reversed.size();
+    AppendUnknown(word, from, unknown_end, &reversed);
+    std::reverse(reversed.begin() + before, reversed.end());
+    unknown_end = 0;
+  };
+  for (uint32_t end = static_cast<uint32_t>(word.size()); end > 0;
+       end = begin) {
+    const Arrival& arrival = best[end];
+    begin = arrival.begin;
+    if (arrival.id == options_.unknown_id) {
+      if (unknown_end == 0) unknown_end = end;
+      continue;
+    }
+    flush(end);
+    reversed.push_back({arrival.id, begin, end});
+  }
+  flush(0);
+  pieces->insert(pieces->end(), reversed.rbegin(), reversed.rend());
+  if (options_.unknown_id < 0) {
+    pieces->erase(
+        std::remove_if(pieces->begin() + first, pieces->end(),
+                       [](const Piece& piece) { return piece.id < 0; }),
+        pieces->end());
+  }
+}
+
+}  // namespace trivium

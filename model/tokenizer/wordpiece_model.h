@@ -1,0 +1,52 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_WORDPIECE_MODEL_H_
+#define TRIVIUM_MODEL_TOKENIZER_WORDPIECE_MODEL_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/token_model.h"
+#include "model/tokenizer/vocabulary.h"
+
+namespace trivium {
+
+// BERT's WordPiece: of a word's rest the longest piece of the vocabulary, again
+// and again; a word for which that fails is unknown as a whole.
+class WordPieceModel : public TokenModel {
+ public:
+  struct Options {
+    std::string unknown = "[UNK]";
+    std::string continuing_prefix = "##";  // of pieces inside a word
+    size_t max_word_characters = 100;      // a longer word is unknown
+  };
+
+  // INVALID_ARGUMENT when the vocabulary lacks the unknown piece.
+  static absl::StatusOr<std::unique_ptr<WordPieceModel>> Create(
+      Vocabulary vocabulary, const Options& options);
+
+  void Tokenize(std::string_view word,
+                std::vector<Piece>* pieces) const override;
+  int size() const override { return vocabulary_.size(); }
+  int count() const override { return vocabulary_.count(); }
+  int32_t IdOf(std::string_view piece) const override {
+    return vocabulary_.IdOf(piece);
+  }
+  const std::string& PieceOf(int32_t id) const override {
+    return vocabulary_.PieceOf(id);
+  }
+
+ private:
+  WordPieceModel(Vocabulary vocabulary, const Options& options);
+
+  const Vocabulary vocabulary_;
+  const Options options_;
+  int32_t unknown_id_;
+  size_t longest_piece_ = 0;  // bytes
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_WORDPIECE_MODEL_H_

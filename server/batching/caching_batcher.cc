@@ -1,0 +1,116 @@
+#include "server/batching/caching_batcher.h"
+
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// What Submit tells a request whose result was known.
+void Answer(const Request& request, const std::vector<Hypothesis>& hypotheses) {
+  RequestResult result;
+  result.source_tokens = static_cast<int>(request.source.ids.size());
+  result.hypotheses = hypotheses;
+  if (request.stream) {
+    for (size_t i = 0; i < hypotheses.size(); ++i) {
+      request.observer->OnTokens(static_cast<int>(i), hypotheses[i].ids,
+                                 hypotheses[i].logprobs);
+    }
+  }
+  request.observer->OnDone(std::move(result));
+}
+
+// A refusal of some of a call's requests, "2: ...", in terms of all:
+// places[2] is which of them it was.
+absl::Status Renumber(const absl::Status& status,
+                      const std::vector<int>& places) {
+  const std::string message(status.message());
+  size_t index = 0;
+  const char* const end = message.data() + message.size();
+  const auto [rest, error] = std::from_chars(message.data(), end, index);
+  if (!absl::IsInvalidArgument(status) || error != std::errc() ||
+      index >= places.size()) {
+    return status;
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("{}{}", places[index], std::string(rest, end)));
+}
+
+}  // namespace
+
+// Hears of a request in the place of its observer and keeps the result.
+class CachingBatcher::Keeper : public RequestObserver {
+ public:
+  Keeper(CachingBatcher* batcher, std::string key,
+         std::shared_ptr<RequestObserver> observer)
+      : batcher_(batcher),
+        key_(std::move(key)),
+        observer_(std::move(observer)) {}
+
+  void OnTokens(int index, std::span<const int32_t> ids,
+                std::span<const float> logprobs) override {
+    observer_->OnTokens(index, ids, logprobs);
+  }
+  void OnDone(absl::StatusOr<RequestResult> result) override {
+    if (result.ok()) {
+      batcher_->cache_.Insert(
+          std::move(key_),
+          std::make_shared<const std::vector<Hypothesis>>(result->hypotheses));
+      if (batcher_->observer_ != nullptr) {
+        const ResultCache::Size size = batcher_->cache_.size();
+        batcher_->observer_->OnCacheSize(size.bytes, size.results);
+      }
+    }
+    observer_->OnDone(std::move(result));
+  }
+
+ private:
+  CachingBatcher* const batcher_;
+  std::string key_;
+  const std::shared_ptr<RequestObserver> observer_;
+};
+
+absl::Status CachingBatcher::Submit(CallId call,
+                                    std::vector<Request> requests) {
+  struct Known {
+    Request request;
+    ResultCache::Hypotheses hypotheses;
+  };
+  std::vector<Known> known;
+  std::vector<Request> unknown;
+  std::vector<int> places;  // [unknown] among `requests`
+  std::vector<int> misses;  // their models
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Request& request = requests[i];
+    std::optional<std::string> key;
+    if (!draining_ && request.observer != nullptr) {
+      key = ResultCache::KeyOf(request);
+    }
+    if (key) {
+      if (ResultCache::Hypotheses hypotheses = cache_.Find(*key)) {
+        known.push_back({std::move(request), std::move(hypotheses)});
+        continue;
+      }
+      misses.push_back(request.model);
+      request.observer = std::make_shared<Keeper>(this, *std::move(key),
+                                                  std::move(request.observer));
+    }
+    places.push_back(static_cast<int>(i));
+    unknown.push_back(std::move(request));
+  }
+  if (!unknown.empty() || known.empty()) {
+    const absl::Status status = batcher_->Submit(call, std::move(unknown));
+    if (!status.ok()) return Renumber(status, places);
+  }
+  for (const int model : misses) Observe(model, /*hit=*/false);
+  for (const Known& one : known) {
+    Observe(one.request.model, /*hit=*/true);
+    Answer(one.request, *one.hypotheses);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

@@ -1,0 +1,51 @@
+#ifndef TRIVIUM_SERVER_BATCHING_CACHING_BATCHER_H_
+#define TRIVIUM_SERVER_BATCHING_CACHING_BATCHER_H_
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "server/batching/batcher.h"
+#include "server/batching/result_cache.h"
+
+namespace trivium {
+
+// A batcher that answers what it has answered before out of a ResultCache, at
+// once and on Submit's thread, and leaves the rest to another batcher: what is
+// known takes no room in the queue. Only whole results come in: what failed,
+// was cancelled or came too late is asked of the model again. Thread-safe.
+class CachingBatcher : public Batcher {
+ public:
+  // `observer` may be null.
+  CachingBatcher(std::unique_ptr<Batcher> batcher, int64_t max_bytes,
+                 BatchingObserver* observer)
+      : observer_(observer), cache_(max_bytes), batcher_(std::move(batcher)) {}
+
+  CallId NewCall() override { return batcher_->NewCall(); }
+  absl::Status Submit(CallId call, std::vector<Request> requests) override;
+  absl::Duration RetryAfter() const override { return batcher_->RetryAfter(); }
+  int64_t free_waiting_tokens() const override {
+    return batcher_->free_waiting_tokens();
+  }
+  bool Drain(absl::Duration timeout) override {
+    draining_ = true;  // from now on the other batcher refuses
+    return batcher_->Drain(timeout);
+  }
+
+ private:
+  class Keeper;
+
+  void Observe(int model, bool hit) const {
+    if (observer_ != nullptr) observer_->OnCacheLookup(model, hit);
+  }
+
+  BatchingObserver* const observer_;
+  std::atomic<bool> draining_{false};
+  ResultCache cache_;
+  // Last: to its end it answers requests, which fills the cache.
+  const std::unique_ptr<Batcher> batcher_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_CACHING_BATCHER_H_

@@ -1,0 +1,125 @@
+#include "server/batching/result_cache.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace trivium {
+namespace {
+
+// Writes values one after the other; lists with their lengths, so that no two
+// sequences of values read alike.
+class KeyWriter {
+ public:
+  template <typename T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void Add(const T& value) {
+    key_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  template <typename T>
+  void Add(const std::optional<T>& value) {
+    Add(value.has_value());
+    if (value) Add(*value);
+  }
+  void Add(const std::vector<int32_t>& values) {
+    Add(values.size());
+    key_.append(reinterpret_cast<const char*>(values.data()),
+                values.size() * sizeof(int32_t));
+  }
+  void Add(const std::vector<std::vector<int32_t>>& lists) {
+    Add(lists.size());
+    for (const std::vector<int32_t>& list : lists) Add(list);
+  }
+  template <typename... Values>
+  void AddAll(const Values&... values) {
+    (Add(values), ...);
+  }
+
+  std::string TakeKey() { return std::move(key_); }
+
+ private:
+  std::string key_;
+};
+
+void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
+  // Every field by name: a new one does not compile until it is added here.
+  const auto& [beam_size, sample, hypotheses, length_penalty, early_stopping,
+               max_new_tokens, min_new_tokens, temperature, top_k, top_p, seed,
+               repetition_penalty, no_repeat_ngram_size, end_ids,
+               banned_sequences, forced_first_id, forced_last_id,
+               renormalize_logits, top_logprobs] = options;
+  writer->AddAll(beam_size, sample, hypotheses, length_penalty, early_stopping,
+                 max_new_tokens, min_new_tokens, repetition_penalty,
+                 no_repeat_ngram_size, end_ids, banned_sequences,
+                 forced_first_id, forced_last_id, renormalize_logits,
+                 top_logprobs);
+  // A search that does not sample reads none of these.
+  static_cast<void>(temperature);
+  static_cast<void>(top_k);
+  static_cast<void>(top_p);
+  static_cast<void>(seed);
+}
+
+template <typename T>
+int64_t BytesOf(const std::vector<T>& values) {
+  return static_cast<int64_t>(values.capacity() * sizeof(T));
+}
+
+int64_t BytesOf(const std::string& key,
+                const std::vector<Hypothesis>& hypotheses) {
+  // Of list and table nodes and of the allocator, about.
+  constexpr int64_t kOverhead = 160;
+  int64_t bytes = kOverhead + static_cast<int64_t>(key.capacity());
+  bytes += BytesOf(hypotheses);
+  for (const Hypothesis& hypothesis : hypotheses) {
+    bytes += BytesOf(hypothesis.ids) + BytesOf(hypothesis.logprobs) +
+             BytesOf(hypothesis.top_logprobs);
+    for (const auto& top : hypothesis.top_logprobs) bytes += BytesOf(top);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<std::string> ResultCache::KeyOf(const Request& request) {
+  if (!request.decoding || request.decoding->sample ||
+      request.stop != nullptr || request.states || request.encoder_attention ||
+      request.cross_attention) {
+    return std::nullopt;
+  }
+  KeyWriter writer;
+  writer.AddAll(request.model, request.source.ids, request.source.type_ids,
+                request.prefix);
+  AddOptions(*request.decoding, &writer);
+  return writer.TakeKey();
+}
+
+ResultCache::Hypotheses ResultCache::Find(const std::string& key) {
+  MutexLock lock(&mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->hypotheses;
+}
+
+void ResultCache::Insert(std::string key, Hypotheses hypotheses) {
+  const int64_t bytes = BytesOf(key, *hypotheses);
+  if (bytes > max_bytes_) return;
+  std::list<Entry> evicted;  // freed without the lock
+  MutexLock lock(&mutex_);
+  if (by_key_.contains(key)) return;
+  while (bytes_ + bytes > max_bytes_) {
+    by_key_.erase(entries_.back().key);
+    bytes_ -= entries_.back().bytes;
+    evicted.splice(evicted.begin(), entries_, std::prev(entries_.end()));
+  }
+  entries_.push_front({std::move(key), std::move(hypotheses), bytes});
+  by_key_[entries_.front().key] = entries_.begin();
+  bytes_ += bytes;
+}
+
+ResultCache::Size ResultCache::size() const {
+  MutexLock lock(&mutex_);
+  return {bytes_, static_cast<int64_t>(entries_.size())};
+}
+
+}  // namespace trivium

@@ -1,0 +1,41 @@
+# Sourced by the commands beside it. `prepare TARGET...` builds these programs
+# (release) and makes a Python environment with the peers, both under
+# build/benchmarks; $python and $programs are then their places.
+
+prepare() {
+  local root=$1
+  shift
+  local build=$root/build/benchmarks
+  local proto=$root/proto/trivium/v1
+  python=$build/venv/bin/python
+  programs=$build/release/bin
+
+  local packages=(ctranslate2==4.8.5 grpcio==1.85.1 grpcio-tools==1.85.1
+    matplotlib numpy sacrebleu sentencepiece)
+  if [[ $(cat "$build/venv/packages" 2> /dev/null) != "${packages[*]}" ]]; then
+    echo "== Installing ${packages[*]} from PyPI into $build/venv" >&2
+    python3 -m venv "$build/venv"
+    "$python" -m pip install -q "${packages[@]}"
+    echo "${packages[*]}" > "$build/venv/packages"
+  fi
+  if [[ $proto/inference.proto -nt $build/python/built ||
+    $proto/common.proto -nt $build/python/built ]]; then
+    mkdir -p "$build/python"
+    "$python" -m grpc_tools.protoc -I "$root/proto" \
+      --python_out="$build/python" --grpc_python_out="$build/python" \
+      "$proto/common.proto" "$proto/inference.proto"
+    touch "$build/python/built"
+  fi
+  export PYTHONPATH=$build/python
+
+  if (($# > 0)); then
+    echo "== Building $*" >&2
+    local launcher=()
+    if command -v ccache > /dev/null; then
+      launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    fi
+    (cd "$root" && cmake --preset release -B "$build/release" \
+      -DTRIVIUM_BUILD_TESTS=ON "${launcher[@]}" > /dev/null)
+    cmake --build "$build/release" --target "$@" >&2
+  fi
+}

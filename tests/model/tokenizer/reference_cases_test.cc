@@ -1,0 +1,58 @@
+// Ids and decoded text of real vocabularies as Hugging Face's tokenizers give
+// them. The files are downloaded and not part of the repository; without them
+// nothing is compared.
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/tokenizer/tokenizer.h"
+#include "nlohmann/json.hpp"
+#include "tests/model/tokenizer/tokenizer_test_util.h"
+
+namespace trivium {
+namespace {
+
+class ReferenceCasesTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ReferenceCasesTest, EqualsTheReference) {
+  const std::filesystem::path material = "../shared/material/tokenizers/hf";
+  const std::string name = GetParam();
+  std::ifstream expected(material / "expected" / (name + ".jsonl"));
+  if (!expected) GTEST_SKIP() << material << " has no " << name;
+  const auto tokenizer = LoadOrDie((material / name).string());
+  int count = 0;
+  for (std::string line; std::getline(expected, line); ++count) {
+    const nlohmann::json reference = nlohmann::json::parse(line);
+    const std::string text = reference["text"];
+    SCOPED_TRACE(text);
+    const std::vector<int32_t> ids = reference["ids"];
+    EXPECT_EQ(tokenizer->Encode(text, {}).value().ids, ids);
+    const std::vector<Token> tokens = tokenizer->Tokenize(text, {}).value();
+    ASSERT_EQ(tokens.size(), ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      EXPECT_EQ(tokens[i].id, ids[i]);
+      EXPECT_LE(tokens[i].byte_begin, tokens[i].byte_end);
+      EXPECT_LE(tokens[i].byte_end, static_cast<int>(text.size()));
+    }
+    EXPECT_EQ(tokenizer->Decode(ids), reference["decoded"]);
+    std::string streamed;
+    for (const std::string& part : Stream(*tokenizer, ids)) streamed += part;
+    EXPECT_EQ(streamed, reference["decoded"]);
+  }
+  EXPECT_GE(count, 500);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReferenceCasesTest,
+                         testing::Values("bert-uncased", "gpt2", "llama"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,150 @@
+// The families that use a SentencePiece file as it is, with the embedded
+// model's: its pieces begin with </s>, <unk>, <0x00>, <0x01>. It has not their
+// special tokens, so the configuration names others.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/tokenizer/sentencepiece_model.h"
+#include "tests/model/tokenizer/tokenizer_test_util.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SentencePieceFilesTest : public testing::Test {
+ protected:
+  SentencePieceFilesTest()
+      : serialized_(ReadAll(std::string(kEmbedded) + "/source.spm")) {
+    std::string error;
+    model_ = SentencePieceModel::Parse(serialized_, &error);
+    EXPECT_NE(model_, nullptr) << error;
+  }
+  std::unique_ptr<Tokenizer> Load(const std::string& family,
+                                  const std::string& file,
+                                  const std::string& config = "{}") {
+    folder_.Write(file, serialized_);
+    folder_.Write("config.json", "{\"model_type\": \"" + family + "\"}");
+    folder_.Write("tokenizer_config.json", config);
+    return LoadOrDie(folder_.path());
+  }
+  // Ids of a text by the file's own numbers.
+  std::vector<int32_t> FileIds(const std::string& text) {
+    std::vector<int32_t> ids;
+    for (const auto& piece : model_->Encode(text)) {
+      int32_t id = 0;
+      while (id < model_->size() && model_->PieceOf(id) != piece.text) ++id;
+      ids.push_back(id);
+    }
+    return ids;
+  }
+  static std::vector<int32_t> Wrapped(int32_t begin, std::vector<int32_t> ids,
+                                      int32_t end, int32_t offset) {
+    for (int32_t& id : ids) id += offset;
+    ids.insert(ids.begin(), begin);
+    ids.push_back(end);
+    return ids;
+  }
+
+  const std::string serialized_;
+  std::unique_ptr<SentencePieceModel> model_;
+  ScratchFolder folder_;
+};
+
+constexpr char kText[] = "I ate an apple.";
+
+TEST_F(SentencePieceFilesTest, XlmRobertaShiftsIdsByOne) {
+  const auto tokenizer = Load("xlm-roberta", "sentencepiece.bpe.model");
+  EXPECT_EQ(tokenizer->Encode(kText, {}).value().ids,
+            Wrapped(0, FileIds(kText), 2, 1));
+  EXPECT_EQ(tokenizer->vocabulary_size(TextSide::kSource), model_->size() + 2);
+  const auto tokens = tokenizer->TokenizePair("a <mask>", "a", {}).value();
+  std::vector<int32_t> ids;
+  for (const Token& token : tokens) {
+    ids.push_back(token.id);
+    EXPECT_EQ(token.type_id, 0);
+  }
+  const int32_t a = FileIds("a").at(0) + 1;
+  const int32_t mask = model_->size() + 1;
+  EXPECT_EQ(ids, (std::vector<int32_t>{0, a, mask, 2, 2, a, 2}));
+  EXPECT_EQ(Offsets(tokens), "0-0 0-1 1-8 0-0 0-0 0-1 0-0");
+  EXPECT_EQ(tokenizer->special_token_ids().mask, mask);
+  EXPECT_EQ(tokenizer->special_token_ids().padding, 1);
+  const auto encoded = tokenizer->Encode(kText, {}).value().ids;
+  EXPECT_EQ(tokenizer->Decode(encoded), kText);
+  std::string streamed;
+  for (const std::string& part : Stream(*tokenizer, encoded)) streamed += part;
+  EXPECT_EQ(streamed, kText);
+}
+
+TEST_F(SentencePieceFilesTest, CamembertShiftsIdsByFour) {
+  const auto tokenizer =
+      Load("camembert", "sentencepiece.bpe.model",
+           "{\"cls_token\": \"<0x00>\", \"sep_token\": \"<0x01>\"}");
+  EXPECT_EQ(tokenizer->Encode(kText, {}).value().ids,
+            Wrapped(6, FileIds(kText), 7, 4));
+}
+
+TEST_F(SentencePieceFilesTest, AlbertNormalizesFirst) {
+  const std::string config =
+      "{\"cls_token\": \"</s>\", \"sep_token\": \"<0x00>\"";
+  const std::string text = "\xC3\x84PFEL ``x''";
+  EXPECT_EQ(Load("albert", "spiece.model", config + "}")
+                ->Encode(text, {})
+                .value()
+                .ids,
+            Wrapped(0, FileIds("apfel \"x\""), 2, 0));
+  EXPECT_EQ(Load("albert", "spiece.model",
+                 config + ", \"do_lower_case\": false, \"keep_accents\": true}")
+                ->Encode(text, {})
+                .value()
+                .ids,
+            Wrapped(0, FileIds("\xC3\x84PFEL \"x\""), 2, 0));
+}
+
+TEST_F(SentencePieceFilesTest, DebertaAddsItsMask) {
+  const auto tokenizer = Load("deberta-v2", "spm.model",
+                              "{\"cls_token\": \"</s>\", \"sep_token\": "
+                              "\"<0x00>\", \"unk_token\": \"<unk>\", "
+                              "\"pad_token\": \"<0x01>\"}");
+  const auto tokens =
+      tokenizer->TokenizePair("a", "a", {.max_tokens = 5}).value();
+  EXPECT_EQ(tokens[3].type_id, 1);
+  EXPECT_EQ(tokenizer->special_token_ids().mask,
+            tokenizer->vocabulary_size(TextSide::kSource) - 1);
+}
+
+TEST_F(SentencePieceFilesTest, LlamaBeginsTexts) {
+  const std::string config =
+      "{\"bos_token\": \"<0x00>\", \"eos_token\": \"</s>\"";
+  const auto tokenizer = Load("llama", "tokenizer.model", config + "}");
+  std::vector<int32_t> expected = FileIds(kText);
+  expected.insert(expected.begin(), 2);
+  EXPECT_EQ(tokenizer->Encode(kText, {}).value().ids, expected);
+  EXPECT_EQ(tokenizer->Decode(expected), kText);
+  expected.erase(expected.begin());
+  expected.push_back(0);
+  EXPECT_EQ(
+      Load("llama", "tokenizer.model",
+           config + ", \"add_bos_token\": false, \"add_eos_token\": true}")
+          ->Encode(kText, {})
+          .value()
+          .ids,
+      expected);
+}
+
+TEST_F(SentencePieceFilesTest, NamesABrokenFile) {
+  folder_.Write("tokenizer.model", "no model");
+  EXPECT_THAT(LoadTokenizer(folder_.path()).status().ToString(),
+              HasSubstr("tokenizer.model: it is not a SentencePiece model"));
+  folder_.Write("spiece.model", serialized_);
+  EXPECT_THAT(LoadTokenizer(folder_.path()).status().ToString(),
+              HasSubstr("lacks the special token \"[CLS]\""));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -74,7 +74,7 @@ HWY_INLINE void WeighValues(const RelativeAttentionCall& call, int i,
 template <bool kPositionKey, bool kPositionQuery>
 HWY_INLINE void AttendQueries(const RelativeAttentionCall& call) {
   for (int i = 0; i < call.tokens; ++i) {
-    float* weights = call.weights + static_cast<size_t>(i) * call.tokens;
+    float* weights = call.weights + i * call.weights_stride;
     ScoreKeys<kPositionKey, kPositionQuery>(call, i, weights);
     SoftmaxRow(call.tokens, weights);
     WeighValues(call, i, weights);

@@ -32,7 +32,10 @@ struct RelativeAttentionCall {
   const float* bias;  // b, or null
   float* out;         // [tokens] rows of head_size floats ...
   size_t out_stride;  // ... this far apart
-  float* weights;     // [tokens, tokens], the attention map afterwards
+  // [tokens, tokens], the attention map afterwards, where the stride is
+  // `tokens`; or where it is 0, scratch of one row.
+  float* weights;
+  size_t weights_stride;
 };
 void AttendRelative(const RelativeAttentionCall& call);
 

@@ -151,7 +151,8 @@ void RelativeSelfAttention::Attend(const RelativeAttention& attention,
                 head * head_size,
          .out_stride = static_cast<size_t>(d_model),
          .weights =
-             map >= 0 ? &source->attention[map * size] : map_.Reserve(size)});
+             map >= 0 ? &source->attention[map * size] : row_.Reserve(tokens),
+         .weights_stride = map >= 0 ? tokens : 0});
   }
 }
 

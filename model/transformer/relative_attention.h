@@ -63,7 +63,7 @@ class RelativeSelfAttention {
 
   Buffer<float> query_key_value_;  // [rows, 3 d_model]
   Buffer<float> out_;              // [rows, d_model]
-  Buffer<float> map_;              // [tokens, tokens]
+  Buffer<float> row_;              // [tokens] of attention weights
 };
 
 }  // namespace trivium

@@ -63,7 +63,8 @@ TEST_P(RelativeAttentionTest, EqualsTheFormula) {
            .bias = GetParam().bias ? bias.data() : nullptr,
            .out = out.data(),
            .out_stride = stride,
-           .weights = weights.data()});
+           .weights = weights.data(),
+           .weights_stride = static_cast<size_t>(tokens)});
       for (int i = 0; i < tokens; ++i) {
         const float* q = &query[i * stride];
         std::vector<double> expected(tokens);

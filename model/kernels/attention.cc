@@ -1,6 +1,5 @@
 #include "model/kernels/attention.h"
 
-#include <cstring>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -8,15 +7,8 @@
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
 #include "hwy/highway.h"
+#include "model/kernels/kv_tile-inl.h"
 #include "model/kernels/vector-inl.h"
-
-// A tile is {keys, values}. Both keep numbers in pairs, so that one vector of
-// 32-bit lanes gives two vectors of floats without shuffles; a bf16 pair is one
-// lane (the first in its low half), an f32 pair two vectors.
-//   keys    [heads][pairs of dimensions (2i, 2i + 1)][kTileTokens lanes]
-//   values  [heads][kTileTokens][groups of 32 dimensions]
-//           [16 lanes: (j, j + 16)]
-// Dimensions are padded to whole pairs and groups.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
@@ -25,37 +17,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Of loops over arrays of vectors, which must become registers.
 #define TRIVIUM_UNROLL HWY_UNROLL(8)
-
-constexpr int kPairLanes = 16;
-constexpr int kGroup = 2 * kPairLanes;
-static_assert(kPairLanes == kTileTokens);
-
-constexpr int Pairs(int head_size) { return (head_size + 1) / 2; }
-constexpr int Groups(int head_size) {
-  return (head_size + kGroup - 1) / kGroup;
-}
-
-// Numbers (of type T) of one head's keys, and values, in a tile.
-constexpr int KeyNumbers(int head_size) {
-  return Pairs(head_size) * 2 * kTileTokens;
-}
-constexpr int ValueNumbers(int head_size) {
-  return kTileTokens * Groups(head_size) * kGroup;
-}
-
-// The pairs whose first lane is `lane` of a row of kPairLanes at p.
-HWY_INLINE void LoadPairs(F32 d, const float* p, int lane, hn::Vec<F32>& first,
-                          hn::Vec<F32>& second) {
-  first = hn::LoadU(d, p + lane);
-  second = hn::LoadU(d, p + kPairLanes + lane);
-}
-HWY_INLINE void LoadPairs(F32 d, const uint16_t* p, int lane,
-                          hn::Vec<F32>& first, hn::Vec<F32>& second) {
-  const hn::RebindToUnsigned<F32> d32;
-  const auto both = hn::LoadU(d32, reinterpret_cast<const uint32_t*>(p) + lane);
-  first = hn::BitCast(d, hn::ShiftLeft<16>(both));
-  second = hn::BitCast(d, hn::And(both, hn::Set(d32, 0xffff0000u)));
-}
 
 // Scores of kQueries queries against one vector of a tile's tokens. Four
 // chains of additions (pairs by turns, first and second of a pair) hide more
@@ -294,82 +255,6 @@ void AttendAll(const AttentionCall& call) {
   }
 }
 
-// A pair as a tile has it: the second number's vector lies one row of lanes
-// after the first's, or in the high half of the same lanes.
-HWY_INLINE void StorePairs(F32 d, hn::Vec<F32> first, hn::Vec<F32> second,
-                           float* p, int lane) {
-  hn::StoreU(first, d, p + lane);
-  hn::StoreU(second, d, p + kPairLanes + lane);
-}
-HWY_INLINE void StorePairs(F32 d, hn::Vec<F32> first, hn::Vec<F32> second,
-                           uint16_t* p, int lane) {
-  const hn::RebindToUnsigned<F32> d32;
-  const auto high = hn::And(RoundedToBf16(d, second), hn::Set(d32, 0xffff0000));
-  const auto low = hn::ShiftRight<16>(RoundedToBf16(d, first));
-  hn::StoreU(hn::Or(high, low), d32, reinterpret_cast<uint32_t*>(p) + lane);
-}
-
-// One token's key: its pairs go to lane `slot` of the tile's rows of pairs.
-HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
-                         float* HWY_RESTRICT keys) {
-  for (int i = 0; i < size; ++i) keys[i * kTileTokens + slot] = key[i];
-  if (size % 2 != 0) keys[size * kTileTokens + slot] = 0;
-}
-HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
-                         uint16_t* HWY_RESTRICT keys) {
-  HWY_ALIGN uint16_t rounded[kGroup];  // as many pairs as a vector has lanes
-  for (int begin = 0; begin < size; begin += kGroup) {
-    const int count = size - begin < kGroup ? size - begin : kGroup;
-    Bf16Numbers(key + begin, count, rounded);
-    if (count % 2 != 0) rounded[count] = 0;
-    uint16_t* HWY_RESTRICT to = keys + begin * kTileTokens + 2 * slot;
-    for (int i = 0; i < count; i += 2) {
-      std::memcpy(to + i * kTileTokens, rounded + i, sizeof(uint32_t));
-    }
-  }
-}
-
-template <class T>
-HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
-                           const float* HWY_RESTRICT value, int slot, T* tile) {
-  const F32 d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const int size = shape.head_size;
-  const int groups = Groups(size);
-  for (int head = 0; head < shape.heads; ++head, key += size, value += size) {
-    T* HWY_RESTRICT keys = tile + head * KeyNumbers(size);
-    StoreKey(key, size, slot, keys);
-    T* HWY_RESTRICT row = tile + shape.heads * KeyNumbers(size) +
-                          head * ValueNumbers(size) + slot * groups * kGroup;
-    for (int group = 0; group < groups; ++group, row += kGroup) {
-      for (int lane = 0; lane < kPairLanes; lane += lanes) {
-        const int first = group * kGroup + lane;
-        const int second = first + kPairLanes;
-        const auto load = [&](int at) HWY_ATTR {
-          const int left = size - at;
-          if (left >= lanes) return hn::LoadU(d, value + at);
-          return LoadSome(d, value + at, left > 0 ? left : 0);
-        };
-        StorePairs(d, load(first), load(second), row, lane);
-      }
-    }
-  }
-}
-
-void StoreRow(const KvShape& shape, const float* key, const float* value,
-              int slot, char* tile) {
-  if (shape.type == KvType::kF32) {
-    StoreTyped(shape, key, value, slot, reinterpret_cast<float*>(tile));
-  } else {
-    StoreTyped(shape, key, value, slot, reinterpret_cast<uint16_t*>(tile));
-  }
-}
-
-size_t TileNumbers(const KvShape& shape) {
-  return static_cast<size_t>(shape.heads) *
-         (KeyNumbers(shape.head_size) + ValueNumbers(shape.head_size));
-}
-
 #undef TRIVIUM_UNROLL
 
 }  // namespace trivium::HWY_NAMESPACE
@@ -379,18 +264,6 @@ HWY_AFTER_NAMESPACE();
 namespace trivium {
 
 HWY_EXPORT(AttendAll);
-HWY_EXPORT(StoreRow);
-HWY_EXPORT(TileNumbers);
-
-size_t KvTileBytes(const KvShape& shape) {
-  return HWY_DYNAMIC_DISPATCH(TileNumbers)(shape) *
-         (shape.type == KvType::kF32 ? 4 : 2);
-}
-
-void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
-                   int slot, char* tile) {
-  HWY_DYNAMIC_DISPATCH(StoreRow)(shape, key, value, slot, tile);
-}
 
 void Attend(const AttentionCall& call) {
   HWY_DYNAMIC_DISPATCH(AttendAll)(call);

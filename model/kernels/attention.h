@@ -2,30 +2,10 @@
 #define TRIVIUM_MODEL_KERNELS_ATTENTION_H_
 
 #include <cstddef>
-#include <cstdint>
+
+#include "model/kernels/kv_tile.h"
 
 namespace trivium {
-
-// Keys and values are kept in tiles of this many tokens.
-inline constexpr int kTileTokens = 16;
-
-enum class KvType { kF32, kBf16 };
-
-// The keys and values of one attention layer.
-struct KvShape {
-  KvType type;
-  int heads;
-  int head_size;
-};
-
-// Bytes of a tile: the keys and values of kTileTokens tokens, all heads. How
-// they lie in it is the kernels' own business (see attention.cc).
-size_t KvTileBytes(const KvShape& shape);
-
-// Writes one token's key and value, [heads * head_size] each, into a tile's
-// slot (rounded to nearest even for bf16).
-void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
-                   int slot, char* tile);
 
 // Scaled dot-product attention of all heads for several queries over the same
 // keys (Vaswani et al. 2017):
@@ -49,11 +29,6 @@ struct AttentionCall {
   bool keep_weights;
 };
 void Attend(const AttentionCall& call);
-
-// Row length of AttentionCall::weights: keys rounded up to tiles.
-constexpr int PaddedKeys(int keys) {
-  return (keys + kTileTokens - 1) / kTileTokens * kTileTokens;
-}
 
 // Heads whose weights are under way at once: several for a few queries, whose
 // sums are short of independent work; one for many, which fill the cache.

@@ -1,0 +1,99 @@
+#include "model/kernels/kv_tile.h"
+
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/kernels/kv_tile.cc"
+#include "hwy/foreach_target.h"
+// Highway asks for this order.
+#include "hwy/highway.h"
+#include "model/kernels/kv_tile-inl.h"
+#include "model/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// One token's key: its pairs go to lane `slot` of the tile's rows of pairs.
+HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
+                         float* HWY_RESTRICT keys) {
+  for (int i = 0; i < size; ++i) keys[i * kTileTokens + slot] = key[i];
+  if (size % 2 != 0) keys[size * kTileTokens + slot] = 0;
+}
+HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
+                         uint16_t* HWY_RESTRICT keys) {
+  HWY_ALIGN uint16_t rounded[kGroup];  // as many pairs as a vector has lanes
+  for (int begin = 0; begin < size; begin += kGroup) {
+    const int count = size - begin < kGroup ? size - begin : kGroup;
+    Bf16Numbers(key + begin, count, rounded);
+    if (count % 2 != 0) rounded[count] = 0;
+    uint16_t* HWY_RESTRICT to = keys + begin * kTileTokens + 2 * slot;
+    for (int i = 0; i < count; i += 2) {
+      std::memcpy(to + i * kTileTokens, rounded + i, sizeof(uint32_t));
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
+                           const float* HWY_RESTRICT value, int slot, T* tile) {
+  const F32 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int size = shape.head_size;
+  const int groups = Groups(size);
+  for (int head = 0; head < shape.heads; ++head, key += size, value += size) {
+    T* HWY_RESTRICT keys = tile + head * KeyNumbers(size);
+    StoreKey(key, size, slot, keys);
+    T* HWY_RESTRICT row = tile + shape.heads * KeyNumbers(size) +
+                          head * ValueNumbers(size) + slot * groups * kGroup;
+    for (int group = 0; group < groups; ++group, row += kGroup) {
+      for (int lane = 0; lane < kPairLanes; lane += lanes) {
+        const int first = group * kGroup + lane;
+        const int second = first + kPairLanes;
+        const auto load = [&](int at) HWY_ATTR {
+          const int left = size - at;
+          if (left >= lanes) return hn::LoadU(d, value + at);
+          return LoadSome(d, value + at, left > 0 ? left : 0);
+        };
+        StorePairs(d, load(first), load(second), row, lane);
+      }
+    }
+  }
+}
+
+void StoreRow(const KvShape& shape, const float* key, const float* value,
+              int slot, char* tile) {
+  if (shape.type == KvType::kF32) {
+    StoreTyped(shape, key, value, slot, reinterpret_cast<float*>(tile));
+  } else {
+    StoreTyped(shape, key, value, slot, reinterpret_cast<uint16_t*>(tile));
+  }
+}
+
+size_t TileNumbers(const KvShape& shape) {
+  return static_cast<size_t>(shape.heads) *
+         (KeyNumbers(shape.head_size) + ValueNumbers(shape.head_size));
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace trivium {
+
+HWY_EXPORT(StoreRow);
+HWY_EXPORT(TileNumbers);
+
+size_t KvTileBytes(const KvShape& shape) {
+  return HWY_DYNAMIC_DISPATCH(TileNumbers)(shape) *
+         (shape.type == KvType::kF32 ? 4 : 2);
+}
+
+void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
+                   int slot, char* tile) {
+  HWY_DYNAMIC_DISPATCH(StoreRow)(shape, key, value, slot, tile);
+}
+
+}  // namespace trivium
+#endif  // HWY_ONCE

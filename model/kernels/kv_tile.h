@@ -1,0 +1,37 @@
+#ifndef TRIVIUM_MODEL_KERNELS_KV_TILE_H_
+#define TRIVIUM_MODEL_KERNELS_KV_TILE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace trivium {
+
+// Keys and values are kept in tiles of this many tokens.
+inline constexpr int kTileTokens = 16;
+
+enum class KvType { kF32, kBf16 };
+
+// The keys and values of one attention layer.
+struct KvShape {
+  KvType type;
+  int heads;
+  int head_size;
+};
+
+// Bytes of a tile: the keys and values of kTileTokens tokens, all heads. How
+// they lie in it is the kernels' own business (kv_tile-inl.h).
+size_t KvTileBytes(const KvShape& shape);
+
+// Writes one token's key and value, [heads * head_size] each, into a tile's
+// slot (rounded to nearest even for bf16).
+void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
+                   int slot, char* tile);
+
+// Keys rounded up to whole tiles.
+constexpr int PaddedKeys(int keys) {
+  return (keys + kTileTokens - 1) / kTileTokens * kTileTokens;
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_KERNELS_KV_TILE_H_

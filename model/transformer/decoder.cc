@@ -175,7 +175,7 @@ void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
        .scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size)),
        .out = query,
        .out_stride = static_cast<size_t>(stack_.d_model),
-       .weights = map_.Reserve(WeightsSize(shape.heads, count, keys, keep)),
+       .weights = map_.Reserve(WeightsSize(shape, count, keys, keep)),
        .keep_weights = keep});
 }
 

@@ -31,7 +31,8 @@ TransformerEngine::TransformerEngine(
     limits_.decoder_layers = static_cast<int>(stack.layers.size());
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
-    cache_.emplace(weights_->kv_shape(stack), limits_.decoder_layers, blocks);
+    cache_.emplace(weights_->decoder_kv_shape(), limits_.decoder_layers,
+                   blocks);
     decoder_.emplace(*weights_);
   }
 }

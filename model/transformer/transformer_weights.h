@@ -64,12 +64,11 @@ class TransformerWeights : public Transformer {
   bool batch_invariant() const override { return batch_invariant_; }
 
   Arithmetic arithmetic() const { return arithmetic_; }
-  // Of one layer of `stack`.
-  KvShape kv_shape(const Stack& stack) const {
-    const KvType type =
-        arithmetic_ == Arithmetic::kF32 ? KvType::kF32 : KvType::kBf16;
-    return {type, stack.heads, stack.head_size()};
-  }
+  // The keys and values of one layer of a stack. An encoder's are read once,
+  // by the layer that made them; a decoder's at every step, out of memory, so
+  // in int8 arithmetic they are int8, too.
+  KvShape encoder_kv_shape() const;
+  KvShape decoder_kv_shape() const;
   const std::optional<Stack>& encoder() const { return encoder_; }
   const std::optional<Stack>& decoder() const { return decoder_; }
   // Keys, then values, of every decoder layer, for one encoder state:

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "model/kernels/attention_int8.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "model/kernels/attention-inl.h"
 #include "model/kernels/kv_tile_int8-inl.h"
@@ -147,8 +148,8 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call, int head,
   const int padded = PaddedKeys(call.keys);
   auto most = hn::Zero(d);
   for (int i = 0; i < padded; i += lanes) {
-    const Int8Head<const char> tile(call.tiles[i / kTileTokens], head,
-                                    call.shape.head_size);
+    const Int8Head<const char> tile(call.shape, call.tiles[i / kTileTokens],
+                                    head);
     const auto scale = hn::LoadU(
         d, reinterpret_cast<const float*>(tile.value_scale) + i % kTileTokens);
     // What lies behind the last key may be anything.
@@ -190,8 +191,8 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
   const int padded = PaddedKeys(call.keys);
   const int groups = DimensionGroups(call.shape.head_size);
   for (int begin = 0; begin < call.keys; begin += kTileTokens) {
-    const Int8Head<const char> tile(call.tiles[begin / kTileTokens], head,
-                                    call.shape.head_size);
+    const Int8Head<const char> tile(call.shape, call.tiles[begin / kTileTokens],
+                                    head);
     const int32_t* row = reinterpret_cast<const int32_t*>(tile.values) +
                          group * kQuadLanes + lane;
     const int end =
@@ -236,6 +237,11 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
   }
 }
 
+// Values are on their way from memory while scores are computed.
+HWY_INLINE void PrefetchBytes(const char* p, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 64) hwy::Prefetch(p + at);
+}
+
 template <bool kVnni, int kQueries>
 HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
                             int count) {
@@ -265,8 +271,9 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
   }
   for (int begin = 0; begin < padded; begin += kTileTokens) {
     for (int h = 0; h < count; ++h) {
-      const Int8Head<const char> tile(call.tiles[begin / kTileTokens],
-                                      heads[h].head, head_size);
+      const Int8Head<const char> tile(
+          call.shape, call.tiles[begin / kTileTokens], heads[h].head);
+      PrefetchBytes(tile.values, Int8Head<const char>::ValueBytes(head_size));
       for (int lane = 0; lane < kTileTokens; lane += lanes) {
         ScoreTokens<kVnni, kQueries>(tile, lane, Quads(head_size),
                                      bytes.query + h * query_bytes,

@@ -76,7 +76,7 @@ void StoreRow(const KvShape& shape, const float* key, const float* value,
       for (int head = 0; head < shape.heads; ++head) {
         const int first = head * shape.head_size;
         StoreInt8Head(key + first, value + first, shape.head_size, slot,
-                      Int8Head<char>(tile, head, shape.head_size));
+                      Int8Head<char>(shape, tile, head));
       }
       break;
   }
@@ -93,7 +93,8 @@ size_t TileBytes(const KvShape& shape) {
     case KvType::kInt8:
       break;
   }
-  return heads * Int8Head<char>::Bytes(size);
+  return heads *
+         (Int8Head<char>::KeyBytes(size) + Int8Head<char>::ValueBytes(size));
 }
 
 }  // namespace trivium::HWY_NAMESPACE

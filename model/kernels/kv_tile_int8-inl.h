@@ -6,8 +6,9 @@
 // Four bytes that a dot product adds up are one lane of 32 bits, so that one
 // instruction multiplies 64 pairs and adds them to 16 sums. A head has
 //   keys     [quads of dimensions][kTileTokens lanes: 4 dimensions]
+//   key_scale, key_sum  [kTileTokens]
 //   values   [quads of tokens][groups of 16 dimensions][16 lanes: 4 tokens]
-//   key_scale, key_sum, value_scale  [kTileTokens]
+//   value_scale  [kTileTokens]
 // where key_sum is the sum of a key's bytes. Dimensions are padded with zeros
 // to whole quads and groups.
 #if defined(TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_) == \
@@ -44,31 +45,34 @@ constexpr int DimensionGroups(int head_size) {
   return (head_size + kQuadLanes - 1) / kQuadLanes;
 }
 
-// One head of a tile.
+// One head of a tile, which is {what all heads' scores need, what their outputs
+// need}: each half is read from begin to end.
 template <class Byte>
 struct Int8Head {
-  Int8Head(Byte* tile, int head, int head_size) {
-    keys = tile + head * Bytes(head_size);
-    values = keys + Quads(head_size) * kQuadRow;
-    Byte* rest =
-        values + kTileTokens / kQuad * DimensionGroups(head_size) * kQuadRow;
-    key_scale = rest;
+  Int8Head(const KvShape& shape, Byte* tile, int head) {
+    const size_t key_bytes = KeyBytes(shape.head_size);
+    keys = tile + head * key_bytes;
+    key_scale = keys + Quads(shape.head_size) * kQuadRow;
     key_sum = key_scale + kTileTokens * sizeof(float);
-    value_scale = key_sum + kTileTokens * sizeof(int32_t);
+    values =
+        tile + shape.heads * key_bytes + head * ValueBytes(shape.head_size);
+    value_scale = values + kTileTokens / kQuad *
+                               DimensionGroups(shape.head_size) * kQuadRow;
   }
 
-  static constexpr size_t Bytes(int head_size) {
-    return static_cast<size_t>(Quads(head_size) +
-                               kTileTokens / kQuad *
-                                   DimensionGroups(head_size)) *
-               kQuadRow +
-           kTileTokens * (2 * sizeof(float) + sizeof(int32_t));
+  static constexpr size_t KeyBytes(int head_size) {
+    return Quads(head_size) * kQuadRow +
+           kTileTokens * (sizeof(float) + sizeof(int32_t));
+  }
+  static constexpr size_t ValueBytes(int head_size) {
+    return kTileTokens / kQuad * DimensionGroups(head_size) * kQuadRow +
+           kTileTokens * sizeof(float);
   }
 
   Byte* keys;
+  Byte* key_scale;  // floats
+  Byte* key_sum;    // int32_t
   Byte* values;
-  Byte* key_scale;    // floats
-  Byte* key_sum;      // int32_t
   Byte* value_scale;  // floats
 };
 

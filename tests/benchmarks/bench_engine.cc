@@ -33,6 +33,7 @@ struct Flags {
   std::string max_isa;
   int workers = 1;
   int running = 32;
+  bool choose_rows = false;
   int beam = 1;
   int new_tokens = 0;
   int max_new_tokens = 256;
@@ -187,6 +188,7 @@ absl::Status Run(const Flags& flags) {
   Batcher::Options options;
   options.workers = flags.workers;
   options.max_rows = flags.running * flags.beam;
+  options.fixed_rows = !flags.choose_rows;
   options.max_waiting_tokens = int64_t{1} << 40;
   options.observer = &phases;
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
@@ -248,6 +250,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--running", flags.running, "Requests a worker runs at once")
       ->check(CLI::Range(1, 4096));
+  app.add_flag("--choose-rows", flags.choose_rows,
+               "Run as many as are worth it, --running at most, as servers do");
   app.add_option("--beam", flags.beam, "Beam size, 1 for greedy")
       ->check(CLI::Range(1, 16));
   app.add_option("--new-tokens", flags.new_tokens,

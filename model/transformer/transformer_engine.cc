@@ -102,6 +102,9 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
   SourceState& source = sources_[id];
   source.input = input;
   source.options = std::move(kept);
+  if (source.options.cross_attention && weights_->shortlist() != nullptr) {
+    source.allowed = weights_->shortlist()->Allow(input.ids);
+  }
   for (int i = 0; i < blocks; ++i) {
     source.cross_blocks.push_back(cache_->Take());
   }

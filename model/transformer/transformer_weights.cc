@@ -201,6 +201,10 @@ TransformerWeights::Pack(const TransformerDescription& description,
       invariant = invariant && block.batch_invariant();
       weights->output_blocks_.push_back(std::move(block));
     }
+    if (description.shortlist != nullptr) {
+      weights->shortlist_.emplace(arithmetic, output, description.shortlist);
+      bytes += weights->shortlist_->bytes();
+    }
   }
   if (description.pooler.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(weights->pooler_,

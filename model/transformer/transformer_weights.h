@@ -11,6 +11,7 @@
 #include "model/transformer/heads.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/relative_attention.h"
+#include "model/transformer/shortlist_projection.h"
 #include "model/transformer/transformer.h"
 
 namespace trivium {
@@ -78,6 +79,10 @@ class TransformerWeights : public Transformer {
   }
   // [vocabulary, d_model] in blocks of kOutputBlock.
   const std::vector<Linear>& output_blocks() const { return output_blocks_; }
+  // For sources with a shortlist; null without one.
+  const ShortlistProjection* shortlist() const {
+    return shortlist_ ? &*shortlist_ : nullptr;
+  }
   // Of encoder-only models; null where there is none.
   const Pooler* pooler() const { return pooler_ ? &*pooler_ : nullptr; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }
@@ -88,6 +93,7 @@ class TransformerWeights : public Transformer {
   std::optional<Stack> decoder_;
   std::optional<Linear> cross_key_value_;
   std::vector<Linear> output_blocks_;
+  std::optional<ShortlistProjection> shortlist_;
   std::optional<Pooler> pooler_;
   std::optional<Head> head_;
   int64_t weight_bytes_ = 0;

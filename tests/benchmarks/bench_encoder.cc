@@ -63,10 +63,11 @@ absl::Status Run(const Flags& flags) {
                            flags.texts ? ReadTexts(flags.sentences, *model)
                                        : ReadSentences(flags.sentences));
   PhaseSums phases;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Batcher> batcher,
-      MakeBenchBatcher(*model, flags.workers, Batcher::Options().max_rows,
-                       &phases));
+  Batcher::Options options;
+  options.workers = flags.workers;
+  options.observer = &phases;
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
+                           MakeBenchBatcher(*model, options));
 
   int64_t tokens = 0;
   for (const auto& sentence : sentences) {

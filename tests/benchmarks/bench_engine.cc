@@ -30,6 +30,7 @@ struct Flags {
   std::string max_isa;
   int workers = 1;
   int running = 32;
+  bool choose_rows = false;
   int beam = 1;
   int new_tokens = 0;
   int max_new_tokens = 256;
@@ -65,10 +66,13 @@ absl::Status Run(const Flags& flags) {
       LoadForBench(flags.folder, flags.precision, flags.max_isa));
   const double load_seconds = absl::ToDoubleSeconds(absl::Now() - begin_load);
   PhaseSums phases;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Batcher> batcher,
-      MakeBenchBatcher(*model, flags.workers, flags.running * flags.beam,
-                       &phases));
+  Batcher::Options options;
+  options.workers = flags.workers;
+  options.max_rows = flags.running * flags.beam;
+  options.fixed_rows = !flags.choose_rows;
+  options.observer = &phases;
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
+                           MakeBenchBatcher(*model, options));
 
   nlohmann::json seconds = nlohmann::json::array();
   std::vector<std::vector<int32_t>> ids(sentences.size());
@@ -120,6 +124,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--running", flags.running, "Requests a worker runs at once")
       ->check(CLI::Range(1, 4096));
+  app.add_flag("--choose-rows", flags.choose_rows,
+               "Run as many as are worth it, --running at most, as servers do");
   app.add_option("--beam", flags.beam, "Beam size, 1 for greedy")
       ->check(CLI::Range(1, 16));
   app.add_option("--new-tokens", flags.new_tokens,

@@ -41,18 +41,14 @@ absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
 }
 
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
-    const Model& model, int workers, int max_rows, BatchingObserver* observer) {
+    const Model& model, Batcher::Options options) {
   constexpr int64_t kKvCacheBytes = int64_t{1} << 30;
   std::vector<Batcher::ModelEngines> engines(1);
-  for (int i = 0; i < workers; ++i) {
+  for (int i = 0; i < options.workers; ++i) {
     TRIVIUM_ASSIGN_OR_RETURN(auto engine, model.NewEngine(kKvCacheBytes));
     engines[0].engines.push_back(std::move(engine));
   }
-  Batcher::Options options;
-  options.workers = workers;
-  options.max_rows = max_rows;
   options.max_waiting_tokens = int64_t{1} << 40;
-  options.observer = observer;
   return Batcher::Create(options, std::move(engines));
 }
 

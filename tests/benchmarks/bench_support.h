@@ -25,9 +25,9 @@ absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
     const std::string& folder, const std::string& precision,
     const std::string& max_isa);
 
-// A batcher of `workers` engines of `model` whose queue takes everything.
+// A batcher of options.workers engines of `model` whose queue takes everything.
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
-    const Model& model, int workers, int max_rows, BatchingObserver* observer);
+    const Model& model, Batcher::Options options);
 
 // Adds up where the time of all iterations went.
 class PhaseSums : public BatchingObserver {

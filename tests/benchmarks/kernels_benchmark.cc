@@ -73,7 +73,7 @@ void Attention(benchmark::State& state, KvType type) {
     StoreKeyValue(shape, value, value, token % kTileTokens, tile);
   }
   std::vector<float> out(kWidth);
-  std::vector<float> weights(WeightsSize(shape.heads, 1, keys, false));
+  std::vector<float> weights(WeightsSize(shape, 1, keys, false));
   const AttentionCall call = {.shape = shape,
                               .tiles = tiles.data(),
                               .keys = keys,
@@ -93,6 +93,7 @@ void Attention(benchmark::State& state, KvType type) {
 }
 BENCHMARK_CAPTURE(Attention, f32, KvType::kF32)->Range(16, 512);
 BENCHMARK_CAPTURE(Attention, bf16, KvType::kBf16)->Range(16, 512);
+BENCHMARK_CAPTURE(Attention, int8, KvType::kInt8)->Range(16, 512);
 
 void QuantizeOneRow(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));

@@ -123,13 +123,12 @@ TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
             std::max(error, std::fabs(expected.row(i)[k] -
                                       encoded->states[i * shape.d_model + k]));
       }
-      ASSERT_LE(error, 0.01 * most) << "token " << i << " of " << tokens;
+      ASSERT_LE(error, 0.03 * most) << "token " << i << " of " << tokens;
       ++rows;
       equal += error <= 1e-4 * most;
     }
   }
-  RecordProperty("equal", equal);
-  EXPECT_GE(equal, rows * 3 / 4) << "of " << rows;
+  EXPECT_GE(equal, rows * 9 / 10) << "of " << rows;
 }
 
 // Alone and whole, or with others and a layer at a time: the same bits.

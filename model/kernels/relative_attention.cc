@@ -17,62 +17,74 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Of loops over arrays of vectors, which must become registers.
 #define TRIVIUM_UNROLL HWY_UNROLL(8)
 
-// Keys as [tiles, head_size, kTileTokens]; those behind the last are zero.
-HWY_INLINE void PackKeys(const RelativeAttentionCall& call,
-                         float* HWY_RESTRICT tiles) {
-  const int padded = PaddedKeys(call.tokens);
-  for (int j = 0; j < padded; ++j) {
-    float* column =
-        tiles +
-        static_cast<size_t>(j / kTileTokens) * kTileTokens * call.head_size +
-        j % kTileTokens;
+// As many as there are registers for.
+#if HWY_TARGET <= HWY_AVX3
+constexpr int kQueriesAtOnce = kRelativeQueries;
+#else
+constexpr int kQueriesAtOnce = kRelativeQueries / 2;
+#endif
+// Zeros before the first key of a dimension.
+constexpr int kLead = kRelativeQueries - 1;
+
+// Keys by dimension, [head_size] rows; beside them are zeros.
+HWY_INLINE void PackKeys(const RelativeAttentionCall& call, size_t stride,
+                         float* HWY_RESTRICT keys) {
+  for (int at = 0; at < call.head_size; ++at) {
+    float* row = keys + at * stride;
+    std::fill_n(row, kLead, 0.0f);
+    std::fill(row + kLead + call.tokens, row + stride, 0.0f);
+  }
+  for (int j = 0; j < call.tokens; ++j) {
     const float* key = call.key + j * call.stride;
     for (int at = 0; at < call.head_size; ++at) {
-      column[at * kTileTokens] = j < call.tokens ? key[at] : 0.0f;
+      keys[at * stride + kLead + j] = key[at];
     }
   }
 }
 
-// Scores of queries i, i + 1, ... against one vector of keys from j on. Absent
-// tables are not read.
+// Scores of queries i, i + 1, ... against a vector of keys each: of query i + q
+// those from first + q on, which are equally far from it. Absent tables are
+// not read.
 template <int kQueries, bool kKey, bool kQuery>
-HWY_INLINE void ScoreVector(const RelativeAttentionCall& call, int i, int j,
-                            const float* HWY_RESTRICT keys,
-                            float* HWY_RESTRICT scores, size_t stride) {
+HWY_INLINE void ScoreVector(const RelativeAttentionCall& call, int i, int first,
+                            const float* HWY_RESTRICT keys, size_t stride,
+                            float* HWY_RESTRICT scores) {
   const F32 d;
   using V = hn::Vec<F32>;
   const RelativeTables& tables = call.tables;
   const float* query = call.query + i * call.stride;
-  const int column = j - i + tables.positions - 1;
+  const int column = first - i + tables.positions - 1;
   V sum[kQueries], from_key[kQueries];
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) sum[q] = from_key[q] = hn::Zero(d);
   for (int at = 0; at < call.head_size; ++at) {
-    const V k = hn::LoadU(d, keys + at * kTileTokens);
-    const size_t row = at * tables.stride + column;
+    const float* row = keys + at * stride + kLead + first;
+    V position_key = hn::Zero(d), position_query = hn::Zero(d);
+    if constexpr (kKey) {
+      position_key = hn::LoadU(d, tables.key + at * tables.stride + column);
+    }
+    if constexpr (kQuery) {
+      position_query = hn::LoadU(d, tables.query + at * tables.stride + column);
+    }
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      V other = k;
-      if constexpr (kKey) {
-        other = hn::Add(k, hn::LoadU(d, tables.key + row - q));
-      }
+      const V k = hn::LoadU(d, row + q);
+      const V other = kKey ? hn::Add(k, position_key) : k;
       sum[q] =
           hn::MulAdd(hn::Set(d, query[q * call.stride + at]), other, sum[q]);
       if constexpr (kQuery) {
-        from_key[q] =
-            hn::MulAdd(k, hn::LoadU(d, tables.query + row - q), from_key[q]);
+        from_key[q] = hn::MulAdd(k, position_query, from_key[q]);
       }
     }
   }
   const auto scale = hn::Set(d, call.scale);
+  const auto bias =
+      tables.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, tables.bias + column);
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     if constexpr (kQuery) sum[q] = hn::Add(sum[q], from_key[q]);
-    sum[q] = hn::Mul(sum[q], scale);
-    if (tables.bias != nullptr) {
-      sum[q] = hn::Add(sum[q], hn::LoadU(d, tables.bias + column - q));
-    }
-    hn::StoreU(sum[q], d, scores + q * stride);
+    sum[q] = hn::Add(hn::Mul(sum[q], scale), bias);
+    hn::StoreU(sum[q], d, scores + q * stride + kLead + first + q);
   }
 }
 
@@ -131,38 +143,36 @@ HWY_INLINE void WeighValues(const RelativeAttentionCall& call, int i,
 // Queries i, i + 1, ... from scores to output.
 template <int kQueries, bool kKey, bool kQuery>
 HWY_INLINE void AttendQueries(const RelativeAttentionCall& call, int i,
-                              const float* tiles, float* weights) {
+                              const float* keys, size_t stride,
+                              float* weights) {
   const int lanes = static_cast<int>(hn::Lanes(F32()));
-  const int padded = PaddedKeys(call.tokens);
-  for (int j = 0; j < padded; j += lanes) {
-    const float* tile = tiles + static_cast<size_t>(j / kTileTokens) *
-                                    kTileTokens * call.head_size;
-    ScoreVector<kQueries, kKey, kQuery>(call, i, j, tile + j % kTileTokens,
-                                        weights + j, padded);
+  for (int first = 1 - kQueries; first < call.tokens; first += lanes) {
+    ScoreVector<kQueries, kKey, kQuery>(call, i, first, keys, stride, weights);
   }
+  weights += kLead;
   for (int q = 0; q < kQueries; ++q) {
-    float* row = weights + static_cast<size_t>(q) * padded;
+    float* row = weights + q * stride;
     SoftmaxRow(call.tokens, row);
     if (call.weights != nullptr) {
       std::copy_n(row, call.tokens,
                   call.weights + static_cast<size_t>(i + q) * call.tokens);
     }
   }
-  WeighValues<kQueries>(call, i, weights, padded);
+  WeighValues<kQueries>(call, i, weights, stride);
 }
 
 template <bool kKey, bool kQuery>
 HWY_INLINE void AttendAll(const RelativeAttentionCall& call) {
-  float* tiles = call.scratch;
-  float* weights =
-      tiles + static_cast<size_t>(PaddedKeys(call.tokens)) * call.head_size;
-  PackKeys(call, tiles);
+  const size_t stride = RelativeKeyStride(call.tokens);
+  float* keys = call.scratch;
+  float* weights = keys + call.head_size * stride;
+  PackKeys(call, stride, keys);
   int i = 0;
-  for (; i + kRelativeQueries <= call.tokens; i += kRelativeQueries) {
-    AttendQueries<kRelativeQueries, kKey, kQuery>(call, i, tiles, weights);
+  for (; i + kQueriesAtOnce <= call.tokens; i += kQueriesAtOnce) {
+    AttendQueries<kQueriesAtOnce, kKey, kQuery>(call, i, keys, stride, weights);
   }
   for (; i < call.tokens; ++i) {
-    AttendQueries<1, kKey, kQuery>(call, i, tiles, weights);
+    AttendQueries<1, kKey, kQuery>(call, i, keys, stride, weights);
   }
 }
 

@@ -52,13 +52,20 @@ struct RelativeAttentionCall {
 };
 void AttendRelative(const RelativeAttentionCall& call);
 
-// Queries whose scores are under way at once.
-inline constexpr int kRelativeQueries = 4;
+// Most queries whose scores are under way at once.
+inline constexpr int kRelativeQueries = 8;
 
-// Keys by tile and dimension, and the weights of some queries.
+// Floats of the scratch for a dimension's keys, or for a query's weights. Of
+// the queries under way, q begins q keys later than the first, so that one
+// vector of a table serves all of them: there is room for what that reads
+// before the first key and behind the last. An odd number of lines, as above.
+constexpr size_t RelativeKeyStride(int tokens) {
+  const size_t floats = tokens + 2 * (kRelativeQueries - 1) + kTileTokens - 1;
+  return ((floats + kTileTokens - 1) / kTileTokens | 1) * kTileTokens;
+}
+
 constexpr size_t RelativeScratchSize(int head_size, int tokens) {
-  return static_cast<size_t>(PaddedKeys(tokens)) *
-         (head_size + kRelativeQueries);
+  return RelativeKeyStride(tokens) * (head_size + kRelativeQueries);
 }
 
 }  // namespace trivium

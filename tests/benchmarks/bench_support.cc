@@ -30,12 +30,11 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
 
 absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
     const std::string& folder, const std::string& precision,
-    const std::string& max_isa) {
+    const std::string& max_isa, LoadOptions options) {
   if (!max_isa.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(const Isa isa, ParseIsa(max_isa));
     TRIVIUM_RETURN_IF_ERROR(CapIsa(isa));
   }
-  LoadOptions options;
   TRIVIUM_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
   return Model::Load(folder, options);
 }

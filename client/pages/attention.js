@@ -108,7 +108,9 @@ function readTheme() {
   theme.ramp = Array.from(
       {length: 256}, (_, i) => mix(theme.panel, theme.accent, (i / 255) ** .6));
 }
-const shade = (weight) => theme.ramp[Math.min(255, Math.round(weight * 255))];
+const shade = (part) => theme.ramp[Math.min(255, Math.round(part * 255))];
+// What has the full colour: weights of a long text are small.
+const largest = (map) => map.reduce((a, b) => Math.max(a, b), 1e-6);
 
 function hatch(context) {
   const tile = document.createElement('canvas');
@@ -130,8 +132,9 @@ function hatch(context) {
 function imageOf(set, map) {
   const width = set.keys.length, height = set.queries.length;
   const image = new ImageData(width, height);
+  const most = largest(map);
   for (let i = 0; i < map.length; ++i) {
-    const c = shade(map[i]);
+    const c = shade(map[i] / most);
     image.data[4 * i] = c[0];
     image.data[4 * i + 1] = c[1];
     image.data[4 * i + 2] = c[2];
@@ -193,7 +196,9 @@ function drawLines() {
   const line = (q, k, weight) => {
     const from = y(q), to = y(k);
     if (Math.max(from, to) < 0 || Math.min(from, to) > height) return;
-    context.globalAlpha = Math.min(1, .06 + .94 * weight);
+    // Alone, a line may show however small its weight is.
+    const strength = token ? Math.sqrt(weight) : weight;
+    context.globalAlpha = Math.min(1, .06 + .94 * strength);
     context.lineWidth = 1 + 2.5 * weight;
     context.beginPath();
     context.moveTo(left + 3, from);
@@ -269,10 +274,11 @@ function drawMatrix() {
   let leftMargin = widest(set.labels.queries, Math.min(150, available * .3));
   let topMargin = widest(set.labels.keys, 120);
   let cell = Math.min(46, (available - leftMargin) / keys);
-  const labelled = cell >= 10;
+  const labelled = cell >= 8;
+  const size = Math.max(9, Math.min(12, cell));
   if (!labelled) {
     leftMargin = topMargin = 0;
-    cell = Math.max(keys > 1000 ? 1 : 1.5, available / keys);
+    cell = Math.max(1, available / keys);
   }
   const width = Math.ceil(leftMargin + keys * cell);
   const height = Math.ceil(topMargin + rows * cell);
@@ -292,7 +298,7 @@ function drawMatrix() {
     }
   }
   const token = selected();
-  context.font = `12px ${FONT}`;
+  context.font = `${size}px ${FONT}`;
   context.textBaseline = 'middle';
   if (labelled) {
     for (let q = 0; q < rows; ++q) {
@@ -316,10 +322,11 @@ function drawMatrix() {
   if (cell >= 32) {
     context.textAlign = 'center';
     context.font = `11px ${FONT}`;
+    const most = largest(map);
     for (let q = 0; q < rows; ++q) {
       for (let k = 0; k < set.seen(q); ++k) {
         const weight = map[q * keys + k];
-        const back = shade(weight);
+        const back = shade(weight / most);
         const far = (c) => c.reduce((sum, v, i) => sum + Math.abs(v - back[i]), 0);
         context.fillStyle =
             rgb(far(theme.text) > far(theme.panel) ? theme.text : theme.panel);
@@ -394,7 +401,8 @@ function showDetails() {
   } else {
     weights.sort((a, b) => b[1] - a[1]);
   }
-  for (const [other, weight] of weights.slice(0, 14)) {
+  const most = weights.length === 15 ? 15 : 14;
+  for (const [other, weight] of weights.slice(0, most)) {
     const item = element(
         'li', '', element('b', '', others[other]),
         element('span', '', weight.toFixed(data.bits === 16 ? 4 : 3)));
@@ -403,10 +411,10 @@ function showDetails() {
         rgb(theme.accent, .3)} ${part}, transparent ${part})`;
     list.append(item);
   }
-  if (weights.length > 14) {
-    const rest = weights.slice(14).reduce((sum, one) => sum + one[1], 0);
+  if (weights.length > most) {
+    const rest = weights.slice(most).reduce((sum, one) => sum + one[1], 0);
     list.append(element(
-        'li', 'quiet', element('b', '', `${weights.length - 14} others`),
+        'li', 'quiet', element('b', '', `${weights.length - most} others`),
         element('span', '', rest.toFixed(3))));
   }
 }
@@ -432,8 +440,9 @@ function drawThumb(canvas, set, layer, head) {
     }
   }
   const image = new ImageData(size, size);
+  const full = largest(map);
   for (let i = 0; i < most.length; ++i) {
-    image.data.set([...shade(most[i]), 255], 4 * i);
+    image.data.set([...shade(most[i] / full), 255], 4 * i);
   }
   canvas.getContext('2d').putImageData(image, 0, 0);
 }
@@ -486,6 +495,10 @@ function showAll() {
   $('threshold').value = state.threshold;
   $('threshold-value').textContent = state.threshold.toFixed(2);
   const legend = [];
+  if (state.view === 'matrix') {
+    const most = largest(set.map(state.layer, state.head));
+    legend.push(`Full colour: ${most.toFixed(2)}.`);
+  }
   if (set.seen_first !== null) legend.push('Hatched: masked, may not be seen.');
   if (set.boundary !== null) legend.push('Dashed: the second text begins.');
   $('legend').textContent = legend.join(' ');

@@ -119,7 +119,8 @@ void ExpectTrue(const TracedSearch& search, const DecodingOptions& options) {
       if (one.hypothesis >= 0) {
         EXPECT_EQ(one.fate, BeamFate::kEnded);
         results[one.hypothesis] = tokens;
-        EXPECT_NEAR(one.score, search.results.at(one.hypothesis).score, 1e-5);
+        EXPECT_EQ(static_cast<float>(one.score),
+                  search.results.at(one.hypothesis).score);
       }
     }
     // In the order in which they run; but where the rules leave no token to go
@@ -199,14 +200,16 @@ TEST(BeamTraceTest, NamesEachFate) {
     return all;
   };
   // 1 goes on, the end ends, 2 fills the second place, 3 has none.
-  EXPECT_THAT(fates(0), ElementsAre(BeamFate::kContinued, BeamFate::kEnded,
+  EXPECT_THAT(fates(0), ElementsAre(BeamFate::kContinued, BeamFate::kOutscored,
                                     BeamFate::kContinued, BeamFate::kPruned));
-  // max_new_tokens ends everything; the score of [0] alone is better than
-  // that of the second place.
-  EXPECT_EQ(trace.steps[1][0].fate, BeamFate::kEnded);
+  // max_new_tokens ends everything: [1 1] and [1 0] score better than [0], and
+  // only the first of them was asked for.
+  EXPECT_THAT(fates(1),
+              ElementsAre(BeamFate::kEnded, BeamFate::kEnded,
+                          BeamFate::kEndedTooLow, BeamFate::kEndedTooLow));
   EXPECT_EQ(trace.steps[1][0].hypothesis, 0);
+  EXPECT_EQ(trace.steps[1][1].hypothesis, -1);
   EXPECT_EQ(trace.steps[0][1].hypothesis, -1);
-  EXPECT_EQ(trace.steps[1][2].fate, BeamFate::kEndedTooLow);
 }
 
 TEST(BeamTraceTest, IsBounded) {

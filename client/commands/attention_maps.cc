@@ -22,8 +22,8 @@ template <typename Pieces>
 std::vector<std::string> Labels(const Pieces& pieces, uint32_t count,
                                 const v1::TokenIds& ids) {
   std::vector<std::string> labels(pieces.begin(), pieces.end());
-  for (int i = 0; labels.empty() && i < ids.ids_size(); ++i) {
-    labels.push_back(fmt::format("{}", ids.ids(i)));
+  if (labels.empty()) {
+    for (const uint32_t id : ids.ids()) labels.push_back(fmt::to_string(id));
   }
   labels.resize(count);
   return labels;

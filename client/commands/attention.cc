@@ -20,7 +20,13 @@ class AttentionCommand : public Command {
   absl::Status Run(Client& client, const Io& io) override {
     Output output(io, /*keep_newlines=*/true, nullptr);
     TRIVIUM_ASSIGN_OR_RETURN(v1::Input input, OneInput(inputs_, io));
-    if (!second_.empty()) MakePair(&input);
+    if (!second_.empty()) {
+      if (inputs_.ids) {
+        return absl::InvalidArgumentError(
+            "--second makes a pair of texts: leave --ids out");
+      }
+      MakePair(&input);
+    }
     TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
     AttentionReader reader(client, model, input, Languages());
     TRIVIUM_ASSIGN_OR_RETURN(std::vector<AttentionMaps> maps,

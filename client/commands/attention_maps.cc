@@ -29,6 +29,13 @@ std::vector<std::string> Labels(const Pieces& pieces, uint32_t count,
   return labels;
 }
 
+// What a server sends is looked at before it is used.
+absl::Status ExpectOneResult(int results) {
+  if (results == 1) return absl::OkStatus();
+  return absl::InternalError(
+      fmt::format("the server sent {} results for one text", results));
+}
+
 // Takes of `all` what is chosen; an error names what is not there.
 absl::Status Choose(const std::vector<uint32_t>& chosen, const char* what,
                     std::vector<uint32_t>* all) {
@@ -116,6 +123,10 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::Plan(
     TRIVIUM_RETURN_IF_ERROR(Choose(choice.layers, "layer", &one.layers));
     TRIVIUM_RETURN_IF_ERROR(Choose(choice.heads, "head", &one.heads));
     one.all_maps = one.layers.size() * one.heads.size();
+    if (one.all_maps == 0 || one.keys.empty()) {
+      return absl::InternalError(
+          "the server tells of no layers, heads or tokens");
+    }
   }
   std::erase_if(maps, [&choice](AttentionMaps& one) {
     return !ChooseRows(choice.rows, &one);
@@ -135,6 +146,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
   request.set_tokens(true);
   TRIVIUM_ASSIGN_OR_RETURN(const v1::EncodeResponse response,
                            client_.Encode(request));
+  TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
   const v1::EncodeResult& result = response.results(0);
   AttentionMaps maps;
   maps.queries = maps.keys =
@@ -151,6 +163,7 @@ absl::StatusOr<std::optional<uint32_t>> AttentionReader::Boundary() {
   request.add_texts(input_.pair().first());
   TRIVIUM_ASSIGN_OR_RETURN(const v1::TokenizeResponse response,
                            client_.Tokenize(request));
+  TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
   return static_cast<uint32_t>(response.results(0).tokens_size());
 }
 
@@ -162,7 +175,9 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanDecoder() {
   request.mutable_options()->set_tokens(true);
   TRIVIUM_ASSIGN_OR_RETURN(const v1::TranslateResponse response,
                            client_.Translate(request));
+  TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
   const v1::TranslateResult& result = response.results(0);
+  TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(result.hypotheses_size()));
   const v1::Hypothesis& hypothesis = result.hypotheses(0);
   translation_ = hypothesis.text();
   new_tokens_ = hypothesis.token_count();
@@ -201,6 +216,7 @@ absl::StatusOr<v1::Attention> AttentionReader::Call(
     *request.mutable_attention() = part;
     TRIVIUM_ASSIGN_OR_RETURN(v1::EncodeResponse response,
                              client_.Encode(request));
+    TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
     return std::move(*response.mutable_results(0)->mutable_attention());
   }
   v1::TranslateRequest request;
@@ -217,8 +233,10 @@ absl::StatusOr<v1::Attention> AttentionReader::Call(
   }
   TRIVIUM_ASSIGN_OR_RETURN(v1::TranslateResponse response,
                            client_.Translate(request));
-  v1::Hypothesis* hypothesis =
-      response.mutable_results(0)->mutable_hypotheses(0);
+  TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
+  v1::TranslateResult* result = response.mutable_results(0);
+  TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(result->hypotheses_size()));
+  v1::Hypothesis* hypothesis = result->mutable_hypotheses(0);
   return std::move(kind == AttentionKind::kCross
                        ? *hypothesis->mutable_cross_attention()
                        : *hypothesis->mutable_decoder_attention());

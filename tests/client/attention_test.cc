@@ -156,6 +156,7 @@ TEST_F(AttentionTest, SaysWhatIsNotThere) {
   EXPECT_THAT(Run({"--row", "5", "a"}).err, HasSubstr("rows"));
   EXPECT_THAT(Run({"a", "b"}).err, HasSubstr("takes one text"));
   EXPECT_EQ(Run({"--kind", "other", "a"}).code, kExitUsage);
+  EXPECT_THAT(Run({"--ids", "--second", "b", "1 2"}).err, HasSubstr("--ids"));
   EXPECT_EQ(Run({"bad"}).code, kExitFailed);
   server_.design = v1::DESIGN_ENCODER;
   EXPECT_THAT(Run({"--kind", "cross", "a"}).err, HasSubstr("no decoder"));

@@ -35,7 +35,8 @@ class ResultCache {
   // the same key. Unset for what is not kept:
   // - samples, for their seed is as a rule another one each time;
   // - requests with stop strings, which a StopMatcher does not tell;
-  // - requests for encoder states or attention, which would fill the cache.
+  // - requests for encoder states, attention or a trace, which would fill the
+  //   cache.
   static std::optional<std::string> KeyOf(const Request& request);
 
   Hypotheses Find(const std::string& key);

@@ -111,6 +111,9 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.head = folder.head;
     info.mask_id = folder.mask_id;
     info.max_source_tokens = encoder->max_positions;
+    if (const int tokens = folder.sentence_encoder.max_tokens(); tokens > 0) {
+      info.max_source_tokens = std::min(info.max_source_tokens, tokens);
+    }
   }
   return info;
 }

@@ -2,8 +2,8 @@
 translated by the embedded model, beam 4, int8, as served.
 
 Prints what came through, and fails where the model does worse than it did.
-The bounds are what it achieves less a few texts, because instruction sets round
-differently; a better model raises them.
+The bounds are what it achieves, less one or two for other instruction sets'
+rounding; a better model raises them. It keeps no emoji, so none has a bound.
 """
 
 import collections
@@ -15,8 +15,8 @@ import sentence_checks as checks
 from served import Served
 
 PROGRAMS, MODEL = sys.argv[1:3]
-AT_LEAST = {"numbers": 0, "placeholders": 0, "addresses": 0, "emoji": 0}
-AT_MOST_LOOPS = 0
+AT_LEAST = {"numbers": 39, "placeholders": 9, "addresses": 2}
+AT_MOST_LOOPS = 1
 
 
 class RobustnessTest(unittest.TestCase):

@@ -27,6 +27,18 @@ def positions(count, d_model):
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
+def attention(queries, keys, values, mask, causal):
+    """softmax(queries keys^T / sqrt(d)) values, of [batch, heads, length, d].
+    """
+    scores = queries @ keys.transpose(2, 3) * queries.shape[-1] ** -0.5
+    if causal:
+        mask = torch.ones(
+            scores.shape[2:], dtype=torch.bool, device=scores.device).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return scores.softmax(-1).to(values.dtype) @ values
+
+
 class Attention(nn.Module):
     def __init__(self, shape):
         super().__init__()
@@ -43,8 +55,12 @@ class Attention(nn.Module):
 
     def attend(self, x, keys, values, mask=None, causal=False):
         """mask: [batch, 1, 1, keys], true where a key is seen."""
-        out = functional.scaled_dot_product_attention(
-            self.split(self.q_proj(x)), keys, values, mask, is_causal=causal)
+        queries = self.split(self.q_proj(x))
+        if x.is_cuda:
+            out = functional.scaled_dot_product_attention(
+                queries, keys, values, mask, is_causal=causal)
+        else:  # where PyTorch's is slow for short texts, its backward most
+            out = attention(queries, keys, values, mask, causal)
         return self.out_proj(out.transpose(1, 2).flatten(2))
 
 

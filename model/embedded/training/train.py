@@ -265,7 +265,7 @@ class Trainer:
                 options.steps = 50 + int(0.97 * left / each)
                 fixed = True
                 print(f"\n--steps {options.steps} gives these weights again")
-            if self._step % 50 == 0:
+            if self._step % 20 == 0:
                 mean = torch.stack(losses).mean().item()
                 speed = counted / (time.monotonic() - shown)
                 self._log(loss=mean, speed=speed)

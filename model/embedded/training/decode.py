@@ -49,6 +49,12 @@ def longest_target(sources):
     return min(2 * sources.shape[1] + 10, 400)
 
 
+def without_end(ids, end):
+    """[rows, length] -> a list for each row, up to its first end."""
+    lengths = (ids != end).int().cumprod(1).sum(1).tolist()
+    return [row[:length] for row, length in zip(ids.tolist(), lengths)]
+
+
 @torch.inference_mode()
 def greedy(model, sources, mask, end):
     """sources, mask: [rows, length] -> a list of ids for each row, without the
@@ -64,8 +70,7 @@ def greedy(model, sources, mask, end):
         done |= ids == end
         if done.all():
             break
-    return [[i for i in row if i != end]
-            for row in torch.stack(made, 1).tolist()]
+    return without_end(torch.stack(made, 1), end)
 
 
 @torch.inference_mode()
@@ -84,8 +89,9 @@ def beam(model, sources, mask, end, size=4):
     made = torch.empty((rows * size, 0), dtype=torch.long, device=device)
     origin = each.clone()  # of each row still searched, its place in `sources`
     ended_scores = torch.full((rows, size), -torch.inf, device=device)
-    best = [[] for _ in range(rows)]
-    for length in range(1, longest_target(sources) + 1):
+    limit = longest_target(sources)
+    best = torch.full((rows, limit), end, device=device)  # and ends after it
+    for length in range(1, limit + 1):
         scores = total[:, :, None] + cache.step(ids).view(len(origin), size, -1)
         vocabulary = scores.shape[-1]
         top, index = scores.flatten(1).topk(2 * size, -1)
@@ -95,10 +101,10 @@ def beam(model, sources, mask, end, size=4):
         whole = ended[:, :size] & top[:, :size].isfinite()
         mean = torch.where(whole, top[:, :size] / length, -torch.inf)
         score, which = mean.max(-1)
-        better = score > ended_scores[origin, 0]
-        for row in better.nonzero()[:, 0].tolist():
-            beams = row * size + parent[row, which[row]]
-            best[origin[row]] = made[beams].tolist()
+        better = (score > ended_scores[origin, 0]).nonzero()[:, 0]
+        beams = better * size + parent[better, which[better]]
+        best[origin[better], :length - 1] = made[beams]
+        best[origin[better], length - 1:] = end
         ended_scores[origin] = torch.cat(
             [ended_scores[origin], mean], 1).topk(size, -1).values
         # The others go on.
@@ -118,7 +124,6 @@ def beam(model, sources, mask, end, size=4):
             total, origin = total[open_rows], origin[open_rows]
         else:
             cache.select_own(flat)
-    for place, row in enumerate(origin.tolist()):
-        if not best[row]:  # nothing ended: the best of what is there
-            best[row] = made[place * size].tolist()
-    return best
+    never = ended_scores[origin, 0].isneginf().nonzero()[:, 0]
+    best[origin[never], :made.shape[1]] = made[never * size]
+    return without_end(best, end)

@@ -98,6 +98,8 @@ def generation_config_of(words):
 
 TOKENIZER_CONFIG = {
     "tokenizer_class": "MarianTokenizer",
+    # What the server translates to where a caller does not say.
+    "target_lang": "de",
     "model_max_length": marian.Marian.LONGEST,
     "eos_token": vocabulary.END,
     "unk_token": vocabulary.UNKNOWN,

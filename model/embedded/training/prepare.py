@@ -98,10 +98,13 @@ def variants(pairs, share, generator):
 
 def texts_of(sections, generator):
     """What the vocabulary is made of: each corpus by its weight."""
+    texts = []
     for _, weight, pairs in sections:
-        share = min(1, weight)
-        for pair in generator.sample(pairs, int(len(pairs) * share)):
-            yield from pair
+        count = int(len(pairs) * min(1, weight))
+        texts.extend(itertools.chain.from_iterable(
+            pair[:2] for pair in generator.sample(pairs, count)))
+    generator.shuffle(texts)
+    return texts
 
 
 def pack(sections, words, longest):

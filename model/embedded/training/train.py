@@ -46,7 +46,7 @@ def parse_arguments():
         parser.add_argument("--" + name.replace("_", "-"), type=int,
                             default=getattr(shape, name))
     parser.add_argument("--steps", type=int, default=0, help="0: as many as "
-                        "--minutes allow, from the speed of the first 50")
+                        "--minutes allow, from the speed of the first 60")
     parser.add_argument("--minutes", type=float, default=0, help="stop then, "
                         "with a checkpoint; 0: at the last step only")
     parser.add_argument("--tokens", type=int, default=4096, help="target "
@@ -94,9 +94,11 @@ def optimizers(model, options):
 
 def rate(step, options):
     """Of 1: a linear warm-up, level, then linearly to 0."""
+    warm_up = min(1.0, (step + 1) / options.warm_up)
+    if not options.steps:  # not known yet
+        return warm_up
     decay = max(1, options.decay * options.steps)
-    return max(0.0, min((step + 1) / options.warm_up, 1.0,
-                        (options.steps - step) / decay))
+    return max(0.0, min(warm_up, (options.steps - step) / decay))
 
 
 def contrast(states, mask, temperature=0.05):
@@ -237,39 +239,39 @@ class Trainer:
               flush=True)
         curve.draw(self._options.output)
 
+    def _fit_steps(self, began, each):
+        """As many steps of `each` seconds as the minutes allow."""
+        left = 60 * self._options.minutes - (time.monotonic() - began)
+        self._options.steps = self._step + max(0, int(0.95 * left / each))
+        print(f"--steps {self._options.steps} gives these weights again")
+
     def run(self):
         options = self._options
         signal.signal(signal.SIGTERM, lambda *_: setattr(self, "_stop", True))
         began = saved = shown = time.monotonic()
-        seconds_of_steps, counted, places, losses = [], 0, 0, []
-        fixed = options.steps > 0
-        if not fixed:
-            options.steps = 1 << 40
+        done, counted, places, losses = 0, 0, 0, []
         for epoch, index, batch in self._batches():
-            if self._step >= options.steps:
+            if 0 < options.steps <= self._step:
                 break
-            start = time.monotonic()
             loss = self._train(batch.to(options.device))
+            done += 1
             self._epoch, self._next = epoch, index + 1
             count = int(batch.target_mask.sum())
             self._tokens += count
             counted += count
             places += batch.targets.numel()
             losses.append(loss)
-            now = time.monotonic()
-            seconds_of_steps.append(now - start)
-            if not fixed and self._step == 50:
-                losses[-1].item()
-                each = sum(seconds_of_steps[20:]) / 30
-                left = 60 * options.minutes - (now - began)
-                options.steps = 50 + int(0.97 * left / each)
-                fixed = True
-                print(f"\n--steps {options.steps} gives these weights again")
+            if not options.steps and done in (20, 60):
+                loss.item()  # waits for the device
+                if done == 20:
+                    warm = time.monotonic()
+                else:
+                    self._fit_steps(began, (time.monotonic() - warm) / 40)
             if self._step % 20 == 0:
                 mean = torch.stack(losses).mean().item()
                 speed = counted / (time.monotonic() - shown)
                 self._log(loss=mean, speed=speed)
-                print(f"step {self._step:,}/{options.steps:,}, epoch {epoch}, "
+                print(f"step {self._step:,}/{options.steps or '?'}, epoch {epoch}, "
                       f"{self._tokens / 1e6:.2f} M target tokens, loss "
                       f"{mean:.3f}, {speed:,.0f} tokens/s, padding "
                       f"{1 - counted / places:.1%}", flush=True)
@@ -286,7 +288,7 @@ class Trainer:
         if self._step % options.validate_every:
             self._validate()
         self._save()
-        return self._step >= options.steps
+        return 0 < options.steps <= self._step
 
 
 def main():

@@ -45,6 +45,10 @@ def parse_arguments():
                         "many; 0: until the end token, with BLEU")
     parser.add_argument("--sentences", type=int, default=128,
                         help="0: the whole test set")
+    parser.add_argument("--batches", type=lambda text: [
+                            int(size) for size in text.split(",") if size],
+                        default=[], help="of CTranslate2, whose best counts; "
+                        "default: one of as many as run")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--test-set", default=TEST_SET, help="source and "
                         "reference, separated by a tab, a pair a line")
@@ -90,12 +94,13 @@ class OwnEngine:
 class Peer:
     """CTranslate2, its threads as translators or inside the products."""
 
-    def __init__(self, options, converted, folder, sources, inside):
-        self.name = "CTranslate2" + (
+    def __init__(self, options, converted, folder, sources, inside, batch):
+        self.name = f"CTranslate2, batch {batch}" + (
             "" if options.threads == 1
-            else " (threads inside products)" if inside
-            else " (threads side by side)")
+            else ", threads inside products" if inside
+            else ", threads side by side")
         self._options = options
+        self._batch = batch
         self._sources = sources
         self._translator = ctranslate2_model.Translator(
             folder, converted, "int8" if options.precision == "int8"
@@ -105,7 +110,7 @@ class Peer:
     def _translate(self):
         options = self._options
         return self._translator.translate(
-            self._sources, options.beam, options.running, options.new_tokens, 256)
+            self._sources, options.beam, self._batch, options.new_tokens, 256)
 
     def round(self):
         begin = time.perf_counter()
@@ -146,7 +151,9 @@ def compare(options, work):
         sides.append(OwnEngine(options, model, sources, work, shortlist=True))
     own_sides = len(sides)
     for inside in (False, True)[: 1 if options.threads == 1 else 2]:
-        sides.append(Peer(options, work / "ct2", model, sources, inside))
+        for batch in options.batches or [options.running]:
+            sides.append(
+                Peer(options, work / "ct2", model, sources, inside, batch))
     speeds = {side.name: [] for side in sides}
     for _ in range(options.rounds):
         for side in sides:
@@ -179,9 +186,10 @@ def compare(options, work):
         return max(report["sides"][side.name]["tokens_per_second"]
                    for side in some)
 
-    report["ratio"] = fastest(sides[:1]) / fastest(sides[own_sides:])
+    peer = fastest(sides[own_sides:])
+    report["ratio"] = fastest(sides[:1]) / peer
     if options.shortlist:
-        report["shortlist_ratio"] = fastest(sides[1:2]) / fastest(sides[:1])
+        report["shortlist_ratio"] = fastest(sides[1:2]) / peer
     print_markdown(report)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
@@ -203,8 +211,7 @@ def print_markdown(report):
               f"| {min(rounds):,.0f} - {max(rounds):,.0f} | {bleu} |")
     print(f"\nRatio: {report['ratio']:.2f}")
     if "shortlist_ratio" in report:
-        print("With the shortlist against without: "
-              f"{report['shortlist_ratio']:.2f}")
+        print(f"With the shortlist: {report['shortlist_ratio']:.2f}")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ void PhaseSums::OnIteration(const Iteration& iteration) {
   sum_.cross_attention += iteration.phases.cross_attention;
   sum_.feed_forward += iteration.phases.feed_forward;
   sum_.output_projection += iteration.phases.output_projection;
-  sum_.quantize += iteration.phases.quantize;
+  search_ += iteration.search_seconds;
   sum_.other += iteration.phases.other;
 }
 
@@ -78,7 +78,7 @@ nlohmann::json PhaseSums::ToJson() {
           {"cross_attention", sum_.cross_attention},
           {"feed_forward", sum_.feed_forward},
           {"output_projection", sum_.output_projection},
-          {"quantize", sum_.quantize},
+          {"search", search_},
           {"other", sum_.other}};
 }
 

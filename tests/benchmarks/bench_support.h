@@ -42,6 +42,7 @@ class PhaseSums : public BatchingObserver {
   int64_t encoder_rows_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t decoder_rows_ ABSL_GUARDED_BY(mutex_) = 0;
   double busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  double search_ ABSL_GUARDED_BY(mutex_) = 0;
   PhaseSeconds sum_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -153,6 +153,8 @@ class Engine {
     return (tokens + limits().block_tokens - 1) / limits().block_tokens;
   }
 
+  // Where the model has a vocabulary shortlist, what the source's hypotheses
+  // may contain is decided here, by its tokens alone.
   // INVALID_ARGUMENT for an empty or too long input, or an id, type or
   // position out of range; FAILED_PRECONDITION where the options ask for what
   // the model does not have; RESOURCE_EXHAUSTED without free blocks.

@@ -26,9 +26,15 @@ struct Candidate {
 };
 
 // Views into the engine's memory, valid until its next Step.
+//
+// Where the row's source has a shortlist, the tokens outside it have the logit
+// -infinity: they are never among `best`, add nothing to `rest_log_sum_exp`
+// (-infinity too where every token of the list is watched), and are -infinity
+// in `watched` and `all`. Whatever a search forces needs no logit and is
+// possible all the same.
 struct LogitsRow {
   // Tokens that are not watched: higher logit first, then lower token id.
-  // Fewer than top_k only when the vocabulary has no more.
+  // Fewer than top_k only when the vocabulary or the shortlist has no more.
   std::span<const Candidate> best;
   // log(sum(exp(logit))) over the tokens that are not watched; -infinity when
   // all are. log-sum-exp of the whole row = this combined with `watched`.

@@ -95,6 +95,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.heads = decoder->heads;
     info.vocabulary = decoder->vocabulary;
     info.max_target_tokens = decoder->max_positions;
+    info.vocabulary_shortlist = folder.description.shortlist != nullptr;
   }
   if (encoder) {
     info.design = decoder ? Design::kEncoderDecoder : Design::kEncoder;
@@ -110,6 +111,9 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.head = folder.head;
     info.mask_id = folder.mask_id;
     info.max_source_tokens = encoder->max_positions;
+    if (const int tokens = folder.sentence_encoder.max_tokens(); tokens > 0) {
+      info.max_source_tokens = std::min(info.max_source_tokens, tokens);
+    }
   }
   return info;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/tokenizer/sentence_config.h"
 #include "model/weights/json_file.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
@@ -84,6 +85,9 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
   if (absl::IsNotFound(modules.status())) return encoder;
   TRIVIUM_RETURN_IF_ERROR(modules.status());
   encoder.normalize_ = false;
+  TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig config,
+                           SentenceConfig::Load(folder));
+  encoder.max_tokens_ = config.max_tokens;
   for (const json& module : *modules) {
     const auto text = [&](const char* key) {
       const auto found = module.is_object() ? module.find(key) : module.end();

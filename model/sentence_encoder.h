@@ -44,6 +44,9 @@ class SentenceEncoder {
   // Of Embed's result without overrides.
   int embedding_size(int d_model) const;
 
+  // Most tokens of a text, special ones included; 0: as many as the model
+  // reads.
+  int max_tokens() const { return max_tokens_; }
   // By name. `default_prompt` is what texts begin with where nothing is asked.
   const std::map<std::string, std::string>& prompts() const { return prompts_; }
   const std::string& default_prompt() const { return default_prompt_; }
@@ -63,6 +66,7 @@ class SentenceEncoder {
   std::vector<TokenPooling> poolings_ = {TokenPooling::kMean};  // joined
   std::vector<Dense> dense_;
   bool normalize_ = true;
+  int max_tokens_ = 0;
   std::map<std::string, std::string> prompts_;
   std::string default_prompt_;
 };

@@ -1,12 +1,11 @@
 #include "model/kernels/attention.h"
 
-#include <limits>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/attention.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
 #include "hwy/highway.h"
+#include "model/kernels/attention-inl.h"
 #include "model/kernels/kv_tile-inl.h"
 #include "model/kernels/vector-inl.h"
 
@@ -14,9 +13,6 @@ HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Of loops over arrays of vectors, which must become registers.
-#define TRIVIUM_UNROLL HWY_UNROLL(8)
 
 // Scores of kQueries queries against one vector of a tile's tokens. Four
 // chains of additions (pairs by turns, first and second of a pair) hide more
@@ -65,31 +61,6 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
                           hn::Add(sum[q][0][1], sum[q][1][1]));
     hn::StoreU(hn::Mul(all, scale), d, scores + q * stride);
   }
-}
-
-// weights = exp(weights - max) over the first `keys`, zero beyond; returns
-// 1 / their sum.
-HWY_INLINE float Exponentials(int keys, float* HWY_RESTRICT weights) {
-  const F32 d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const int last = (keys - 1) / lanes * lanes;
-  const auto valid = hn::FirstN(d, static_cast<size_t>(keys - last));
-  const auto infinity = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto max = hn::IfThenElse(valid, hn::LoadU(d, weights + last), infinity);
-  for (int i = 0; i < last; i += lanes) {
-    max = hn::Max(max, hn::LoadU(d, weights + i));
-  }
-  max = hn::MaxOfLanes(d, max);
-  auto sum = hn::Zero(d);
-  for (int i = 0; i < last; i += lanes) {
-    const auto e = Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
-    sum = hn::Add(sum, e);
-    hn::StoreU(e, d, weights + i);
-  }
-  const auto e = hn::IfThenElseZero(
-      valid, Exp(d, hn::Sub(hn::LoadU(d, weights + last), max)));
-  hn::StoreU(e, d, weights + last);
-  return 1.0f / hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e)));
 }
 
 // out = scale * weights V for kQueries queries and kGroups groups of
@@ -159,14 +130,6 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
   }
 }
 
-// Where one head's queries, weights and outputs begin.
-struct HeadCall {
-  int head;
-  const float* query;
-  float* weights;
-  float* out;
-};
-
 // The three steps of attention, for several heads a step: heads do not wait
 // for each other's sums, so that one hides another's latency.
 template <int kQueries, class T>
@@ -211,43 +174,22 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
       }
     }
   }
-  if (!call.keep_weights) return;
-  for (int h = 0; h < count; ++h) {
-    TRIVIUM_UNROLL
-    for (int q = 0; q < kQueries; ++q) {
-      float* weights = heads[h].weights + q * padded;
-      for (int i = 0; i < call.keys; ++i) weights[i] *= inverse[h][q];
-      for (int i = call.keys; i < padded; ++i) weights[i] = 0;
+  if (call.keep_weights) {
+    for (int h = 0; h < count; ++h) {
+      Normalize<kQueries>(call, inverse[h], heads[h].weights);
     }
-  }
-}
-
-template <int kQueries, class T>
-HWY_INLINE void AttendQueries(const AttentionCall& call, int first) {
-  const size_t padded = PaddedKeys(call.keys);
-  const int at_once = HeadsAtOnce(call.queries);
-  HeadCall heads[kHeadsAtOnce] = {};
-  for (int head = 0; head < call.shape.heads;) {
-    int count = 0;
-    for (; count < at_once && head < call.shape.heads; ++count, ++head) {
-      const int place = call.keep_weights ? head : count;
-      const int offset = head * call.shape.head_size;
-      heads[count] = {head, call.query + first * call.query_stride + offset,
-                      call.weights + (place * call.queries + first) * padded,
-                      call.out + first * call.out_stride + offset};
-    }
-    AttendHeads<kQueries, T>(call, heads, count);
   }
 }
 
 template <class T>
 HWY_INLINE void AttendTyped(const AttentionCall& call) {
-  int q = 0;
-  for (; q + 4 <= call.queries; q += 4) AttendQueries<4, T>(call, q);
-  for (; q < call.queries; ++q) AttendQueries<1, T>(call, q);
+  ForQueriesAndHeads(
+      call, [&](auto queries, const HeadCall* heads, int count) HWY_ATTR {
+        AttendHeads<decltype(queries)::value, T>(call, heads, count);
+      });
 }
 
-void AttendAll(const AttentionCall& call) {
+void AttendFloats(const AttentionCall& call) {
   if (call.shape.type == KvType::kF32) {
     AttendTyped<float>(call);
   } else {
@@ -255,18 +197,23 @@ void AttendAll(const AttentionCall& call) {
   }
 }
 
-#undef TRIVIUM_UNROLL
-
 }  // namespace trivium::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace trivium {
 
-HWY_EXPORT(AttendAll);
+HWY_EXPORT(AttendFloats);
+
+// In attention_int8.cc.
+void AttendInt8(const AttentionCall& call);
 
 void Attend(const AttentionCall& call) {
-  HWY_DYNAMIC_DISPATCH(AttendAll)(call);
+  if (call.shape.type == KvType::kInt8) {
+    AttendInt8(call);
+  } else {
+    HWY_DYNAMIC_DISPATCH(AttendFloats)(call);
+  }
 }
 
 }  // namespace trivium

@@ -11,7 +11,8 @@ namespace trivium {
 // keys (Vaswani et al. 2017):
 //   weights = softmax(scale * q K^T), out = weights V
 // Every query's bits depend on its own q and the keys alone: sums run over
-// dimensions and keys in one fixed order, whatever `queries` is.
+// dimensions and keys in one fixed order, whatever `queries` is. Over int8
+// tiles queries and weights are quantized, too (attention_int8.cc).
 struct AttentionCall {
   KvShape shape;
   const char* const* tiles;  // [ceil(keys / kTileTokens)]
@@ -37,10 +38,15 @@ constexpr int HeadsAtOnce(int queries) {
   return queries < 4 ? kHeadsAtOnce : 1;
 }
 
-// Floats that AttentionCall::weights has room for.
-constexpr size_t WeightsSize(int heads, int queries, int keys, bool keep) {
-  return static_cast<size_t>(keep ? heads : HeadsAtOnce(queries)) * queries *
-         PaddedKeys(keys);
+// Floats that AttentionCall::weights has room for: the weights and, for int8
+// tiles, queries and weights in bytes.
+constexpr size_t WeightsSize(const KvShape& shape, int queries, int keys,
+                             bool keep) {
+  const size_t heads = keep ? shape.heads : HeadsAtOnce(queries);
+  const size_t padded = PaddedKeys(keys);
+  const size_t bytes =
+      shape.type == KvType::kInt8 ? 3 * padded + 2 * (shape.head_size + 15) : 0;
+  return heads * queries * padded + bytes;
 }
 
 }  // namespace trivium

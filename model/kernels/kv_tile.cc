@@ -8,6 +8,7 @@
 // Highway asks for this order.
 #include "hwy/highway.h"
 #include "model/kernels/kv_tile-inl.h"
+#include "model/kernels/kv_tile_int8-inl.h"
 #include "model/kernels/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -64,16 +65,36 @@ HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
 
 void StoreRow(const KvShape& shape, const float* key, const float* value,
               int slot, char* tile) {
-  if (shape.type == KvType::kF32) {
-    StoreTyped(shape, key, value, slot, reinterpret_cast<float*>(tile));
-  } else {
-    StoreTyped(shape, key, value, slot, reinterpret_cast<uint16_t*>(tile));
+  switch (shape.type) {
+    case KvType::kF32:
+      StoreTyped(shape, key, value, slot, reinterpret_cast<float*>(tile));
+      break;
+    case KvType::kBf16:
+      StoreTyped(shape, key, value, slot, reinterpret_cast<uint16_t*>(tile));
+      break;
+    case KvType::kInt8:
+      for (int head = 0; head < shape.heads; ++head) {
+        const int first = head * shape.head_size;
+        StoreInt8Head(key + first, value + first, shape.head_size, slot,
+                      Int8Head<char>(shape, tile, head));
+      }
+      break;
   }
 }
 
-size_t TileNumbers(const KvShape& shape) {
-  return static_cast<size_t>(shape.heads) *
-         (KeyNumbers(shape.head_size) + ValueNumbers(shape.head_size));
+size_t TileBytes(const KvShape& shape) {
+  const size_t heads = shape.heads;
+  const int size = shape.head_size;
+  switch (shape.type) {
+    case KvType::kF32:
+      return heads * (KeyNumbers(size) + ValueNumbers(size)) * sizeof(float);
+    case KvType::kBf16:
+      return heads * (KeyNumbers(size) + ValueNumbers(size)) * sizeof(uint16_t);
+    case KvType::kInt8:
+      break;
+  }
+  return heads *
+         (Int8Head<char>::KeyBytes(size) + Int8Head<char>::ValueBytes(size));
 }
 
 }  // namespace trivium::HWY_NAMESPACE
@@ -83,11 +104,10 @@ HWY_AFTER_NAMESPACE();
 namespace trivium {
 
 HWY_EXPORT(StoreRow);
-HWY_EXPORT(TileNumbers);
+HWY_EXPORT(TileBytes);
 
 size_t KvTileBytes(const KvShape& shape) {
-  return HWY_DYNAMIC_DISPATCH(TileNumbers)(shape) *
-         (shape.type == KvType::kF32 ? 4 : 2);
+  return HWY_DYNAMIC_DISPATCH(TileBytes)(shape);
 }
 
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,

@@ -9,7 +9,11 @@ namespace trivium {
 // Keys and values are kept in tiles of this many tokens.
 inline constexpr int kTileTokens = 16;
 
-enum class KvType { kF32, kBf16 };
+enum class KvType {
+  kF32,
+  kBf16,
+  kInt8,  // with a scale for each token and head
+};
 
 // The keys and values of one attention layer.
 struct KvShape {
@@ -23,7 +27,7 @@ struct KvShape {
 size_t KvTileBytes(const KvShape& shape);
 
 // Writes one token's key and value, [heads * head_size] each, into a tile's
-// slot (rounded to nearest even for bf16).
+// slot, rounded to nearest even.
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
                    int slot, char* tile);
 

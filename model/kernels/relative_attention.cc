@@ -1,5 +1,7 @@
 #include "model/kernels/relative_attention.h"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/relative_attention.cc"
 #include "hwy/foreach_target.h"
@@ -12,42 +14,78 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The scores of one query. Absent tables are not read.
-template <bool kPositionKey, bool kPositionQuery>
-HWY_INLINE void ScoreKeys(const RelativeAttentionCall& call, int i,
-                          float* HWY_RESTRICT scores) {
-  const F32 d;
-  const float* query = call.query + i * call.stride;
-  for (int j = 0; j < call.tokens; ++j) {
-    const int32_t x = call.row[i - j];
+// Of loops over arrays of vectors, which must become registers.
+#define TRIVIUM_UNROLL HWY_UNROLL(8)
+
+// Keys as [tiles, head_size, kTileTokens]; those behind the last are zero.
+HWY_INLINE void PackKeys(const RelativeAttentionCall& call,
+                         float* HWY_RESTRICT tiles) {
+  const int padded = PaddedKeys(call.tokens);
+  for (int j = 0; j < padded; ++j) {
+    float* column =
+        tiles +
+        static_cast<size_t>(j / kTileTokens) * kTileTokens * call.head_size +
+        j % kTileTokens;
     const float* key = call.key + j * call.stride;
-    const float* position_key = call.position_key + x * call.position_stride;
-    const float* position_query =
-        call.position_query + x * call.position_stride;
-    auto sum = hn::Zero(d);
-    ForEachVector(d, call.head_size, [&](int at, auto some) HWY_ATTR {
-      const auto k = some.Load(d, key + at);
-      auto other = k;
-      if constexpr (kPositionKey) {
-        other = hn::Add(k, some.Load(d, position_key + at));
+    for (int at = 0; at < call.head_size; ++at) {
+      column[at * kTileTokens] = j < call.tokens ? key[at] : 0.0f;
+    }
+  }
+}
+
+// Scores of queries i, i + 1, ... against one vector of keys from j on. Absent
+// tables are not read.
+template <int kQueries, bool kKey, bool kQuery>
+HWY_INLINE void ScoreVector(const RelativeAttentionCall& call, int i, int j,
+                            const float* HWY_RESTRICT keys,
+                            float* HWY_RESTRICT scores, size_t stride) {
+  const F32 d;
+  using V = hn::Vec<F32>;
+  const RelativeTables& tables = call.tables;
+  const float* query = call.query + i * call.stride;
+  const int column = j - i + tables.positions - 1;
+  V sum[kQueries], from_key[kQueries];
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) sum[q] = from_key[q] = hn::Zero(d);
+  for (int at = 0; at < call.head_size; ++at) {
+    const V k = hn::LoadU(d, keys + at * kTileTokens);
+    const size_t row = at * tables.stride + column;
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      V other = k;
+      if constexpr (kKey) {
+        other = hn::Add(k, hn::LoadU(d, tables.key + row - q));
       }
-      sum = hn::MulAdd(some.Load(d, query + at), other, sum);
-      if constexpr (kPositionQuery) {
-        sum = hn::MulAdd(k, some.Load(d, position_query + at), sum);
+      sum[q] =
+          hn::MulAdd(hn::Set(d, query[q * call.stride + at]), other, sum[q]);
+      if constexpr (kQuery) {
+        from_key[q] =
+            hn::MulAdd(k, hn::LoadU(d, tables.query + row - q), from_key[q]);
       }
-    });
-    scores[j] = hn::GetLane(hn::SumOfLanes(d, sum)) * call.scale;
-    if (call.bias != nullptr) scores[j] += call.bias[x];
+    }
+  }
+  const auto scale = hn::Set(d, call.scale);
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) {
+    if constexpr (kQuery) sum[q] = hn::Add(sum[q], from_key[q]);
+    sum[q] = hn::Mul(sum[q], scale);
+    if (tables.bias != nullptr) {
+      sum[q] = hn::Add(sum[q], hn::LoadU(d, tables.bias + column - q));
+    }
+    hn::StoreU(sum[q], d, scores + q * stride);
   }
 }
 
 HWY_INLINE void SoftmaxRow(int n, float* HWY_RESTRICT row) {
   const F32 d;
-  float most = row[0];
-  for (int i = 1; i < n; ++i) most = row[i] > most ? row[i] : most;
+  auto most = hn::Set(d, row[0]);
+  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+    most = hn::Max(most, some.MaskOr(d, some.Load(d, row + i), most));
+  });
+  most = hn::MaxOfLanes(d, most);
   auto sum = hn::Zero(d);
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    const auto e = Exp(d, hn::Sub(some.Load(d, row + i), hn::Set(d, most)));
+    const auto e = Exp(d, hn::Sub(some.Load(d, row + i), most));
     sum = hn::Add(sum, some.Mask(d, e));
     some.Store(e, d, row + i);
   });
@@ -57,37 +95,83 @@ HWY_INLINE void SoftmaxRow(int n, float* HWY_RESTRICT row) {
   });
 }
 
+// out = weights V of queries i, i + 1, ...
+template <int kQueries>
 HWY_INLINE void WeighValues(const RelativeAttentionCall& call, int i,
-                            const float* HWY_RESTRICT weights) {
+                            const float* HWY_RESTRICT weights, size_t stride) {
   const F32 d;
+  using V = hn::Vec<F32>;
   float* out = call.out + i * call.out_stride;
   ForEachVector(d, call.head_size, [&](int at, auto some) HWY_ATTR {
-    auto sum = hn::Zero(d);
-    for (int j = 0; j < call.tokens; ++j) {
-      sum = hn::MulAdd(hn::Set(d, weights[j]),
-                       some.Load(d, call.value + j * call.stride + at), sum);
+    V sum[kQueries][2];  // of even and odd keys
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) sum[q][0] = sum[q][1] = hn::Zero(d);
+    const auto add = [&](int j, int turn) HWY_ATTR {
+      const V value = some.Load(d, call.value + j * call.stride + at);
+      TRIVIUM_UNROLL
+      for (int q = 0; q < kQueries; ++q) {
+        sum[q][turn] = hn::MulAdd(hn::Set(d, weights[q * stride + j]), value,
+                                  sum[q][turn]);
+      }
+    };
+    int j = 0;
+    for (; j + 2 <= call.tokens; j += 2) {
+      add(j, 0);
+      add(j + 1, 1);
     }
-    some.Store(sum, d, out + at);
+    if (j < call.tokens) add(j, 0);
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      some.Store(hn::Add(sum[q][0], sum[q][1]), d,
+                 out + q * call.out_stride + at);
+    }
   });
 }
 
-template <bool kPositionKey, bool kPositionQuery>
-HWY_INLINE void AttendQueries(const RelativeAttentionCall& call) {
-  for (int i = 0; i < call.tokens; ++i) {
-    float* weights = call.weights + i * call.weights_stride;
-    ScoreKeys<kPositionKey, kPositionQuery>(call, i, weights);
-    SoftmaxRow(call.tokens, weights);
-    WeighValues(call, i, weights);
+// Queries i, i + 1, ... from scores to output.
+template <int kQueries, bool kKey, bool kQuery>
+HWY_INLINE void AttendQueries(const RelativeAttentionCall& call, int i,
+                              const float* tiles, float* weights) {
+  const int lanes = static_cast<int>(hn::Lanes(F32()));
+  const int padded = PaddedKeys(call.tokens);
+  for (int j = 0; j < padded; j += lanes) {
+    const float* tile = tiles + static_cast<size_t>(j / kTileTokens) *
+                                    kTileTokens * call.head_size;
+    ScoreVector<kQueries, kKey, kQuery>(call, i, j, tile + j % kTileTokens,
+                                        weights + j, padded);
+  }
+  for (int q = 0; q < kQueries; ++q) {
+    float* row = weights + static_cast<size_t>(q) * padded;
+    SoftmaxRow(call.tokens, row);
+    if (call.weights != nullptr) {
+      std::copy_n(row, call.tokens,
+                  call.weights + static_cast<size_t>(i + q) * call.tokens);
+    }
+  }
+  WeighValues<kQueries>(call, i, weights, padded);
+}
+
+template <bool kKey, bool kQuery>
+HWY_INLINE void AttendAll(const RelativeAttentionCall& call) {
+  float* tiles = call.scratch;
+  float* weights =
+      tiles + static_cast<size_t>(PaddedKeys(call.tokens)) * call.head_size;
+  PackKeys(call, tiles);
+  int i = 0;
+  for (; i + kRelativeQueries <= call.tokens; i += kRelativeQueries) {
+    AttendQueries<kRelativeQueries, kKey, kQuery>(call, i, tiles, weights);
+  }
+  for (; i < call.tokens; ++i) {
+    AttendQueries<1, kKey, kQuery>(call, i, tiles, weights);
   }
 }
 
 void AttendRelative(const RelativeAttentionCall& call) {
-  const bool query = call.position_query != nullptr;
-  if (call.position_key != nullptr) {
-    query ? AttendQueries<true, true>(call) : AttendQueries<true, false>(call);
+  const bool query = call.tables.query != nullptr;
+  if (call.tables.key != nullptr) {
+    query ? AttendAll<true, true>(call) : AttendAll<true, false>(call);
   } else {
-    query ? AttendQueries<false, true>(call)
-          : AttendQueries<false, false>(call);
+    query ? AttendAll<false, true>(call) : AttendAll<false, false>(call);
   }
 }
 

@@ -2,42 +2,64 @@
 #define TRIVIUM_MODEL_KERNELS_RELATIVE_ATTENTION_H_
 
 #include <cstddef>
-#include <cstdint>
+
+#include "model/kernels/kv_tile.h"
 
 namespace trivium {
+
+// What a head's scores take from the distance of query i and key j, by column
+// c = j - i + positions - 1, where `positions` is the most tokens there may be.
+// Columns of neighbouring keys are neighbours, so a tile of keys reads them as
+// vectors. Any table may be null.
+struct RelativeTables {
+  const float* key = nullptr;    // K [head_size, columns], rows `stride` apart
+  const float* query = nullptr;  // Q, likewise
+  const float* bias = nullptr;   // b [columns]
+  size_t stride = 0;
+  int positions = 0;
+};
+
+// Columns of a table: a tile may end behind the last key. An odd number of
+// cache lines, so that neighbouring rows fall into different sets.
+constexpr size_t RelativeColumns(int positions) {
+  const size_t lines =
+      (2 * static_cast<size_t>(positions) - 1 + 2 * kTileTokens - 2) /
+      kTileTokens;
+  return (lines | 1) * kTileTokens;
+}
 
 // Attention of one head inside one sequence, whose scores also depend on how
 // far query i and key j are apart (DeBERTa, He et al. 2020; MPNet, Song et al.
 // 2020):
-//   x = row[i - j]
-//   score(i, j) = scale * (q_i . k_j + q_i . K[x] + k_j . Q[x]) + b[x]
+//   score(i, j) = scale * (q_i . k_j + q_i . K_c + k_j . Q_c) + b_c
 //   weights = softmax(score), out = weights V
 // in f32 and in an order that depends on the sequence alone.
 struct RelativeAttentionCall {
   int head_size;
-  int tokens;  // at least 1
+  int tokens;  // at least 1, at most tables.positions
   // [tokens] rows of head_size floats, this far apart.
   const float* query;
   const float* key;
   const float* value;
   size_t stride;
   float scale;
-  // By distance: row[i - j], so it points into the middle of an array of
-  // 2 tokens - 1.
-  const int32_t* row;
-  // Rows of head_size floats, this far apart; either may be null.
-  const float* position_key;    // K
-  const float* position_query;  // Q
-  size_t position_stride;
-  const float* bias;  // b, or null
+  RelativeTables tables;
   float* out;         // [tokens] rows of head_size floats ...
   size_t out_stride;  // ... this far apart
-  // [tokens, tokens], the attention map afterwards, where the stride is
-  // `tokens`; or where it is 0, scratch of one row.
-  float* weights;
-  size_t weights_stride;
+  // Scratch of RelativeScratchSize() floats.
+  float* scratch;
+  float* weights;  // the attention map [tokens, tokens] goes here, or null
 };
 void AttendRelative(const RelativeAttentionCall& call);
+
+// Queries whose scores are under way at once.
+inline constexpr int kRelativeQueries = 4;
+
+// Keys by tile and dimension, and the weights of some queries.
+constexpr size_t RelativeScratchSize(int head_size, int tokens) {
+  return static_cast<size_t>(PaddedKeys(tokens)) *
+         (head_size + kRelativeQueries);
+}
 
 }  // namespace trivium
 

@@ -41,6 +41,9 @@ class BpeModel : public TokenModel {
   int32_t IdOf(std::string_view piece) const override {
     return vocabulary_.IdOf(piece);
   }
+  bool marks_pieces_inside_words() const override {
+    return !options_.continuing_prefix.empty();
+  }
   const std::string& PieceOf(int32_t id) const override {
     return vocabulary_.PieceOf(id);
   }

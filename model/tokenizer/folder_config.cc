@@ -19,22 +19,6 @@ constexpr std::array<const char*, 7> kRoles = {
     "bos_token", "eos_token",  "cls_token", "sep_token",
     "pad_token", "mask_token", "unk_token"};
 
-// An object; empty when there is no such file.
-absl::StatusOr<nlohmann::json> LoadObject(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadTextFile(path);
-  if (absl::IsNotFound(text.status())) {
-    return nlohmann::json(nlohmann::json::object());
-  }
-  TRIVIUM_RETURN_IF_ERROR(text.status());
-  nlohmann::json json =
-      nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) {
-    return absl::InvalidArgumentError(
-        path + " is not a JSON object, download it again");
-  }
-  return json;
-}
-
 // A string, or an object with its flags.
 std::optional<AddedToken> SpecialToken(const nlohmann::json& value) {
   AddedToken token;
@@ -91,6 +75,21 @@ std::string FamilyOf(const nlohmann::json& config,
 }
 
 }  // namespace
+
+absl::StatusOr<nlohmann::json> LoadObject(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadTextFile(path);
+  if (absl::IsNotFound(text.status())) {
+    return nlohmann::json(nlohmann::json::object());
+  }
+  TRIVIUM_RETURN_IF_ERROR(text.status());
+  nlohmann::json json =
+      nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return absl::InvalidArgumentError(
+        path + " is not a JSON object, download it again");
+  }
+  return json;
+}
 
 absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
   FolderConfig config;

@@ -10,8 +10,12 @@
 #include "model/tokenizer/added_tokens.h"
 #include "model/tokenizer/token_model.h"
 #include "model/tokenizer/tokenizer.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
+
+// A file's JSON object; an empty one when there is no such file.
+absl::StatusOr<nlohmann::json> LoadObject(const std::string& path);
 
 // What a folder's small JSON files say about its tokenizer: the tokenizer_class
 // and model_type, switches, special and added tokens. From config.json,

@@ -6,44 +6,12 @@
 #include <utility>
 
 #include "base/status.h"
-#include "fmt/format.h"
 #include "model/tokenizer/detokenizer.h"
+#include "model/tokenizer/truncation.h"
 #include "model/tokenizer/utf8.h"
 
 namespace trivium {
 namespace {
-
-// How many tokens of each text stay when `room` are left for both.
-absl::Status PairRoom(size_t room, PairTruncation truncation, size_t* first,
-                      size_t* second) {
-  if (*first + *second <= room) return absl::OkStatus();
-  if (truncation == PairTruncation::kLongestFirst) {
-    size_t shorter = std::min(*first, *second);
-    size_t longer = room;
-    if (shorter <= room / 2) {
-      longer = room - shorter;
-    } else {
-      shorter = room / 2;
-      longer = shorter + room % 2;
-    }
-    const bool swapped = *first > *second;
-    *first = swapped ? longer : shorter;
-    *second = swapped ? shorter : longer;
-    return absl::OkStatus();
-  }
-  const bool cuts_first = truncation == PairTruncation::kOnlyFirst;
-  size_t* cut = cuts_first ? first : second;
-  const size_t other = cuts_first ? *second : *first;
-  if (other >= room) {
-    return absl::InvalidArgumentError(fmt::format(
-        "the {} text of the pair has {} tokens, which leaves nothing of the "
-        "limit of {} for the {} one; shorten it",
-        cuts_first ? "second" : "first", other, room,
-        cuts_first ? "first" : "second"));
-  }
-  *cut = room - other;
-  return absl::OkStatus();
-}
 
 void SetCharacters(std::string_view text, int text_index,
                    std::vector<Token>* tokens) {
@@ -53,6 +21,25 @@ void SetCharacters(std::string_view text, int text_index,
     token.char_begin = characters[token.byte_begin];
     token.char_end = characters[token.byte_end];
   }
+}
+
+absl::Status CheckSize(std::string_view text) {
+  if (text.size() <= static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("a text of 2 GiB or more is too long");
+}
+
+Encoding ToEncoding(const std::vector<Token>& tokens, int truncated) {
+  Encoding encoding;
+  encoding.truncated = truncated;
+  encoding.ids.reserve(tokens.size());
+  encoding.type_ids.reserve(tokens.size());
+  for (const Token& token : tokens) {
+    encoding.ids.push_back(token.id);
+    encoding.type_ids.push_back(token.type_id);
+  }
+  return encoding;
 }
 
 }  // namespace
@@ -148,50 +135,33 @@ std::vector<Token> PipelineTokenizer::TextTokens(std::string_view text,
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokens(
     std::string_view first, std::optional<std::string_view> second,
     const EncodeOptions& options, bool with_text, int* truncated) const {
-  const size_t added =
-      options.prefix_ids.size() +
-      (options.add_special_tokens
-           ? parts_.post_processor.special_token_count(second.has_value())
-           : 0);
-  if (options.max_tokens < 0 ||
-      (options.max_tokens > 0 &&
-       static_cast<size_t>(options.max_tokens) < added)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "a limit of {} tokens leaves no room for the {} tokens that every text "
-        "gets, raise it",
-        options.max_tokens, added));
-  }
   for (const std::string_view text : {first, second.value_or("")}) {
-    if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-      return absl::InvalidArgumentError("a text of 2 GiB or more is too long");
-    }
+    TRIVIUM_RETURN_IF_ERROR(CheckSize(text));
   }
-  std::vector<Token> first_tokens = TextTokens(first, with_text);
   std::optional<std::vector<Token>> second_tokens;
   if (second.has_value()) second_tokens = TextTokens(*second, with_text);
-  *truncated = 0;
-  if (options.max_tokens > 0) {
-    size_t first_count = first_tokens.size();
-    size_t second_count = second.has_value() ? second_tokens->size() : 0;
-    const size_t total = first_count + second_count;
-    const size_t room = options.max_tokens - added;
-    if (second.has_value()) {
-      TRIVIUM_RETURN_IF_ERROR(
-          PairRoom(room, options.pair_truncation, &first_count, &second_count));
-      second_tokens->resize(second_count);
-    } else {
-      first_count = std::min(first_count, room);
-    }
-    first_tokens.resize(first_count);
-    *truncated = static_cast<int>(total - first_count - second_count);
-  }
-  std::vector<Token> tokens = parts_.post_processor.Join(
-      std::move(first_tokens), std::move(second_tokens),
-      options.add_special_tokens);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      std::vector<Token> tokens,
+      Assemble(TextTokens(first, with_text), std::move(second_tokens), options,
+               truncated));
   if (with_text) {
     SetCharacters(first, 0, &tokens);
     if (second.has_value()) SetCharacters(*second, 1, &tokens);
   }
+  return tokens;
+}
+
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::Assemble(
+    std::vector<Token> first, std::optional<std::vector<Token>> second,
+    const EncodeOptions& options, int* truncated) const {
+  size_t added = options.prefix_ids.size();
+  if (options.add_special_tokens) {
+    added += parts_.post_processor.special_token_count(second.has_value());
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(*truncated,
+                           Truncate(options, added, &first, &second));
+  std::vector<Token> tokens = parts_.post_processor.Join(
+      std::move(first), std::move(second), options.add_special_tokens);
   if (options.prefix_ids.empty()) return tokens;
   std::vector<Token> prefixed;
   for (const int32_t id : options.prefix_ids) {
@@ -208,17 +178,11 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokens(
 absl::StatusOr<Encoding> PipelineTokenizer::EncodeTexts(
     std::string_view first, std::optional<std::string_view> second,
     const EncodeOptions& options) const {
-  Encoding encoding;
+  int truncated = 0;
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::vector<Token> tokens,
-      Tokens(first, second, options, /*with_text=*/false, &encoding.truncated));
-  encoding.ids.reserve(tokens.size());
-  encoding.type_ids.reserve(tokens.size());
-  for (const Token& token : tokens) {
-    encoding.ids.push_back(token.id);
-    encoding.type_ids.push_back(token.type_id);
-  }
-  return encoding;
+      Tokens(first, second, options, /*with_text=*/false, &truncated));
+  return ToEncoding(tokens, truncated);
 }
 
 absl::StatusOr<Encoding> PipelineTokenizer::Encode(
@@ -230,6 +194,26 @@ absl::StatusOr<Encoding> PipelineTokenizer::EncodePair(
     std::string_view first, std::string_view second,
     const EncodeOptions& options) const {
   return EncodeTexts(first, second, options);
+}
+
+absl::StatusOr<std::vector<Encoding>> PipelineTokenizer::EncodePairs(
+    std::string_view first, std::span<const std::string_view> seconds,
+    const EncodeOptions& options) const {
+  TRIVIUM_RETURN_IF_ERROR(CheckSize(first));
+  const std::vector<Token> first_tokens =
+      TextTokens(first, /*with_text=*/false);
+  std::vector<Encoding> encodings;
+  encodings.reserve(seconds.size());
+  for (const std::string_view second : seconds) {
+    TRIVIUM_RETURN_IF_ERROR(CheckSize(second));
+    int truncated = 0;
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const std::vector<Token> tokens,
+        Assemble(first_tokens, TextTokens(second, /*with_text=*/false), options,
+                 &truncated));
+    encodings.push_back(ToEncoding(tokens, truncated));
+  }
+  return encodings;
 }
 
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokenize(

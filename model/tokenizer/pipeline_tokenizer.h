@@ -47,6 +47,9 @@ class PipelineTokenizer : public Tokenizer {
   absl::StatusOr<Encoding> EncodePair(
       std::string_view first, std::string_view second,
       const EncodeOptions& options) const override;
+  absl::StatusOr<std::vector<Encoding>> EncodePairs(
+      std::string_view first, std::span<const std::string_view> seconds,
+      const EncodeOptions& options) const override;
   absl::StatusOr<std::vector<Token>> Tokenize(
       std::string_view text, const EncodeOptions& options) const override;
   absl::StatusOr<std::vector<Token>> TokenizePair(
@@ -57,6 +60,9 @@ class PipelineTokenizer : public Tokenizer {
       std::optional<std::vector<Token>> second) const override;
   int special_token_count(bool pair) const override;
   SpecialTokenIds special_token_ids() const override;
+  bool marks_pieces_inside_words() const override {
+    return parts_.model->marks_pieces_inside_words();
+  }
   std::string Decode(std::span<const int32_t> ids) const override;
   std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override;
   int vocabulary_size(TextSide side) const override;
@@ -72,6 +78,11 @@ class PipelineTokenizer : public Tokenizer {
   absl::StatusOr<std::vector<Token>> Tokens(
       std::string_view first, std::optional<std::string_view> second,
       const EncodeOptions& options, bool with_text, int* truncated) const;
+  // The same of texts that were tokenized already: cut to the limit, with
+  // special tokens and prefix.
+  absl::StatusOr<std::vector<Token>> Assemble(
+      std::vector<Token> first, std::optional<std::vector<Token>> second,
+      const EncodeOptions& options, int* truncated) const;
   absl::StatusOr<Encoding> EncodeTexts(std::string_view first,
                                        std::optional<std::string_view> second,
                                        const EncodeOptions& options) const;

@@ -149,10 +149,13 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
 
   TokenizerParts parts;
   TRIVIUM_ASSIGN_OR_RETURN(parts.normalizer, MakeNormalizer(name, config));
+  const bool plain = family->separators == 0;
   if (config.Flag("split_by_punct", false)) {
     parts.pre_tokenizer = MakePunctuation(SplitBehavior::kIsolated);
+  } else if (!plain && name != "deberta-v2") {
+    // The pieces are the same, but their offsets begin behind the spaces.
+    parts.pre_tokenizer = MakeWhitespaceSplit();
   }
-  const bool plain = family->separators == 0;
   absl::StatusOr<PostProcessor> processor =
       MakePostProcessor(*family, config.Flag("add_bos_token", true),
                         config.Flag("add_eos_token", !plain), &config, **model);

@@ -12,6 +12,12 @@ absl::Status NoPairs() {
 
 }  // namespace
 
+absl::StatusOr<std::vector<Encoding>> Tokenizer::EncodePairs(
+    std::string_view first, std::span<const std::string_view> seconds,
+    const EncodeOptions& options) const {
+  return NoPairs();
+}
+
 absl::StatusOr<std::vector<Token>> Tokenizer::TokenizePair(
     std::string_view first, std::string_view second,
     const EncodeOptions& options) const {

@@ -97,6 +97,11 @@ class Tokenizer {
   virtual absl::StatusOr<Encoding> EncodePair(
       std::string_view first, std::string_view second,
       const EncodeOptions& options) const = 0;
+  // EncodePair of `first` with each of `seconds`; where pairs are read,
+  // `first` is tokenized once.
+  virtual absl::StatusOr<std::vector<Encoding>> EncodePairs(
+      std::string_view first, std::span<const std::string_view> seconds,
+      const EncodeOptions& options) const;
   // The same ids as Encode, with pieces and offsets.
   virtual absl::StatusOr<std::vector<Token>> Tokenize(
       std::string_view text, const EncodeOptions& options) const = 0;
@@ -113,6 +118,9 @@ class Tokenizer {
   // How many tokens that adds.
   virtual int special_token_count(bool pair) const;
   virtual SpecialTokenIds special_token_ids() const;
+  // Whether pieces inside words begin with a mark that the text lacks, as
+  // WordPiece's "##".
+  virtual bool marks_pieces_inside_words() const { return false; }
 
   // Text of target ids; special tokens are left out. Ids out of range are
   // left out too. Byte pieces that form no UTF-8 become U+FFFD.

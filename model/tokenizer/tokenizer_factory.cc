@@ -3,20 +3,32 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/marian_tokenizer.h"
 #include "model/tokenizer/pipeline_tokenizer.h"
+#include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_files.h"
 
 namespace trivium {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
-    absl::StatusOr<TokenizerParts> parts) {
+    const std::string& folder, absl::StatusOr<TokenizerParts> parts) {
   TRIVIUM_RETURN_IF_ERROR(parts.status());
+  TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig sentences,
+                           SentenceConfig::Load(folder));
+  if (sentences.lower_case) {
+    // As sentence-transformers does it: before the tokenizer's own steps, but
+    // not to its added tokens.
+    std::vector<std::unique_ptr<Normalizer>> steps;
+    steps.push_back(MakeLowerCase());
+    if (parts->normalizer) steps.push_back(std::move(parts->normalizer));
+    parts->normalizer = MakeNormalizerSequence(std::move(steps));
+  }
   return std::unique_ptr<Tokenizer>(new PipelineTokenizer(*std::move(parts)));
 }
 
@@ -37,20 +49,21 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     absl::StatusOr<TokenizerParts> parts = LoadTokenizerJson(folder);
     // Then perhaps the older files say the same in a way that is known.
     if (!absl::IsUnimplemented(parts.status())) {
-      return Pipeline(std::move(parts));
+      return Pipeline(folder, std::move(parts));
     }
     unknown = parts.status();
   }
   if (has("merges.txt") && has("vocab.json")) {
-    return Pipeline(LoadByteLevelFiles(folder));
+    return Pipeline(folder, LoadByteLevelFiles(folder));
   }
-  if (has("vocab.txt")) return Pipeline(LoadWordPieceFiles(folder));
+  if (has("vocab.txt")) return Pipeline(folder, LoadWordPieceFiles(folder));
   for (const auto& [file, family] :
        {std::pair("sentencepiece.bpe.model", "xlm-roberta"),
         {"spiece.model", "albert"},
         {"spm.model", "deberta-v2"},
         {"tokenizer.model", "llama"}}) {
-    if (has(file)) return Pipeline(LoadSentencePieceFile(folder, file, family));
+    if (has(file))
+      return Pipeline(folder, LoadSentencePieceFile(folder, file, family));
   }
   if (!unknown.ok()) return unknown;
   if (has("vocab.json")) {

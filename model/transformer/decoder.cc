@@ -17,7 +17,8 @@ Decoder::Decoder(const TransformerWeights& weights)
     : weights_(weights),
       stack_(*weights.decoder()),
       rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model),
-      last_(weights.arithmetic()) {}
+      last_(weights.arithmetic()),
+      shortlist_rows_(weights.arithmetic(), stack_.d_model) {}
 
 absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
                           LinearScratch* scratch, PhaseTimer* timer,
@@ -175,7 +176,7 @@ void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
        .scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size)),
        .out = query,
        .out_stride = static_cast<size_t>(stack_.d_model),
-       .weights = map_.Reserve(WeightsSize(shape.heads, count, keys, keep)),
+       .weights = map_.Reserve(WeightsSize(shape, count, keys, keep)),
        .keep_weights = keep});
 }
 
@@ -197,7 +198,8 @@ void Decoder::KeepMaps(const Item& item, const AttentionSelection& selection,
 }
 
 // Logits of each item's last row, block by block; candidates are chosen while
-// a block's logits are in the cache.
+// a block's logits are in the cache. Rows whose source has a shortlist are
+// multiplied with its tokens' columns only.
 absl::Status Decoder::ProjectOut(std::span<const Item> items,
                                  LinearScratch* scratch, StepResult* result) {
   const int count = static_cast<int>(items.size());
@@ -208,26 +210,42 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
   for (const Item& item : items) wanting_all += item.work->query.all;
   all_logits_.Reserve(static_cast<size_t>(wanting_all) * stack_.vocabulary);
   wanting_all = 0;
+  projected_.clear();
+  shortlist_rows_.Clear();
+  result->rows.resize(count);
   for (int i = 0; i < count; ++i) {
     const LogitsQuery& query = items[i].work->query;
-    candidates_[i].Start(query.top_k, query.watched);
-    last_.Set(i, rows_.x(last_row_[i]));
     if (query.all) {
       all_rows_[i] = all_logits_.data() +
                      static_cast<size_t>(wanting_all++) * stack_.vocabulary;
     }
+    result->rows[i].self_attention = self_maps_[i];
+    result->rows[i].cross_attention = cross_maps_[i];
+    const float* x = rows_.x(last_row_[i]);
+    if (items[i].source != nullptr && !items[i].source->allowed.all()) {
+      shortlist_rows_.Add({&items[i].source->allowed, x, &query, all_rows_[i],
+                           &result->rows[i].logits});
+      continue;
+    }
+    last_.Set(static_cast<int>(projected_.size()), x);
+    projected_.push_back(i);
+    candidates_[i].Start(query.top_k, query.watched);
+  }
+  if (weights_.shortlist() != nullptr) {
+    shortlist_rows_.Run(*weights_.shortlist());
   }
   int first = 0;
   for (const Linear& block : weights_.output_blocks()) {
-    TRIVIUM_RETURN_IF_ERROR(
-        block.Forward(last_, count, scratch, [&](int i, const auto& product) {
+    TRIVIUM_RETURN_IF_ERROR(block.Forward(
+        last_, static_cast<int>(projected_.size()), scratch,
+        [&](int row, const auto& product) {
+          const int i = projected_[row];
           float* all = all_rows_[i] == nullptr ? nullptr : all_rows_[i] + first;
           candidates_[i].Add(first, product, scratch->row.data(), all);
         }));
     first += block.out();
   }
-  result->rows.resize(count);
-  for (int i = 0; i < count; ++i) {
+  for (const int i : projected_) {
     candidates_[i].Finish();
     StepResult::Row& row = result->rows[i];
     row.logits.best = candidates_[i].best();
@@ -238,8 +256,6 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
             ? std::span<const float>()
             : std::span<const float>(all_rows_[i],
                                      static_cast<size_t>(stack_.vocabulary));
-    row.self_attention = self_maps_[i];
-    row.cross_attention = cross_maps_[i];
   }
   return absl::OkStatus();
 }

@@ -67,8 +67,10 @@ class Decoder {
   Buffer<float> query_;        // [rows, d_model]; attention's output afterwards
   Buffer<float> map_;          // attention weights of a group of rows
   std::vector<const char*> tile_list_;
-  Operand last_;  // the rows that the output projection reads
+  Operand last_;                // the rows that the output projection reads
+  std::vector<int> projected_;  // their items
   std::vector<RowCandidates> candidates_;  // [items]
+  ShortlistRows shortlist_rows_;           // of the other items
   Buffer<float> all_logits_;               // [items that want all, vocabulary]
   std::vector<float*> all_rows_;           // of each item, or null
   std::vector<std::vector<float>> self_maps_, cross_maps_;  // [items]

@@ -138,12 +138,16 @@ struct HeadDescription {
   LinearTensors output;  // [outputs, width of what it reads]
 };
 
+class Shortlist;
+
 struct TransformerDescription {
   std::optional<StackDescription> encoder;
   std::optional<StackDescription> decoder;
   // logits = x W^T + bias: weight [vocabulary, d_model], often the tied token
   // embeddings; bias [vocabulary] or [1, vocabulary] or null.
   LinearTensors output_projection;
+  // What sources may be translated to; null: anything. See shortlist.h.
+  std::shared_ptr<const Shortlist> shortlist;
   // Of encoder-only models.
   std::optional<PoolerDescription> pooler;
   std::optional<HeadDescription> head;

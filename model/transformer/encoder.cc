@@ -17,7 +17,7 @@ constexpr int kQueryGroup = 16;
 Encoder::Encoder(const TransformerWeights& weights)
     : weights_(weights),
       stack_(*weights.encoder()),
-      shape_(weights.kv_shape(stack_)),
+      shape_(weights.encoder_kv_shape()),
       rows_(weights.arithmetic(), stack_.norm_placement, stack_.d_model),
       embedding_(stack_, weights.arithmetic()),
       heads_(weights.pooler(), weights.head()) {}
@@ -139,8 +139,7 @@ void Encoder::Attend(SourceState* source, int first_row, int first_block,
     const int queries = std::min(kQueryGroup, tokens - first);
     float* query =
         query_.data() + static_cast<size_t>(first_row + first) * stack_.d_model;
-    float* weights =
-        map_.Reserve(WeightsSize(stack_.heads, queries, tokens, keep));
+    float* weights = map_.Reserve(WeightsSize(shape_, queries, tokens, keep));
     trivium::Attend(
         {.shape = shape_,
          .tiles = tile_list_.data(),

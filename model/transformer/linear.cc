@@ -20,8 +20,8 @@ MatmulType TypeOf(Arithmetic arithmetic) {
   return MatmulType::kInt8;
 }
 
-// Symmetric s8 with one scale for an output channel: w ~ scale * q. `offset` as
-// in ProductRow.
+}  // namespace
+
 void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
                      float* offset) {
   float most = 0;
@@ -35,8 +35,6 @@ void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
   }
   *offset = *scale * static_cast<float>(sum);
 }
-
-}  // namespace
 
 Operand::Operand(Arithmetic arithmetic)
     : arithmetic_(arithmetic),

@@ -45,6 +45,11 @@ class Operand {
   Buffer<RowScale> scales_;
 };
 
+// Symmetric s8 with one scale for an output channel: w ~ scale * q. `offset` as
+// in ProductRow.
+void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
+                     float* offset);
+
 // One worker's scratch for Linear::Forward.
 struct LinearScratch {
   MatmulRunner runner;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/status.h"
-#include "model/kernels/relative_attention.h"
 #include "model/transformer/relative_row.h"
 
 namespace trivium {
@@ -32,21 +31,31 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
     const StackDescription& stack) {
   const RelativeAttentionDescription& description = *stack.relative_attention;
   RelativeAttention attention;
-  attention.span_ = description.span;
+  attention.positions_ = stack.max_positions;
+  attention.head_size_ = stack.d_model / stack.heads;
+  attention.columns_ = RelativeColumns(stack.max_positions);
   attention.scale_ = 1.0f / std::sqrt(static_cast<float>(description.terms) *
-                                      (stack.d_model / stack.heads));
-  const int farthest = stack.max_positions - 1;
-  for (int distance = -farthest; distance <= farthest; ++distance) {
-    attention.rows_.push_back(RelativeRow(description, distance));
+                                      attention.head_size_);
+  std::vector<int> row_of_column;
+  for (int c = 0; c < 2 * stack.max_positions - 1; ++c) {
+    row_of_column.push_back(
+        RelativeRow(description, stack.max_positions - 1 - c));
   }
+  // by_row [rows, width] as by_column [width, columns_].
+  const auto spread = [&](std::span<const float> by_row, int width,
+                          float* by_column) {
+    for (int i = 0; i < width; ++i) {
+      float* out = by_column + i * attention.columns_;
+      for (size_t c = 0; c < row_of_column.size(); ++c) {
+        out[c] = by_row[static_cast<size_t>(row_of_column[c]) * width + i];
+      }
+    }
+  };
   if (description.bias != nullptr) {
     std::vector<float> by_row(description.bias->elements());
     CopyToF32(*description.bias, 0, by_row);
-    attention.bias_.resize(by_row.size());
-    for (size_t i = 0; i < by_row.size(); ++i) {
-      const size_t row = i / stack.heads, head = i % stack.heads;
-      attention.bias_[head * description.span + row] = by_row[i];
-    }
+    attention.bias_.resize(stack.heads * attention.columns_);
+    spread(by_row, stack.heads, attention.bias_.data());
   }
   if (description.embeddings == nullptr) return attention;
 
@@ -65,11 +74,13 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   }
   LinearScratch scratch;
   const auto add = [&](const std::optional<LinearTensors>& tensors,
-                       std::vector<std::vector<float>>* tables) {
+                       std::vector<Buffer<float>>* tables) {
     if (!tensors) return absl::OkStatus();
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<float> table,
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<float> table,
                              Project(embeddings, rows, *tensors, &scratch));
-    tables->push_back(std::move(table));
+    Buffer<float>& by_column =
+        tables->emplace_back(stack.d_model * attention.columns_);
+    spread(table, stack.d_model, by_column.data());
     return absl::OkStatus();
   };
   for (const LayerTensors& layer : stack.layer) {
@@ -79,11 +90,19 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   return attention;
 }
 
+RelativeTables RelativeAttention::tables(int layer, int head) const {
+  return {.key = Table(keys_, layer, head),
+          .query = Table(queries_, layer, head),
+          .bias = bias_.empty() ? nullptr : &bias_[head * columns_],
+          .stride = columns_,
+          .positions = positions_};
+}
+
 int64_t RelativeAttention::bytes() const {
-  size_t floats = bias_.size() + rows_.size();
-  for (const std::vector<float>& table : keys_) floats += table.size();
-  for (const std::vector<float>& table : queries_) floats += table.size();
-  return static_cast<int64_t>(floats * sizeof(float));
+  size_t bytes = bias_.size() * sizeof(float);
+  for (const Buffer<float>& table : keys_) bytes += table.bytes();
+  for (const Buffer<float>& table : queries_) bytes += table.bytes();
+  return static_cast<int64_t>(bytes);
 }
 
 absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
@@ -129,9 +148,6 @@ void RelativeSelfAttention::Attend(const RelativeAttention& attention,
   const int head_size = d_model / heads;
   const float* query =
       query_key_value_.data() + static_cast<size_t>(first_row) * 3 * d_model;
-  const auto of_head = [&](const float* table, int head) {
-    return table == nullptr ? nullptr : table + head * head_size;
-  };
   for (int head = 0; head < heads; ++head) {
     const int map = source->options.attention ? maps.Find(layer, head) : -1;
     AttendRelative(
@@ -142,17 +158,13 @@ void RelativeSelfAttention::Attend(const RelativeAttention& attention,
          .value = query + 2 * d_model + head * head_size,
          .stride = 3 * static_cast<size_t>(d_model),
          .scale = attention.scale(),
-         .row = attention.row(),
-         .position_key = of_head(attention.position_key(layer), head),
-         .position_query = of_head(attention.position_query(layer), head),
-         .position_stride = static_cast<size_t>(d_model),
-         .bias = attention.bias(head),
+         .tables = attention.tables(layer, head),
          .out = out_.data() + static_cast<size_t>(first_row) * d_model +
                 head * head_size,
          .out_stride = static_cast<size_t>(d_model),
-         .weights =
-             map >= 0 ? &source->attention[map * size] : row_.Reserve(tokens),
-         .weights_stride = map >= 0 ? tokens : 0});
+         .scratch = scratch_.Reserve(
+             RelativeScratchSize(head_size, static_cast<int>(tokens))),
+         .weights = map >= 0 ? &source->attention[map * size] : nullptr});
   }
 }
 

@@ -7,43 +7,38 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/kernels/buffer.h"
+#include "model/kernels/relative_attention.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/sequences.h"
 
 namespace trivium {
 
 // The packed weights of a stack's relative attention: what does not depend on
-// the text is computed once, at load, in f32.
+// the text is computed once, at load, in f32, by distance.
 class RelativeAttention {
  public:
   static absl::StatusOr<RelativeAttention> Create(
       const StackDescription& stack);
 
-  // Of the tables of a layer, [rows, d_model]; null where there is none.
-  const float* position_key(int layer) const { return Table(keys_, layer); }
-  const float* position_query(int layer) const {
-    return Table(queries_, layer);
-  }
-  // [rows] of a head, or null.
-  const float* bias(int head) const {
-    return bias_.empty() ? nullptr : &bias_[static_cast<size_t>(head) * span_];
-  }
+  RelativeTables tables(int layer, int head) const;
   float scale() const { return scale_; }
-  // row[i - j] for sequences of up to max_positions.
-  const int32_t* row() const { return &rows_[rows_.size() / 2]; }
   int64_t bytes() const;
 
  private:
-  static const float* Table(const std::vector<std::vector<float>>& tables,
-                            int layer) {
-    return tables.empty() ? nullptr : tables[layer].data();
+  // Of a layer's tables [d_model, columns_], or null where there are none.
+  const float* Table(const std::vector<Buffer<float>>& tables, int layer,
+                     int head) const {
+    return tables.empty() ? nullptr
+                          : tables[layer].data() + head * head_size_ * columns_;
   }
 
-  int span_ = 0;
+  int positions_ = 0;
+  size_t head_size_ = 0;
+  size_t columns_ = 0;
   float scale_ = 1;
-  std::vector<std::vector<float>> keys_, queries_;  // [layers] or empty
-  std::vector<float> bias_;                         // [heads, span] or empty
-  std::vector<int32_t> rows_;                       // [2 max_positions - 1]
+  std::vector<Buffer<float>> keys_, queries_;  // [layers] or empty
+  std::vector<float> bias_;                    // [heads, columns_] or empty
 };
 
 // The self-attention sublayer of an encoder with relative attention. One a
@@ -63,7 +58,7 @@ class RelativeSelfAttention {
 
   Buffer<float> query_key_value_;  // [rows, 3 d_model]
   Buffer<float> out_;              // [rows, d_model]
-  Buffer<float> row_;              // [tokens] of attention weights
+  Buffer<float> scratch_;          // of a head
 };
 
 }  // namespace trivium

@@ -6,6 +6,7 @@
 
 #include "model/engine.h"
 #include "model/transformer/kv_cache.h"
+#include "model/transformer/shortlist_projection.h"
 
 namespace trivium {
 
@@ -23,6 +24,7 @@ struct SourceState {
   std::vector<float> pooled;  // [pooler's outputs] if options.pooled
   std::vector<float> logits;  // [rows, head's outputs] if options.logits
   BlockTable cross_blocks;    // keys and values for the decoder
+  AllowedTokens allowed;      // of the decoder
 
   int tokens() const { return static_cast<int>(input.ids.size()); }
   void Reset() { *this = SourceState(); }

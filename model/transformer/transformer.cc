@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Transformer::NewEngine(
   if (weights->decoder().has_value()) {
     const Stack& decoder = *weights->decoder();
     const int64_t block_bytes = static_cast<int64_t>(KvCache::BlockBytes(
-        weights->kv_shape(decoder), static_cast<int>(decoder.layers.size())));
+        weights->decoder_kv_shape(), static_cast<int>(decoder.layers.size())));
     const int64_t longest =
         PaddedKeys(decoder.max_positions) / kTileTokens +
         (weights->encoder().has_value()

@@ -31,7 +31,8 @@ TransformerEngine::TransformerEngine(
     limits_.decoder_layers = static_cast<int>(stack.layers.size());
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
-    cache_.emplace(weights_->kv_shape(stack), limits_.decoder_layers, blocks);
+    cache_.emplace(weights_->decoder_kv_shape(), limits_.decoder_layers,
+                   blocks);
     decoder_.emplace(*weights_);
   }
 }
@@ -101,6 +102,9 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
   SourceState& source = sources_[id];
   source.input = input;
   source.options = std::move(kept);
+  if (source.options.cross_attention && weights_->shortlist() != nullptr) {
+    source.allowed = weights_->shortlist()->Allow(input.ids);
+  }
   for (int i = 0; i < blocks; ++i) {
     source.cross_blocks.push_back(cache_->Take());
   }

@@ -117,6 +117,27 @@ absl::StatusOr<Stack> PackStack(const StackDescription& description,
 
 }  // namespace
 
+KvShape TransformerWeights::encoder_kv_shape() const {
+  const KvType type =
+      arithmetic_ == Arithmetic::kF32 ? KvType::kF32 : KvType::kBf16;
+  return {type, encoder_->heads, encoder_->head_size()};
+}
+
+KvShape TransformerWeights::decoder_kv_shape() const {
+  KvShape shape = {KvType::kF32, decoder_->heads, decoder_->head_size()};
+  switch (arithmetic_) {
+    case Arithmetic::kF32:
+      break;
+    case Arithmetic::kBf16:
+      shape.type = KvType::kBf16;
+      break;
+    case Arithmetic::kInt8:
+      shape.type = KvType::kInt8;
+      break;
+  }
+  return shape;
+}
+
 absl::StatusOr<std::shared_ptr<const TransformerWeights>>
 TransformerWeights::Pack(const TransformerDescription& description,
                          Arithmetic arithmetic) {
@@ -179,6 +200,10 @@ TransformerWeights::Pack(const TransformerDescription& description,
       bytes += block.bytes();
       invariant = invariant && block.batch_invariant();
       weights->output_blocks_.push_back(std::move(block));
+    }
+    if (description.shortlist != nullptr) {
+      weights->shortlist_.emplace(arithmetic, output, description.shortlist);
+      bytes += weights->shortlist_->bytes();
     }
   }
   if (description.pooler.has_value()) {

@@ -11,6 +11,7 @@
 #include "model/transformer/heads.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/relative_attention.h"
+#include "model/transformer/shortlist_projection.h"
 #include "model/transformer/transformer.h"
 
 namespace trivium {
@@ -64,12 +65,11 @@ class TransformerWeights : public Transformer {
   bool batch_invariant() const override { return batch_invariant_; }
 
   Arithmetic arithmetic() const { return arithmetic_; }
-  // Of one layer of `stack`.
-  KvShape kv_shape(const Stack& stack) const {
-    const KvType type =
-        arithmetic_ == Arithmetic::kF32 ? KvType::kF32 : KvType::kBf16;
-    return {type, stack.heads, stack.head_size()};
-  }
+  // The keys and values of one layer of a stack. An encoder's are read once,
+  // by the layer that made them; a decoder's at every step, out of memory, so
+  // in int8 arithmetic they are int8, too.
+  KvShape encoder_kv_shape() const;
+  KvShape decoder_kv_shape() const;
   const std::optional<Stack>& encoder() const { return encoder_; }
   const std::optional<Stack>& decoder() const { return decoder_; }
   // Keys, then values, of every decoder layer, for one encoder state:
@@ -79,6 +79,10 @@ class TransformerWeights : public Transformer {
   }
   // [vocabulary, d_model] in blocks of kOutputBlock.
   const std::vector<Linear>& output_blocks() const { return output_blocks_; }
+  // For sources with a shortlist; null without one.
+  const ShortlistProjection* shortlist() const {
+    return shortlist_ ? &*shortlist_ : nullptr;
+  }
   // Of encoder-only models; null where there is none.
   const Pooler* pooler() const { return pooler_ ? &*pooler_ : nullptr; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }
@@ -89,6 +93,7 @@ class TransformerWeights : public Transformer {
   std::optional<Stack> decoder_;
   std::optional<Linear> cross_key_value_;
   std::vector<Linear> output_blocks_;
+  std::optional<ShortlistProjection> shortlist_;
   std::optional<Pooler> pooler_;
   std::optional<Head> head_;
   int64_t weight_bytes_ = 0;

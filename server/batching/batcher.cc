@@ -86,6 +86,7 @@ ThreadedBatcher::ThreadedBatcher(const Options& options,
               .worker = worker,
               .encode_budget_tokens = options.encode_budget_tokens,
               .max_rows = options.max_rows,
+              .fixed_rows = options.fixed_rows,
               .clock = options.clock,
               .observer = options.observer},
           std::move(models[model].engines[worker])));

@@ -72,6 +72,9 @@ class Batcher {
     // Most decoder rows of one worker's iteration: hypotheses, and tokens of
     // prefixes that are read.
     int max_rows = 256;
+    // Run as many as max_rows whenever they are there, instead of as many as
+    // make a row cheapest (RowLimit).
+    bool fixed_rows = false;
     // Keeps results for equal requests to come (ResultCache); 0: does not.
     int64_t result_cache_bytes = 0;
     const Clock* clock = Clock::Real();

@@ -22,7 +22,8 @@ RunningBatch::RunningBatch(const Options& options,
       engine_(std::move(engine)),
       sources_(engine_.get()),
       encode_budget_(engine_->limits().encoder_layers,
-                     options.encode_budget_tokens) {}
+                     options.encode_budget_tokens),
+      row_limit_(options.max_rows, options.fixed_rows) {}
 
 RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
 
@@ -49,12 +50,15 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   const int64_t blocks = reserved_blocks_ + sources_.reserved_blocks() +
                          source_blocks + request.cost.decoder_blocks();
   const int64_t rows = reserved_rows_ + request.cost.rows;
+  int limit = row_limit_.rows();
+  const auto calls = static_cast<int>(requests_of_call_.size());
+  if (new_call && calls < limit / kHeadroomShare) limit = options_.max_rows;
   if (new_call) {
-    return blocks <= total_blocks && rows <= options_.max_rows ? kTake : kStop;
+    return blocks <= total_blocks && rows <= limit ? kTake : kStop;
   }
   const bool leaves_headroom =
       blocks <= total_blocks - total_blocks / kHeadroomShare &&
-      rows <= options_.max_rows - options_.max_rows / kHeadroomShare;
+      rows <= limit - limit / kHeadroomShare;
   lacks_room_ = !leaves_headroom;
   return leaves_headroom ? kTake : kSkip;
 }
@@ -99,9 +103,11 @@ void RunningBatch::Iterate() {
   const absl::Status status = engine_->Step(plan_, &result_);
   const absl::Time end = options_.clock->Now();
   if (status.ok()) {
-    encode_budget_.Observe(
-        encode_work_, result_.seconds.encode, result_.decoder_rows,
-        absl::ToDoubleSeconds(end - begin) - result_.seconds.encode);
+    const double other =
+        absl::ToDoubleSeconds(end - begin) - result_.seconds.encode;
+    encode_budget_.Observe(encode_work_, result_.seconds.encode,
+                           result_.decoder_rows, other);
+    row_limit_.Observe(reserved_rows_, result_.decoder_rows, other);
     Report(begin, end, running);
     Follow(end);
   } else {

@@ -12,6 +12,7 @@
 #include "server/batching/batcher.h"
 #include "server/batching/encode_budget.h"
 #include "server/batching/fair_queue.h"
+#include "server/batching/row_limit.h"
 #include "server/batching/sequence.h"
 #include "server/batching/source_table.h"
 
@@ -35,6 +36,7 @@ class RunningBatch {
     // EncodeBudget.
     int encode_budget_tokens = 2048;
     int max_rows = 256;
+    bool fixed_rows = false;  // else as many of them as are worth it: RowLimit
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null
   };
@@ -52,7 +54,8 @@ class RunningBatch {
   // long stream:
   // - newcomers join while less encoder work waits than the next iteration's
   //   budget; those of new calls up to four times the largest budget;
-  // - the last eighth of rows and KV blocks is for new calls.
+  // - the last eighth of rows and KV blocks is for new calls, and while these
+  //   are few they may go beyond the rows that are worth it.
   // Nobody may overtake a new call's request that does not fit, and no call
   // that runs here may overtake another's that does not fit: so each finds
   // room in the end, however many rows it needs.
@@ -101,6 +104,7 @@ class RunningBatch {
   int64_t past_source_ = 0;  // of them, those whose source is encoded
 
   EncodeBudget encode_budget_;
+  RowLimit row_limit_;
   int64_t waiting_ = 0;
   // A running call's request did not fit since the last Sweep.
   bool lacks_room_ = false;

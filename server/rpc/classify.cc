@@ -95,21 +95,20 @@ class RerankCall : public HeadCall {
   }
 
   int64_t TextBytes() const override {
-    int64_t bytes = 0;
+    auto bytes = static_cast<int64_t>(request_.query().size());
     for (const std::string& document : request_.documents()) {
-      bytes += static_cast<int64_t>(request_.query().size() + document.size());
+      bytes += static_cast<int64_t>(document.size());
     }
     return bytes;
   }
 
   absl::StatusOr<std::vector<Request>> Prepare() override {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        std::vector<PreparedInput> pairs,
+        ConvertPairs(request_.query(), "query", request_.documents(),
+                     "documents", options()));
     std::vector<Request> requests;
-    v1::Input input;
-    input.mutable_pair()->set_first(request_.query());
-    for (int i = 0; i < request_.documents_size(); ++i) {
-      input.mutable_pair()->set_second(request_.documents(i));
-      TRIVIUM_RETURN_IF_ERROR(AddInput(input, FieldOf(i), &requests));
-    }
+    for (PreparedInput& pair : pairs) AddPrepared(std::move(pair), &requests);
     return requests;
   }
 

@@ -2,32 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/status.h"
 #include "server/rpc/handlers.h"
 #include "server/rpc/head_call.h"
 #include "server/rpc/status.h"
+#include "server/rpc/token_spans.h"
 #include "server/rpc/wire.h"
 
 namespace trivium {
 namespace {
 
 using Span = v1::TokenClassification::Span;
-
-// "B-PER" begins a PER, "I-PER" or "PER" goes on with one.
-struct Tag {
-  bool begins = false;
-  std::string_view name;
-
-  explicit Tag(std::string_view label) : name(label) {
-    if (label.substr(0, 2) == "B-" || label.substr(0, 2) == "I-") {
-      begins = label[0] == 'B';
-      name.remove_prefix(2);
-    }
-  }
-};
 
 class ClassifyTokensCall : public HeadCall {
  public:
@@ -95,59 +82,35 @@ class ClassifyTokensCall : public HeadCall {
 
   void AddSpans(size_t input, std::span<const float> logits,
                 v1::TokenClassification* out) const {
-    const bool simple = request_.aggregation() != v1::AGGREGATION_NONE;
+    const v1::Input& in = request_.inputs(static_cast<int>(input));
     const size_t count = inputs()[input].source.ids.size();
     const size_t outputs = logits.size() / count;
-    std::optional<Span> span;
-    int length = 0;  // tokens of it
-    const auto end = [&] {
-      if (span && !Ignored(span->label())) {
-        span->set_score(span->score() / static_cast<float>(length));
-        SetText(input, &*span);
-        *out->add_spans() = *std::move(span);
-      }
-      span.reset();
-      length = 0;
-    };
+    std::vector<ScoredToken> tokens;
     for (size_t i = 0; i < count; ++i) {
       const Token* token = Find(input, i);
-      if (request_.inputs(static_cast<int>(input)).has_text() &&
-          (token == nullptr || token->special)) {
-        end();
-        continue;
-      }
-      const auto [label, score] = Best(logits.subspan(i * outputs, outputs));
-      const Tag tag(label);
-      const bool goes_on =
-          simple && span && !tag.begins && span->label() == tag.name;
-      if (!goes_on) {
-        end();
-        span.emplace();
-        span->set_label(std::string(simple ? tag.name : label));
-        span->set_token_begin(static_cast<uint32_t>(i));
-        if (token != nullptr) {
-          span->set_byte_begin(token->byte_begin);
-          span->set_char_begin(token->char_begin);
-        }
-      }
-      span->set_score(span->score() + score);
-      span->set_token_end(static_cast<uint32_t>(i) + 1);
-      if (token != nullptr) {
-        span->set_byte_end(token->byte_end);
-        span->set_char_end(token->char_end);
-      }
-      ++length;
+      if (in.has_text() && (token == nullptr || token->special)) continue;
+      tokens.push_back(
+          {.index = static_cast<int>(i),
+           .token = token,
+           .inside_word = token != nullptr &&
+                          IsInsideWord(*model().tokenizer(), in.text(), *token),
+           .scores = Scores(logits.subspan(i * outputs, outputs))});
     }
-    end();
+    for (Span& span :
+         MakeSpans(tokens, head().labels, request_.aggregation())) {
+      if (Ignored(span.label())) continue;
+      if (in.has_text()) {
+        span.set_text(in.text().substr(span.byte_begin(),
+                                       span.byte_end() - span.byte_begin()));
+      }
+      *out->add_spans() = std::move(span);
+    }
   }
 
-  // The best label of a token and its score.
-  std::pair<std::string_view, float> Best(std::span<const float> logits) const {
+  std::vector<float> Scores(std::span<const float> logits) const {
     std::vector<float> all(logits.begin(), logits.end());
     if (head().kind == HeadKind::kDiscriminate) all.insert(all.begin(), 0);
-    const std::vector<float> scores = ToScores(all, head().scores);
-    const int best = LargestFirst(all, 1).front();
-    return {head().labels[best], scores[best]};
+    return ToScores(all, head().scores);
   }
 
   bool Ignored(std::string_view label) const {
@@ -162,12 +125,6 @@ class ClassifyTokensCall : public HeadCall {
     return i < tokens.size() && tokens[i].id == inputs()[input].source.ids[i]
                ? &tokens[i]
                : nullptr;
-  }
-
-  void SetText(size_t input, Span* span) const {
-    const std::string& text = request_.inputs(static_cast<int>(input)).text();
-    span->set_text(
-        text.substr(span->byte_begin(), span->byte_end() - span->byte_begin()));
   }
 
   v1::ClassifyTokensRequest request_;

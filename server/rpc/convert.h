@@ -56,6 +56,13 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options);
 
+// Pairs of `first`, which is tokenized once, with each of `seconds`, for an
+// encoder; second i is at `seconds_path`[i].
+absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
+    const std::string& first, const std::string& first_path,
+    const google::protobuf::RepeatedPtrField<std::string>& seconds,
+    const std::string& seconds_path, const InputOptions& options);
+
 // At least one, and at most what a call may carry.
 absl::Status CheckInputCount(int count, const std::string& path,
                              const RequestLimits& limits);

@@ -133,6 +133,27 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   return std::move(encoding.ids);
 }
 
+absl::Status CheckTokenCount(size_t count, const std::string& path, int limit,
+                             const char* advice) {
+  if (count == 0) {
+    return InvalidField(path, "has no tokens; the model needs at least one");
+  }
+  if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
+  return InvalidField(
+      path, fmt::format("has {} tokens and the model reads at most {}; {}",
+                        count, limit, advice));
+}
+
+constexpr char kShorten[] = "send shorter text, or set truncate";
+
+EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
+  EncoderInput source;
+  source.ids = std::move(encoding.ids);
+  // Tokenizers tell segments to models that do not know them, too.
+  if (info.type_vocabulary > 0) source.type_ids = std::move(encoding.type_ids);
+  return source;
+}
+
 }  // namespace
 
 absl::Status CheckInputCount(int count, const std::string& path,
@@ -168,27 +189,48 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
               in.has_text() && IsBlank(in.text());
   out.truncated = encoding.truncated;
 
-  if (encoding.ids.empty() && !out.blank) {
-    return InvalidField(path, "has no tokens; the model needs at least one");
-  }
-  if (static_cast<int>(encoding.ids.size()) > limit) {
-    return InvalidField(
-        path, fmt::format("has {} tokens and the model reads at most {}; {}",
-                          encoding.ids.size(), limit,
-                          in.has_ids() ? "send fewer ids"
-                                       : "send shorter text, or set truncate"));
+  if (!out.blank || !encoding.ids.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckTokenCount(encoding.ids.size(), path, limit,
+                        in.has_ids() ? "send fewer ids" : kShorten));
   }
   if (has_encoder) {
-    out.source.ids = std::move(encoding.ids);
-    // Tokenizers tell segments to models that do not know them, too.
-    if (info.type_vocabulary > 0) {
-      out.source.type_ids = std::move(encoding.type_ids);
-    }
+    out.source = ToSource(std::move(encoding), info);
     out.prefix = model.decoder_prefix();
   } else {
     out.prefix = std::move(encoding.ids);
   }
   out.prefix.insert(out.prefix.end(), target.begin(), target.end());
+  return out;
+}
+
+absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
+    const std::string& first, const std::string& first_path,
+    const google::protobuf::RepeatedPtrField<std::string>& seconds,
+    const std::string& seconds_path, const InputOptions& options) {
+  const auto path_of = [&](int i) {
+    return fmt::format("{}[{}]", seconds_path, i);
+  };
+  TRIVIUM_RETURN_IF_ERROR(CheckText(first, first_path, options));
+  std::vector<std::string_view> texts;
+  for (int i = 0; i < seconds.size(); ++i) {
+    TRIVIUM_RETURN_IF_ERROR(CheckText(seconds[i], path_of(i), options));
+    texts.push_back(seconds[i]);
+  }
+  const ModelInfo& info = options.model->info();
+  EncodeOptions encode;
+  encode.max_tokens = options.truncate ? info.max_source_tokens : 0;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      std::vector<Encoding> encodings,
+      options.model->tokenizer()->EncodePairs(first, texts, encode));
+  std::vector<PreparedInput> out(encodings.size());
+  for (size_t i = 0; i < encodings.size(); ++i) {
+    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(encodings[i].ids.size(),
+                                            path_of(static_cast<int>(i)),
+                                            info.max_source_tokens, kShorten));
+    out[i].truncated = encodings[i].truncated;
+    out[i].source = ToSource(std::move(encodings[i]), info);
+  }
   return out;
 }
 

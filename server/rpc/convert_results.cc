@@ -267,6 +267,7 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_heads(info.heads);
   out.set_has_tokenizer(model.model->tokenizer() != nullptr);
   out.set_type_vocabulary(info.type_vocabulary);
+  out.set_vocabulary_shortlist(info.vocabulary_shortlist);
   if (info.design != Design::kDecoder) {
     out.set_embedding_size(
         model.model->sentence_encoder().embedding_size(info.d_model));

@@ -35,11 +35,16 @@ absl::Status HeadCall::AddInput(const v1::Input& input, const std::string& path,
                                 std::vector<Request>* requests) {
   TRIVIUM_ASSIGN_OR_RETURN(PreparedInput prepared,
                            ConvertInput(input, path, options_));
+  AddPrepared(std::move(prepared), requests);
+  return absl::OkStatus();
+}
+
+void HeadCall::AddPrepared(PreparedInput prepared,
+                           std::vector<Request>* requests) {
   Request& request = requests->emplace_back();
   request.source = prepared.source;
   request.logits = true;
   inputs_.push_back(std::move(prepared));
-  return absl::OkStatus();
 }
 
 absl::Status HeadCall::SendBytes(const google::protobuf::Message& message,

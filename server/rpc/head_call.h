@@ -32,6 +32,10 @@ class HeadCall : public UnaryCall {
   absl::Status AddInput(const v1::Input& input, const std::string& path,
                         std::vector<Request>* requests);
 
+  // The same of an input that is converted already.
+  void AddPrepared(PreparedInput prepared, std::vector<Request>* requests);
+
+  const InputOptions& options() const { return options_; }
   const Model& model() const { return *call().model().model; }
   const HeadInfo& head() const { return *model().info().head; }
   const std::vector<PreparedInput>& inputs() const { return inputs_; }

@@ -1,5 +1,8 @@
 // The same with the real engine: a whole iteration allocates nothing, within
 // a KV block (its tokens 18 to 30 lie in the second block of 16).
+#include <numeric>
+
+#include "model/transformer/shortlist.h"
 #include "model/transformer/transformer.h"
 #include "tests/allocations/steady_batch.h"
 #include "tests/support/random_transformer.h"
@@ -9,9 +12,12 @@ namespace {
 
 class EngineAllocationsTest : public testing::TestWithParam<Arithmetic> {
  protected:
-  std::unique_ptr<Engine> NewEngine() {
+  std::unique_ptr<Engine> NewEngine(
+      std::shared_ptr<const Shortlist> shortlist = nullptr) {
     const RandomTransformer random({}, 7);
-    auto transformer = Transformer::Create(random.description(), GetParam());
+    TransformerDescription description = random.description();
+    description.shortlist = std::move(shortlist);
+    auto transformer = Transformer::Create(description, GetParam());
     EXPECT_TRUE(transformer.ok()) << transformer.status();
     return *Transformer::NewEngine(*transformer, 4 << 20);
   }
@@ -23,6 +29,16 @@ TEST_P(EngineAllocationsTest, Greedy) {
 
 TEST_P(EngineAllocationsTest, Beams) {
   ExpectNoAllocations(NewEngine(), SteadyRequests(8, 4, 40), 18, 30);
+}
+
+TEST_P(EngineAllocationsTest, Shortlists) {
+  Shortlist::Table table;
+  table.offsets.assign(102, 0);
+  table.always.resize(50);
+  std::iota(table.always.begin(), table.always.end(), 0);
+  const auto shortlist = *Shortlist::Create(table, 101, 101, 101);
+  ExpectNoAllocations(NewEngine(shortlist), SteadyRequests(20, 1, 40), 18, 30);
+  ExpectNoAllocations(NewEngine(shortlist), SteadyRequests(8, 4, 40), 18, 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(Arithmetics, EngineAllocationsTest,

@@ -117,7 +117,7 @@ def measure_saturation(measurement):
     bench = servers.on_cores(options.server_cores, [
         options.programs / "trivium-bench", work.folder, ids,
         "--precision", options.precision, "--beam", work.beam,
-        "--workers", len(options.server_cores), "--running", running,
+        "--workers", len(options.server_cores), "--running", running, "--choose-rows",
         "--new-tokens", work.new_tokens])
     # Twice what runs: there is always somebody to take a free place.
     in_flight = 2 * running * len(options.server_cores)

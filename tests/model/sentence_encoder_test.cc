@@ -144,5 +144,19 @@ TEST_F(SentenceEncoderTest, WhatCannotBeIsNamed) {
   EXPECT_THAT(Problem(), HasSubstr("with the prompt"));
 }
 
+TEST_F(SentenceEncoderTest, KnowsTheLongestText) {
+  const auto longest = [&] {
+    return SentenceEncoder::Load(folder_.path(), 2)->max_tokens();
+  };
+  Write("sentence_bert_config.json", R"({"max_seq_length": 256})");
+  EXPECT_EQ(longest(), 0);
+  WriteModules(Module("Normalize", "1_Normalize"));
+  EXPECT_EQ(longest(), 256);
+  Write("sentence_bert_config.json", R"({"max_seq_length": null})");
+  EXPECT_EQ(longest(), 0);
+  Write("sentence_bert_config.json", R"({"max_seq_length": -1})");
+  EXPECT_THAT(Problem(), HasSubstr("max_seq_length is -1"));
+}
+
 }  // namespace
 }  // namespace trivium

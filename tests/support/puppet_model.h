@@ -58,6 +58,18 @@ class PuppetTokenizer : public Tokenizer {
     return encoding;
   }
 
+  absl::StatusOr<std::vector<Encoding>> EncodePairs(
+      std::string_view first, std::span<const std::string_view> seconds,
+      const EncodeOptions& options) const override {
+    std::vector<Encoding> encodings;
+    for (const std::string_view second : seconds) {
+      absl::StatusOr<Encoding> encoding = EncodePair(first, second, options);
+      if (!encoding.ok()) return encoding.status();
+      encodings.push_back(*std::move(encoding));
+    }
+    return encodings;
+  }
+
   absl::StatusOr<std::vector<Token>> Tokenize(
       std::string_view text, const EncodeOptions& options) const override {
     std::vector<Token> tokens;

@@ -19,6 +19,29 @@ float RoundToBf16(float x) {
   return x;
 }
 
+// A vector as int8 tiles keep it: bytes and their scale.
+std::vector<float> RoundToInt8(const float* x, int n) {
+  float most = 0;
+  for (int i = 0; i < n; ++i) most = std::max(most, std::fabs(x[i]));
+  const float inverse = most > 0 ? 127 / most : 0;
+  std::vector<float> rounded(n);
+  for (int i = 0; i < n; ++i) {
+    rounded[i] = std::nearbyint(x[i] * inverse) * (most / 127);
+  }
+  return rounded;
+}
+
+// One head's vector of a row as it takes part in the products.
+std::vector<float> Rounded(KvType type, const float* x, int n) {
+  if (type == KvType::kInt8) return RoundToInt8(x, n);
+  std::vector<float> rounded(x, x + n);
+  if (type == KvType::kBf16) {
+    for (float& value : rounded) value = RoundToBf16(value);
+  }
+  return rounded;
+}
+
+constexpr KvType kTypes[] = {KvType::kF32, KvType::kBf16, KvType::kInt8};
 constexpr int kHeads = 3;
 
 // Keys, values and queries of a few heads, in plain rows [kHeads * size] and in
@@ -43,14 +66,16 @@ struct Heads {
     // NaN bytes where nothing is stored: they must not be seen.
     memory.assign(bytes * count, static_cast<char>(0xff));
     for (int t = 0; t < count; ++t) tiles.push_back(&memory[bytes * t]);
-    for (int i = 0; i < keys; ++i) {
-      StoreKeyValue(shape, &k[i * width], &val[i * width], i % kTileTokens,
-                    &memory[bytes * (i / kTileTokens)]);
-    }
+    for (int i = 0; i < keys; ++i) Store(i);
+  }
+
+  void Store(int i) {
+    StoreKeyValue(shape, &k[i * width], &val[i * width], i % kTileTokens,
+                  &memory[KvTileBytes(shape) * (i / kTileTokens)]);
   }
 
   AttentionCall Call(int first, int count, float* out, bool keep = false) {
-    weights.resize(WeightsSize(kHeads, count, keys, keep));
+    weights.resize(WeightsSize(shape, count, keys, keep));
     return {.shape = shape,
             .tiles = tiles.data(),
             .keys = keys,
@@ -74,14 +99,19 @@ struct Heads {
 // The formula in doubles for one query of one head.
 void Expect(const Heads& heads, int query, int head, const float* weights,
             const float* out) {
-  const bool bf16 = heads.shape.type == KvType::kBf16;
-  const auto stored = [bf16](float x) { return bf16 ? RoundToBf16(x) : x; };
-  std::vector<double> score(heads.keys);
-  double sum = 0, most = -1e300;
+  const KvType type = heads.shape.type;
+  const int begin = head * heads.size;
+  const float* q = &heads.q[query * heads.width + begin];
+  const std::vector<float> asked = type == KvType::kInt8
+                                       ? Rounded(type, q, heads.size)
+                                       : std::vector<float>(q, q + heads.size);
+  std::vector<double> score(heads.keys), expected(heads.size);
+  double sum = 0, most = -1e300, largest = 0;
   for (int j = 0; j < heads.keys; ++j) {
-    for (int d = head * heads.size; d < (head + 1) * heads.size; ++d) {
-      score[j] += static_cast<double>(heads.q[query * heads.width + d]) *
-                  stored(heads.k[j * heads.width + d]);
+    const std::vector<float> key =
+        Rounded(type, &heads.k[j * heads.width + begin], heads.size);
+    for (int d = 0; d < heads.size; ++d) {
+      score[j] += static_cast<double>(asked[d]) * key[d];
     }
     score[j] /= std::sqrt(static_cast<double>(heads.size));
     most = std::max(most, score[j]);
@@ -89,22 +119,29 @@ void Expect(const Heads& heads, int query, int head, const float* weights,
   for (double& s : score) sum += s = std::exp(s - most);
   for (int j = 0; j < heads.keys; ++j) {
     ASSERT_NEAR(weights[j], score[j] / sum, 1e-5);
+    const std::vector<float> value =
+        Rounded(type, &heads.val[j * heads.width + begin], heads.size);
+    for (int d = 0; d < heads.size; ++d) {
+      expected[d] += score[j] / sum * value[d];
+      largest = std::max(largest, score[j] / sum * std::fabs(value[d]));
+    }
   }
   for (int j = heads.keys; j < PaddedKeys(heads.keys); ++j) {
     ASSERT_EQ(weights[j], 0);
   }
-  for (int d = head * heads.size; d < (head + 1) * heads.size; ++d) {
-    double expected = 0;
-    for (int j = 0; j < heads.keys; ++j) {
-      expected += score[j] / sum * stored(heads.val[j * heads.width + d]);
-    }
-    ASSERT_NEAR(out[d], expected, 2e-5)
+  // Over int8 tiles weights are rounded to 16 bits: each is off by half the
+  // lowest of them at most.
+  const double rounding =
+      type == KvType::kInt8 ? heads.keys * 0.5 / 65535 * largest : 0;
+  const double tolerance = 2e-5 + rounding;
+  for (int d = 0; d < heads.size; ++d) {
+    ASSERT_NEAR(out[begin + d], expected[d], tolerance)
         << "size " << heads.size << " keys " << heads.keys;
   }
 }
 
 TEST(AttendTest, EqualsTheFormulaForEveryTail) {
-  for (const KvType type : {KvType::kF32, KvType::kBf16}) {
+  for (const KvType type : kTypes) {
     for (const int size : {1,  2,  3,  7,  8,  15, 16, 17, 20,  31,
                            32, 33, 48, 63, 64, 65, 80, 96, 128, 129}) {
       for (const int keys : {1, 2, 15, 16, 17, 31, 32, 33, 47, 100}) {
@@ -125,7 +162,7 @@ TEST(AttendTest, EqualsTheFormulaForEveryTail) {
 
 // Nor whether the weights are kept.
 TEST(AttendTest, QueriesDoNotSeeEachOther) {
-  for (const KvType type : {KvType::kF32, KvType::kBf16}) {
+  for (const KvType type : kTypes) {
     for (const int size : {8, 20, 64}) {
       Heads heads(type, size, 37, 11);
       const int width = heads.width;
@@ -144,13 +181,43 @@ TEST(AttendTest, QueriesDoNotSeeEachOther) {
 }
 
 TEST(AttendTest, OutputMayReplaceTheQueries) {
-  for (const bool keep : {false, true}) {
-    Heads heads(KvType::kF32, 16, 20, 5);
-    std::vector<float> out(5 * heads.width);
-    Attend(heads.Call(0, 5, out.data(), keep));
-    Attend(heads.Call(0, 5, heads.q.data(), keep));
-    EXPECT_EQ(out, heads.q);
+  for (const KvType type : kTypes) {
+    for (const bool keep : {false, true}) {
+      Heads heads(type, 16, 20, 5);
+      std::vector<float> out(5 * heads.width);
+      Attend(heads.Call(0, 5, out.data(), keep));
+      Attend(heads.Call(0, 5, heads.q.data(), keep));
+      EXPECT_EQ(out, heads.q);
+    }
   }
+}
+
+TEST(AttendTest, ZerosAreTheirOwnScale) {
+  Heads heads(KvType::kInt8, 20, 18, 1);
+  std::fill(heads.k.begin(), heads.k.end(), 0.0f);
+  std::fill(heads.q.begin(), heads.q.end(), 0.0f);
+  for (int i = 0; i < heads.keys; ++i) {
+    heads.Store(i);
+  }
+  std::vector<float> out(heads.width);
+  Attend(heads.Call(0, 1, out.data(), /*keep=*/true));
+  for (int head = 0; head < kHeads; ++head) {
+    Expect(heads, 0, head, &heads.weights[head * PaddedKeys(heads.keys)],
+           out.data());
+  }
+}
+
+// A large weight, 0.94, beside many small ones: with eight bits these would be
+// lost.
+TEST(AttendTest, SmallWeightsCount) {
+  Heads heads(KvType::kInt8, 16, 512, 1);
+  std::fill(heads.k.begin(), heads.k.end(), 0.0f);
+  std::fill(heads.val.begin(), heads.val.end(), 1.0f);
+  for (int d = 0; d < heads.width; ++d) heads.k[d] = heads.q[d] = 1.5f;
+  for (int i = 0; i < heads.keys; ++i) heads.Store(i);
+  std::vector<float> out(heads.width);
+  Attend(heads.Call(0, 1, out.data()));
+  for (const float value : out) EXPECT_NEAR(value, 1, 0.002);
 }
 
 }  // namespace

@@ -30,57 +30,58 @@ struct Terms {
 
 class RelativeAttentionTest : public ::testing::TestWithParam<Terms> {};
 
-// Plain loops, over every tail of vectors and tokens.
+// Plain loops, over every tail of vectors, queries and tokens.
 TEST_P(RelativeAttentionTest, EqualsTheFormula) {
-  constexpr int kSpan = 5;
+  constexpr int kPositions = 40;
+  const size_t columns = RelativeColumns(kPositions);
   for (const int head_size : {1, 3, 8, 15, 16, 17, 64, 70}) {
-    for (const int tokens : {1, 2, 7, 16, 33}) {
+    for (const int tokens : {1, 2, 3, 7, 16, 33, kPositions}) {
       const size_t stride = head_size + 3;
       const auto query = Random(tokens * stride, 1);
       const auto key = Random(tokens * stride, 2);
       const auto value = Random(tokens * stride, 3);
-      const auto position_key = Random(2 * kSpan * stride, 4);
-      const auto position_query = Random(2 * kSpan * stride, 5);
-      const auto bias = Random(2 * kSpan, 6);
-      std::vector<int32_t> rows;
-      for (int d = 1 - tokens; d < tokens; ++d) {
-        rows.push_back(std::clamp(d + kSpan, 0, 2 * kSpan - 1));
-      }
-      const int32_t* row = &rows[tokens - 1];
+      const auto position_key = Random(head_size * columns, 4);
+      const auto position_query = Random(head_size * columns, 5);
+      const auto bias = Random(columns, 6);
       std::vector<float> out(tokens * stride, -7), weights(tokens * tokens);
-      AttendRelative(
-          {.head_size = head_size,
-           .tokens = tokens,
-           .query = query.data(),
-           .key = key.data(),
-           .value = value.data(),
-           .stride = stride,
-           .scale = 0.3f,
-           .row = row,
-           .position_key = GetParam().key ? position_key.data() : nullptr,
-           .position_query = GetParam().query ? position_query.data() : nullptr,
-           .position_stride = stride,
-           .bias = GetParam().bias ? bias.data() : nullptr,
-           .out = out.data(),
-           .out_stride = stride,
-           .weights = weights.data(),
-           .weights_stride = static_cast<size_t>(tokens)});
+      std::vector<float> scratch(RelativeScratchSize(head_size, tokens));
+      RelativeAttentionCall call = {
+          .head_size = head_size,
+          .tokens = tokens,
+          .query = query.data(),
+          .key = key.data(),
+          .value = value.data(),
+          .stride = stride,
+          .scale = 0.3f,
+          .tables = {.key = GetParam().key ? position_key.data() : nullptr,
+                     .query =
+                         GetParam().query ? position_query.data() : nullptr,
+                     .bias = GetParam().bias ? bias.data() : nullptr,
+                     .stride = columns,
+                     .positions = kPositions},
+          .out = out.data(),
+          .out_stride = stride,
+          .scratch = scratch.data(),
+          .weights = weights.data()};
+      AttendRelative(call);
       for (int i = 0; i < tokens; ++i) {
         const float* q = &query[i * stride];
         std::vector<double> expected(tokens);
         double sum = 0;
         for (int j = 0; j < tokens; ++j) {
           const float* k = &key[j * stride];
-          const int x = row[i - j];
+          const int column = j - i + kPositions - 1;
           double score = Dot(q, k, head_size);
-          if (GetParam().key) {
-            score += Dot(q, &position_key[x * stride], head_size);
-          }
-          if (GetParam().query) {
-            score += Dot(k, &position_query[x * stride], head_size);
+          for (int d = 0; d < head_size; ++d) {
+            if (GetParam().key) {
+              score += double{q[d]} * position_key[d * columns + column];
+            }
+            if (GetParam().query) {
+              score += double{k[d]} * position_query[d * columns + column];
+            }
           }
           score *= 0.3f;
-          if (GetParam().bias) score += bias[x];
+          if (GetParam().bias) score += bias[column];
           sum += expected[j] = std::exp(score);
         }
         for (int j = 0; j < tokens; ++j) {
@@ -98,6 +99,11 @@ TEST_P(RelativeAttentionTest, EqualsTheFormula) {
         // Nothing beyond the head is touched.
         ASSERT_EQ(out[i * stride + head_size], -7);
       }
+      // The same bits without the map.
+      const std::vector<float> with_map = out;
+      call.weights = nullptr;
+      AttendRelative(call);
+      ASSERT_EQ(out, with_map);
     }
   }
 }

@@ -63,6 +63,53 @@ TEST(TokenizerFactoryTest, NamesAForeignTokenizer) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(TokenizerFactoryTest, LowersCaseAsSentenceTransformersSays) {
+  const ScratchFolder folder;
+  folder.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\nA\n[MASK]\n");
+  folder.Write("tokenizer_config.json",
+               R"({"do_lower_case": false, "mask_token": "[MASK]"})");
+  folder.Write("sentence_roberta_config.json",
+               R"({"max_seq_length": null, "do_lower_case": true})");
+  const auto ids = [&] {
+    return LoadOrDie(folder.path())->Encode("A [MASK]", {}).value().ids;
+  };
+  EXPECT_THAT(ids(), ElementsAre(1, 4, 5, 2));  // without modules.json
+  folder.Write("modules.json", "[]");
+  EXPECT_THAT(ids(), ElementsAre(1, 3, 5, 2));
+  // The first of its names counts.
+  folder.Write("sentence_bert_config.json", R"({"do_lower_case": false})");
+  EXPECT_THAT(ids(), ElementsAre(1, 4, 5, 2));
+  folder.Write("sentence_bert_config.json", R"({"max_seq_length": "many"})");
+  EXPECT_THAT(std::string(LoadTokenizer(folder.path()).status().message()),
+              HasSubstr("max_seq_length is \"many\""));
+}
+
+TEST(TokenizerFactoryTest, PairsShareTheirFirstText) {
+  const ScratchFolder folder;
+  folder.Write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\nb\n");
+  const auto tokenizer = LoadOrDie(folder.path());
+  const std::vector<std::string_view> seconds = {"b", "", "a b a b a b", "b b"};
+  for (const PairTruncation truncation :
+       {PairTruncation::kLongestFirst, PairTruncation::kOnlyFirst,
+        PairTruncation::kOnlySecond}) {
+    for (const int most : {0, 7, 9}) {
+      const EncodeOptions options = {.max_tokens = most,
+                                     .pair_truncation = truncation};
+      const auto together = tokenizer->EncodePairs("a a b", seconds, options);
+      absl::Status first_error;
+      for (size_t i = 0; i < seconds.size(); ++i) {
+        const auto alone = tokenizer->EncodePair("a a b", seconds[i], options);
+        first_error.Update(alone.status());
+        if (!together.ok() || !alone.ok()) continue;
+        EXPECT_EQ((*together)[i].ids, alone->ids);
+        EXPECT_EQ((*together)[i].type_ids, alone->type_ids);
+        EXPECT_EQ((*together)[i].truncated, alone->truncated);
+      }
+      EXPECT_EQ(together.status(), first_error);
+    }
+  }
+}
+
 TEST(TokenizerFactoryTest, NamesAFamilyWhoseSentencePieceIsUnknown) {
   const ScratchFolder folder;
   folder.Write("spiece.model", "");

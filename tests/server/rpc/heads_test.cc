@@ -126,6 +126,26 @@ TEST_F(HeadsTest, RerankOrdersDocuments) {
   EXPECT_EQ(response.documents_size(), 2);
 }
 
+TEST_F(HeadsTest, RerankNamesWhatIsTooLong) {
+  v1::RerankRequest request;
+  request.set_model("ranker");
+  request.set_query("q");
+  request.add_documents("fits");
+  request.add_documents(std::string(100, 'a'));  // the model reads 64 tokens
+  v1::RerankResponse response;
+  grpc::Status status = stub_->Rerank(Context().get(), request, &response);
+  EXPECT_EQ(BadField(status), "documents[1]");
+  EXPECT_THAT(status.error_message(), HasSubstr("has 103 tokens"));
+  request.set_query(std::string(100, 'q'));
+  request.mutable_documents()->RemoveLast();
+  status = stub_->Rerank(Context().get(), request, &response);
+  EXPECT_EQ(BadField(status), "documents[0]");
+  request.set_model("classifier");
+  request.clear_documents();
+  EXPECT_EQ(BadField(stub_->Rerank(Context().get(), request, &response)),
+            "documents");
+}
+
 TEST_F(HeadsTest, TokensBecomeSpans) {
   TagByDigits(4, /*end=*/3);
   v1::ClassifyTokensRequest request;

@@ -1,0 +1,150 @@
+// How int8 keys and values lie in a tile. Compiled once for each target, hence
+// the toggled guard.
+//
+// Every token's key and value has a scale for each head:
+//   k ~ scale * q, scale = max|k| / 127, q in [-127, 127].
+// Four bytes that a dot product adds up are one lane of 32 bits, so that one
+// instruction multiplies 64 pairs and adds them to 16 sums. A head has
+//   keys     [quads of dimensions][kTileTokens lanes: 4 dimensions]
+//   key_scale, key_sum  [kTileTokens]
+//   values   [quads of tokens][groups of 16 dimensions][16 lanes: 4 tokens]
+//   value_scale  [kTileTokens]
+// where key_sum is the sum of a key's bytes. Dimensions are padded with zeros
+// to whole quads and groups.
+#if defined(TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
+#ifdef TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_
+#undef TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_
+#else
+#define TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "model/kernels/kv_tile.h"
+#include "model/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using I32 = hn::RebindToSigned<F32>;
+
+constexpr int kQuad = 4;
+// Lanes of a row of quads, and its bytes.
+constexpr int kQuadLanes = 16;
+constexpr int kQuadRow = kQuad * kQuadLanes;
+static_assert(kQuadLanes == kTileTokens);
+
+constexpr int Quads(int size) { return (size + kQuad - 1) / kQuad; }
+constexpr int DimensionGroups(int head_size) {
+  return (head_size + kQuadLanes - 1) / kQuadLanes;
+}
+
+// One head of a tile, which is {what all heads' scores need, what their outputs
+// need}: each half is read from begin to end.
+template <class Byte>
+struct Int8Head {
+  Int8Head(const KvShape& shape, Byte* tile, int head) {
+    const size_t key_bytes = KeyBytes(shape.head_size);
+    keys = tile + head * key_bytes;
+    key_scale = keys + Quads(shape.head_size) * kQuadRow;
+    key_sum = key_scale + kTileTokens * sizeof(float);
+    values =
+        tile + shape.heads * key_bytes + head * ValueBytes(shape.head_size);
+    value_scale = values + kTileTokens / kQuad *
+                               DimensionGroups(shape.head_size) * kQuadRow;
+  }
+
+  static constexpr size_t KeyBytes(int head_size) {
+    return Quads(head_size) * kQuadRow +
+           kTileTokens * (sizeof(float) + sizeof(int32_t));
+  }
+  static constexpr size_t ValueBytes(int head_size) {
+    return kTileTokens / kQuad * DimensionGroups(head_size) * kQuadRow +
+           kTileTokens * sizeof(float);
+  }
+
+  Byte* keys;
+  Byte* key_scale;  // floats
+  Byte* key_sum;    // int32_t
+  Byte* values;
+  Byte* value_scale;  // floats
+};
+
+struct Quantized {
+  float scale;
+  int32_t sum;  // of the bytes
+};
+
+// Calls store(i, bytes i.. of x [n] as 32-bit lanes) up to whole groups of
+// dimensions, zeros beyond n.
+template <class Store>
+HWY_INLINE Quantized QuantizeSymmetric(const float* HWY_RESTRICT x, int n,
+                                       Store store) {
+  const F32 d;
+  const I32 d32;
+  auto most = hn::Zero(d);
+  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+    most = hn::Max(most, hn::Abs(some.Load(d, x + i)));
+  });
+  const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  const auto inverse = hn::Set(d, largest > 0 ? 127 / largest : 0.0f);
+  auto sum = hn::Zero(d32);
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = 0; i < DimensionGroups(n) * kQuadLanes; i += lanes) {
+    const int left = n - i;
+    const auto v = left >= lanes ? hn::LoadU(d, x + i)
+                                 : LoadSome(d, x + i, left > 0 ? left : 0);
+    const auto q = hn::NearestInt(hn::Mul(v, inverse));
+    sum = hn::Add(sum, q);
+    store(i, q);
+  }
+  return {largest / 127, hn::GetLane(hn::SumOfLanes(d32, sum))};
+}
+
+// One token's key and value of one head; slot: its place in the tile.
+HWY_INLINE void StoreInt8Head(const float* key, const float* value,
+                              int head_size, int slot,
+                              const Int8Head<char>& head) {
+  const I32 d32;
+  const hn::Rebind<int8_t, F32> d8;
+  const int lanes = static_cast<int>(hn::Lanes(d32));
+  const auto put = [slot](auto number, char* array) {
+    std::memcpy(array + slot * sizeof(number), &number, sizeof(number));
+  };
+  const Quantized k =
+      QuantizeSymmetric(key, head_size, [&](int i, auto q) HWY_ATTR {
+        HWY_ALIGN int8_t bytes[kQuadLanes];
+        hn::StoreU(hn::DemoteTo(d8, q), d8, bytes);
+        for (int j = 0; j < lanes && i + j < head_size; j += kQuad) {
+          std::memcpy(head.keys + (i + j) / kQuad * kQuadRow + slot * kQuad,
+                      bytes + j, kQuad);
+        }
+      });
+  put(k.scale, head.key_scale);
+  put(k.sum, head.key_sum);
+
+  // A value's bytes lie between those of its neighbours.
+  int32_t* row = reinterpret_cast<int32_t*>(head.values) +
+                 slot / kQuad * DimensionGroups(head_size) * kQuadLanes;
+  const int shift = slot % kQuad * 8;
+  const auto mask = hn::Set(d32, 0xff);
+  const auto neighbours = hn::Not(hn::ShiftLeftSame(mask, shift));
+  const Quantized v =
+      QuantizeSymmetric(value, head_size, [&](int i, auto q) HWY_ATTR {
+        const auto byte = hn::ShiftLeftSame(hn::And(q, mask), shift);
+        const auto kept = hn::And(hn::LoadU(d32, row + i), neighbours);
+        hn::StoreU(hn::Or(kept, byte), d32, row + i);
+      });
+  put(v.scale, head.value_scale);
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_

@@ -1,0 +1,49 @@
+#include "model/tokenizer/sentence_config.h"
+
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/tokenizer/folder_config.h"
+#include "model/tokenizer/json_fields.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+namespace {
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+}  // namespace
+
+absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& folder) {
+  SentenceConfig config;
+  if (!Exists(folder + "/modules.json")) return config;
+  for (const char* family : {"bert", "roberta", "distilbert", "camembert",
+                             "albert", "xlm-roberta", "xlnet"}) {
+    const std::string path =
+        fmt::format("{}/sentence_{}_config.json", folder, family);
+    if (!Exists(path)) continue;
+    TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json json, LoadObject(path));
+    const auto length = json.find("max_seq_length");
+    if (length != json.end() && !length->is_null()) {
+      config.max_tokens = static_cast<int>(IntegerField(
+          json, "max_seq_length", 0, std::numeric_limits<int>::max()));
+      if (config.max_tokens == 0) {
+        return absl::InvalidArgumentError(fmt::format(
+            "{}: max_seq_length is {}; give a number of tokens, or null", path,
+            length->dump(-1, ' ', false,
+                         nlohmann::json::error_handler_t::replace)));
+      }
+    }
+    config.lower_case = BoolField(json, "do_lower_case", false);
+    return config;
+  }
+  return config;
+}
+
+}  // namespace trivium

@@ -1,0 +1,21 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_TRUNCATION_H_
+#define TRIVIUM_MODEL_TOKENIZER_TRUNCATION_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+// Cuts the tokens of a text, or of a pair, so that with `added` others they
+// obey `options.max_tokens`. Returns how many were cut; INVALID_ARGUMENT where
+// the limit leaves no room.
+absl::StatusOr<int> Truncate(const EncodeOptions& options, size_t added,
+                             std::vector<Token>* first,
+                             std::optional<std::vector<Token>>* second);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_TRUNCATION_H_

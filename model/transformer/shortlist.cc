@@ -1,0 +1,163 @@
+#include "model/transformer/shortlist.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "model/weights/digest.h"
+#include "model/weights/mapped_file.h"
+#include "model/weights/safetensors.h"
+
+namespace trivium {
+namespace {
+
+constexpr char kRemake[] = "make it anew for this model";
+
+// The one-dimensional tensor `name`, as values of T.
+template <typename T>
+absl::StatusOr<std::vector<T>> ReadTensor(const TensorFile& file,
+                                          std::string_view name, DType dtype) {
+  const auto found = file.tensors.find(name);
+  if (found == file.tensors.end()) {
+    return absl::InvalidArgumentError(
+        fmt::format("has no tensor {}; {}", name, kRemake));
+  }
+  const TensorView& tensor = found->second;
+  if (tensor.dtype != dtype || tensor.shape.size() != 1) {
+    return absl::InvalidArgumentError(fmt::format(
+        "tensor {} is {} [{}] and must be {} with one dimension; {}", name,
+        std::string(DTypeName(tensor.dtype)), fmt::join(tensor.shape, ", "),
+        std::string(DTypeName(dtype)), kRemake));
+  }
+  std::vector<T> values(static_cast<size_t>(tensor.shape[0]));
+  // An empty vector's data may be null.
+  if (!values.empty()) {
+    std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  }
+  return values;
+}
+
+absl::StatusOr<Shortlist::Table> ReadTable(std::span<const std::byte> bytes) {
+  TRIVIUM_ASSIGN_OR_RETURN(const TensorFile file, ReadSafetensors(bytes));
+  Shortlist::Table table;
+  TRIVIUM_ASSIGN_OR_RETURN(table.offsets,
+                           ReadTensor<int32_t>(file, "offsets", DType::kI32));
+  TRIVIUM_ASSIGN_OR_RETURN(table.targets,
+                           ReadTensor<int32_t>(file, "targets", DType::kI32));
+  TRIVIUM_ASSIGN_OR_RETURN(table.always,
+                           ReadTensor<int32_t>(file, "always", DType::kI32));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<char> pieces,
+                           ReadTensor<char>(file, "pieces", DType::kU8));
+  table.pieces.assign(pieces.begin(), pieces.end());
+  return table;
+}
+
+absl::Status CheckTokens(std::span<const int32_t> tokens, int vocabulary,
+                         const std::string& what) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] < 0 || tokens[i] >= vocabulary) {
+      return absl::InvalidArgumentError(
+          fmt::format("token id {} of {} is outside the target vocabulary of "
+                      "{}; {}",
+                      tokens[i], what, vocabulary, kRemake));
+    }
+    if (i > 0 && tokens[i] <= tokens[i - 1]) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} has token id {} after {}; ids must ascend, {}", what,
+                      tokens[i], tokens[i - 1], kRemake));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOffsets(const Shortlist::Table& table,
+                          int source_vocabulary) {
+  const std::vector<int32_t>& offsets = table.offsets;
+  if (offsets.size() != static_cast<size_t>(source_vocabulary) + 1) {
+    return absl::InvalidArgumentError(fmt::format(
+        "offsets has {} values, but a source vocabulary of {} needs {}; {}",
+        offsets.size(), source_vocabulary, source_vocabulary + 1, kRemake));
+  }
+  if (offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
+      static_cast<size_t>(offsets.back()) != table.targets.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("offsets do not ascend from 0 to the {} targets; {}",
+                    table.targets.size(), kRemake));
+  }
+  return absl::OkStatus();
+}
+
+void SetBits(std::span<const int32_t> tokens, std::vector<uint64_t>* bits) {
+  for (const int32_t token : tokens) {
+    (*bits)[token / 64] |= uint64_t{1} << (token % 64);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Shortlist::Table> Shortlist::Read(const std::string& path) {
+  TRIVIUM_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  absl::StatusOr<Table> table = ReadTable(file->bytes());
+  if (table.ok()) return table;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}", path, std::string(table.status().message())));
+}
+
+absl::StatusOr<std::shared_ptr<const Shortlist>> Shortlist::Create(
+    const Table& table, int source_vocabulary, int target_vocabulary,
+    int most) {
+  TRIVIUM_RETURN_IF_ERROR(CheckOffsets(table, source_vocabulary));
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckTokens(table.always, target_vocabulary, "always"));
+  for (int source = 0; source < source_vocabulary; ++source) {
+    const int32_t begin = table.offsets[source];
+    TRIVIUM_RETURN_IF_ERROR(CheckTokens(
+        std::span(table.targets)
+            .subspan(begin, table.offsets[source + 1] - begin),
+        target_vocabulary, fmt::format("the targets of token {}", source)));
+  }
+  auto shortlist = std::make_shared<Shortlist>();
+  shortlist->offsets_ = table.offsets;
+  shortlist->targets_ = table.targets;
+  shortlist->always_.resize((target_vocabulary + 63) / 64);
+  SetBits(table.always, &shortlist->always_);
+  shortlist->most_ = static_cast<size_t>(most);
+  return std::shared_ptr<const Shortlist>(std::move(shortlist));
+}
+
+std::vector<int32_t> Shortlist::TokensOf(
+    std::span<const int32_t> source) const {
+  std::vector<uint64_t> bits = always_;
+  for (const int32_t token : source) {
+    const int32_t begin = offsets_[token];
+    SetBits(std::span(targets_).subspan(begin, offsets_[token + 1] - begin),
+            &bits);
+  }
+  size_t count = 0;
+  for (const uint64_t word : bits) count += std::popcount(word);
+  std::vector<int32_t> tokens;
+  if (count > most_) return tokens;
+  tokens.reserve(count);
+  for (size_t i = 0; i < bits.size(); ++i) {
+    for (uint64_t word = bits[i]; word != 0; word &= word - 1) {
+      tokens.push_back(static_cast<int32_t>(i * 64) + std::countr_zero(word));
+    }
+  }
+  return tokens;
+}
+
+std::string Shortlist::PiecesDigest(std::span<const std::string> source,
+                                    std::span<const std::string> target) {
+  Digest digest;
+  for (const std::span<const std::string> pieces : {source, target}) {
+    digest.Add(static_cast<uint64_t>(pieces.size()));
+    for (const std::string& piece : pieces) digest.Add(piece);
+  }
+  return digest.Hex();
+}
+
+}  // namespace trivium

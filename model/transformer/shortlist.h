@@ -1,0 +1,66 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_SHORTLIST_H_
+#define TRIVIUM_MODEL_TRANSFORMER_SHORTLIST_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace trivium {
+
+// A lexical shortlist: for each source token the target tokens that its
+// translations are made of. What a source may be translated to is the union
+// over its tokens and what is always allowed, so a function of that source
+// alone. Immutable.
+//
+// As a file, a safetensors file of
+//   offsets [source vocabulary + 1] I32, ascending from 0: the targets of
+//           source token s are targets[offsets[s], offsets[s + 1])
+//   targets [offsets' last] I32, ascending for each source token
+//   always  [any] I32, ascending
+//   pieces  [16] U8: PiecesDigest of the vocabularies that it was made for
+// model/embedded/training/shortlist makes one.
+class Shortlist {
+ public:
+  struct Table {
+    std::vector<int32_t> offsets;
+    std::vector<int32_t> targets;
+    std::vector<int32_t> always;
+    std::string pieces;  // 16 hexadecimal digits; not needed by Create
+  };
+
+  // Reads a file. NOT_FOUND when there is none; INVALID_ARGUMENT names file,
+  // tensor and what is wrong with it.
+  static absl::StatusOr<Table> Read(const std::string& path);
+
+  // Sources that would need more than `most` tokens are not restricted: their
+  // product with the whole vocabulary is faster. INVALID_ARGUMENT where the
+  // table is not what the vocabularies need.
+  static absl::StatusOr<std::shared_ptr<const Shortlist>> Create(
+      const Table& table, int source_vocabulary, int target_vocabulary,
+      int most);
+  // `most` that is about as fast with 32 running, and faster with fewer.
+  static int MostOf(int target_vocabulary) { return target_vocabulary / 8; }
+
+  // The tokens that a translation of `source` may have, ascending; empty: all.
+  // Each id is in [0, source vocabulary).
+  std::vector<int32_t> TokensOf(std::span<const int32_t> source) const;
+
+  // Tells vocabularies apart: an FNV-1a hash of the source's pieces, then the
+  // target's, in the order of their ids.
+  static std::string PiecesDigest(std::span<const std::string> source,
+                                  std::span<const std::string> target);
+
+ private:
+  std::vector<int32_t> offsets_;
+  std::vector<int32_t> targets_;
+  std::vector<uint64_t> always_;  // a bit a token
+  size_t most_ = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_SHORTLIST_H_

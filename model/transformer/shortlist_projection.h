@@ -1,0 +1,113 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_SHORTLIST_PROJECTION_H_
+#define TRIVIUM_MODEL_TRANSFORMER_SHORTLIST_PROJECTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/kernels/buffer.h"
+#include "model/kernels/candidates.h"
+#include "model/logits.h"
+#include "model/transformer/description.h"
+#include "model/transformer/linear.h"
+#include "model/transformer/shortlist.h"
+
+namespace trivium {
+
+// The tokens that a source's translations may have, with what makes real
+// numbers of their products. Without tokens: the whole vocabulary.
+struct AllowedTokens {
+  std::vector<int32_t> tokens;  // ascending
+  std::vector<float> scale;     // [tokens], int8 only
+  std::vector<float> offset;    // [tokens], int8 only
+  std::vector<float> bias;      // [tokens], or empty
+
+  bool all() const { return tokens.empty(); }
+};
+
+// The output projection's weights once more, row-major, for sources with a
+// shortlist: s8 as the full projection has them, where the model's arithmetic
+// is int8, so that an allowed token's logit has the same bits; else f32.
+class ShortlistProjection {
+ public:
+  ShortlistProjection(Arithmetic arithmetic, const LinearTensors& output,
+                      std::shared_ptr<const Shortlist> shortlist);
+
+  AllowedTokens Allow(std::span<const int32_t> source) const;
+
+  int vocabulary() const { return vocabulary_; }
+  int64_t bytes() const;
+  // y[q][i] = x[q] . row tokens[i] of the weights; strides as in
+  // ShortlistProduct.
+  void Run(std::span<const int32_t> tokens, const void* x, int queries,
+           int32_t* y, int y_stride) const;
+  // Of a row, in values: those of x are u8 or f32.
+  int stride() const { return stride_; }
+  bool int8() const { return arithmetic_ == Arithmetic::kInt8; }
+
+ private:
+  Arithmetic arithmetic_;
+  std::shared_ptr<const Shortlist> shortlist_;
+  int vocabulary_;
+  int stride_;
+  Buffer<int8_t> s8_;          // [vocabulary, stride], or empty
+  Buffer<float> f32_;          // [vocabulary, stride], or empty
+  std::vector<float> scale_;   // [vocabulary], int8 only
+  std::vector<float> offset_;  // [vocabulary], int8 only
+  std::vector<float> bias_;    // [vocabulary], or empty
+};
+
+// Answers the queries of rows whose source has a shortlist. One a worker.
+//
+//   rows.Clear();
+//   rows.Add({&source.allowed, x, &query, all, &answer});  // for each row
+//   rows.Run(projection);   // answers hold until the next Clear
+class ShortlistRows {
+ public:
+  struct Row {
+    const AllowedTokens* allowed;  // not all
+    const float* x;                // [d_model]
+    const LogitsQuery* query;
+    float* all;  // [vocabulary], or null where the query does not ask
+    LogitsRow* answer;
+  };
+
+  ShortlistRows(Arithmetic arithmetic, int d_model);
+
+  void Clear() { rows_.clear(); }
+  void Add(const Row& row) { rows_.push_back(row); }
+  // Neighbours with the same allowed tokens, a source's hypotheses, read the
+  // weights together.
+  void Run(const ShortlistProjection& projection);
+
+ private:
+  // A row's candidates by their places among the allowed tokens, and its
+  // answer by tokens.
+  struct Answer {
+    RowCandidates candidates;
+    std::vector<int32_t> watched_places;
+    std::vector<Candidate> best;
+    std::vector<float> watched;
+  };
+
+  void RunGroup(const ShortlistProjection& projection,
+                std::span<const Row> rows, std::span<Answer> answers);
+  // Converts the rows to what the product reads.
+  void SetOperands(const ShortlistProjection& projection,
+                   std::span<const Row> rows);
+  static void Finish(const Row& row, Answer* answer);
+
+  const int d_model_;
+  std::vector<Row> rows_;
+  std::vector<Answer> answers_;  // [rows], or more
+  Operand quantized_;            // int8 only
+  Buffer<char> operands_;        // [group, stride]
+  Buffer<int32_t> product_;      // [group, kOutputBlock], s32 or f32
+  Buffer<float> logits_;         // [kOutputBlock]
+  Buffer<float> listed_;         // [kOutputBlock], of queries for all
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_SHORTLIST_PROJECTION_H_

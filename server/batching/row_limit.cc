@@ -1,0 +1,72 @@
+#include "server/batching/row_limit.h"
+
+#include <algorithm>
+
+namespace trivium {
+namespace {
+
+constexpr int kLeastRows = 16;
+constexpr int kFirstRows = 64;
+// Full steps that a level is judged by.
+constexpr int kWindowSteps = 32;
+// A neighbour that was not measured for so many windows is tried again.
+constexpr int kStaleWindows = 16;
+// A neighbour must be so much cheaper.
+constexpr double kWorthMoving = 0.99;
+
+}  // namespace
+
+RowLimit::RowLimit(int most_rows, bool fixed) {
+  // 16, 24, 32, 48, 64...
+  for (int rows = kLeastRows; !fixed && rows < most_rows; rows *= 2) {
+    levels_.push_back({rows});
+    if (rows + rows / 2 < most_rows) levels_.push_back({rows + rows / 2});
+  }
+  levels_.push_back({most_rows});
+  while (at_ + 1 < static_cast<int>(levels_.size()) && rows() < kFirstRows) {
+    ++at_;
+  }
+}
+
+void RowLimit::Observe(int64_t reserved, int rows, double seconds) {
+  const int limit = levels_[at_].rows;
+  if (rows == 0 || reserved > limit || reserved * 4 < int64_t{limit} * 3) {
+    return;
+  }
+  rows_ += rows;
+  seconds_ += seconds;
+  if (++steps_ < kWindowSteps) return;
+  Choose();
+  steps_ = 0;
+  rows_ = 0;
+  seconds_ = 0;
+}
+
+bool RowLimit::Stale(int level) const {
+  return levels_[level].cost <= 0 ||
+         windows_ - levels_[level].measured >= kStaleWindows;
+}
+
+void RowLimit::Choose() {
+  ++windows_;
+  Level& level = levels_[at_];
+  const double cost = seconds_ / static_cast<double>(rows_);
+  // Half of what was known counts, unless it is old.
+  level.cost = Stale(at_) ? cost : (level.cost + cost) / 2;
+  level.measured = windows_;
+  // Wherever a known neighbour is cheaper, there; else where least is known.
+  int best = at_, unknown = at_;
+  double least = level.cost * kWorthMoving;
+  for (const int next : {at_ - 1, at_ + 1}) {
+    if (next < 0 || next >= static_cast<int>(levels_.size())) continue;
+    if (Stale(next)) {
+      unknown = next;
+    } else if (levels_[next].cost < least) {
+      best = next;
+      least = levels_[next].cost;
+    }
+  }
+  at_ = best != at_ ? best : unknown;
+}
+
+}  // namespace trivium

@@ -1,0 +1,147 @@
+// trivium-bench-encoder: an encoder's vectors of a file of token ids or texts,
+// and how fast they came, as JSON. What compare_encoders.py measures against
+// others.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "model/model.h"
+#include "nlohmann/json.hpp"
+#include "server/batching/batcher.h"
+#include "tests/benchmarks/bench_support.h"
+
+namespace trivium {
+namespace {
+
+struct Flags {
+  std::string folder;
+  std::string sentences;  // ids or texts, a sentence a line
+  bool texts = false;
+  std::string output;  // f32 vectors, one after the other
+  std::string precision = "auto";
+  std::string max_isa;
+  int workers = 1;
+  int in_flight = 0;
+  int rounds = 1;
+};
+
+// A line's ids, cut to what the model reads.
+absl::StatusOr<std::vector<std::vector<int32_t>>> ReadTexts(
+    const std::string& path, const Model& model) {
+  if (model.tokenizer() == nullptr) {
+    return absl::InvalidArgumentError("the model's folder has no tokenizer");
+  }
+  EncodeOptions options;
+  options.max_tokens = model.info().max_source_tokens;
+  std::ifstream file(path);
+  std::vector<std::vector<int32_t>> sentences;
+  for (std::string line; std::getline(file, line);) {
+    TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
+                             model.tokenizer()->Encode(line, options));
+    sentences.push_back(std::move(encoding.ids));
+  }
+  if (sentences.empty()) {
+    return absl::InvalidArgumentError(path + ": no lines of text");
+  }
+  return sentences;
+}
+
+absl::Status Run(const Flags& flags) {
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Model> model,
+      LoadForBench(flags.folder, flags.precision, flags.max_isa));
+  TRIVIUM_ASSIGN_OR_RETURN(const auto sentences,
+                           flags.texts ? ReadTexts(flags.sentences, *model)
+                                       : ReadSentences(flags.sentences));
+  PhaseSums phases;
+  Batcher::Options options;
+  options.workers = flags.workers;
+  options.observer = &phases;
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
+                           MakeBenchBatcher(*model, options));
+
+  int64_t tokens = 0;
+  for (const auto& sentence : sentences) {
+    tokens += static_cast<int64_t>(sentence.size());
+  }
+  nlohmann::json seconds = nlohmann::json::array();
+  std::vector<std::vector<float>> vectors(sentences.size());
+  for (int round = 0; round < flags.rounds; ++round) {
+    std::vector<Request> requests(sentences.size());
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      requests[i].source.ids = sentences[i];
+      requests[i].states = true;
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const double taken,
+        BenchRound::Run(batcher.get(), std::move(requests), flags.in_flight,
+                        [&](size_t i, RequestResult result) {
+                          vectors[i] = model->sentence_encoder().Embed(
+                              result.states, model->info().d_model, {});
+                        }));
+    seconds.push_back(taken);
+  }
+
+  if (!flags.output.empty()) {
+    std::ofstream output(flags.output, std::ios::binary);
+    for (const std::vector<float>& vector : vectors) {
+      output.write(reinterpret_cast<const char*>(vector.data()),
+                   static_cast<std::streamsize>(vector.size() * sizeof(float)));
+    }
+    if (!output.flush()) {
+      return absl::InvalidArgumentError(flags.output + ": cannot write there");
+    }
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const nlohmann::json report = {
+      {"precision", PrecisionName(model->info().precision)},
+      {"isa", IsaName(model->info().isa)},
+      {"sentences", sentences.size()},
+      {"tokens", tokens},
+      {"seconds", seconds},
+      {"peak_memory_mib", usage.ru_maxrss / 1024},
+      {"phases", phases.ToJson()}};
+  std::cout << report.dump(1) << std::endl;
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace trivium
+
+int main(int argc, char** argv) {
+  trivium::Flags flags;
+  CLI::App app("Encodes a file of sentences and prints how fast, as JSON");
+  app.add_option("folder", flags.folder, "Model folder")->required();
+  app.add_option("sentences", flags.sentences, "Ids, a sentence a line")
+      ->required();
+  app.add_flag("--texts", flags.texts, "The lines are texts");
+  app.add_option("--output", flags.output,
+                 "Where the vectors go, f32, one after the other");
+  app.add_option("--precision", flags.precision, "f32, bf16, int8 or auto");
+  app.add_option("--max-isa", flags.max_isa, "avx2, avx512, vnni, bf16, amx");
+  app.add_option("--workers", flags.workers, "Threads")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--in-flight", flags.in_flight,
+                 "Sentences under way at a time; 0: all")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--rounds", flags.rounds, "Times to encode the file")
+      ->check(CLI::Range(1, 1000));
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status status = trivium::Run(flags);
+  if (!status.ok()) {
+    fmt::print(stderr, "trivium-bench-encoder: {}\n",
+               std::string(status.message()));
+    return 1;
+  }
+  return 0;
+}

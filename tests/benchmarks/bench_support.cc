@@ -1,0 +1,136 @@
+#include "tests/benchmarks/bench_support.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "base/isa.h"
+#include "base/status.h"
+#include "model/kernels/runtime.h"
+
+namespace trivium {
+
+absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
+    const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::vector<int32_t>> sentences;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::vector<int32_t> ids;
+    for (int32_t id; words >> id;) ids.push_back(id);
+    sentences.push_back(std::move(ids));
+  }
+  if (sentences.empty()) {
+    return absl::InvalidArgumentError(path + ": no sentences of token ids");
+  }
+  return sentences;
+}
+
+absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
+    const std::string& folder, const std::string& precision,
+    const std::string& max_isa, LoadOptions options) {
+  if (!max_isa.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(const Isa isa, ParseIsa(max_isa));
+    TRIVIUM_RETURN_IF_ERROR(CapIsa(isa));
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
+  return Model::Load(folder, options);
+}
+
+absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
+    const Model& model, Batcher::Options options) {
+  constexpr int64_t kKvCacheBytes = int64_t{1} << 30;
+  std::vector<Batcher::ModelEngines> engines(1);
+  for (int i = 0; i < options.workers; ++i) {
+    TRIVIUM_ASSIGN_OR_RETURN(auto engine, model.NewEngine(kKvCacheBytes));
+    engines[0].engines.push_back(std::move(engine));
+  }
+  options.max_waiting_tokens = int64_t{1} << 40;
+  return Batcher::Create(options, std::move(engines));
+}
+
+void PhaseSums::OnIteration(const Iteration& iteration) {
+  MutexLock lock(&mutex_);
+  ++iterations_;
+  encoder_rows_ += iteration.encoder_rows;
+  decoder_rows_ += iteration.decoder_rows;
+  busy_ += absl::ToDoubleSeconds(iteration.duration);
+  sum_.encode += iteration.phases.encode;
+  sum_.self_attention += iteration.phases.self_attention;
+  sum_.cross_attention += iteration.phases.cross_attention;
+  sum_.feed_forward += iteration.phases.feed_forward;
+  sum_.output_projection += iteration.phases.output_projection;
+  sum_.quantize += iteration.phases.quantize;
+  sum_.other += iteration.phases.other;
+}
+
+nlohmann::json PhaseSums::ToJson() {
+  MutexLock lock(&mutex_);
+  const double iterations = std::max<int64_t>(1, iterations_);
+  return {{"iterations", iterations_},
+          {"encoder_rows_per_iteration", encoder_rows_ / iterations},
+          {"rows_per_iteration", decoder_rows_ / iterations},
+          {"busy_seconds", busy_},
+          {"encode", sum_.encode},
+          {"self_attention", sum_.self_attention},
+          {"cross_attention", sum_.cross_attention},
+          {"feed_forward", sum_.feed_forward},
+          {"output_projection", sum_.output_projection},
+          {"quantize", sum_.quantize},
+          {"other", sum_.other}};
+}
+
+class BenchRound::Observer : public RequestObserver {
+ public:
+  Observer(BenchRound* round, size_t index) : round_(round), index_(index) {}
+  void OnDone(absl::StatusOr<RequestResult> result) override {
+    round_->Put(index_, std::move(result));
+  }
+
+ private:
+  BenchRound* const round_;
+  const size_t index_;
+};
+
+absl::StatusOr<double> BenchRound::Run(Batcher* batcher,
+                                       std::vector<Request> requests,
+                                       size_t in_flight, Take take) {
+  BenchRound round(std::move(take));
+  if (in_flight == 0) in_flight = requests.size();
+  absl::Status status;
+  const absl::Time begin = absl::Now();
+  for (size_t i = 0; i < requests.size() && status.ok(); ++i) {
+    {
+      MutexLock lock(&round.mutex_);
+      while (round.under_way_ >= in_flight) {
+        round.changed_.Wait(&round.mutex_);
+      }
+      ++round.under_way_;
+    }
+    requests[i].observer = std::make_shared<Observer>(&round, i);
+    std::vector<Request> one;
+    one.push_back(std::move(requests[i]));
+    status = batcher->Submit(batcher->NewCall(), std::move(one));
+  }
+  MutexLock lock(&round.mutex_);
+  if (!status.ok()) --round.under_way_;  // the refused one is never answered
+  while (round.under_way_ > 0) round.changed_.Wait(&round.mutex_);
+  status.Update(round.status_);
+  if (!status.ok()) return status;
+  return absl::ToDoubleSeconds(absl::Now() - begin);
+}
+
+void BenchRound::Put(size_t index, absl::StatusOr<RequestResult> result) {
+  MutexLock lock(&mutex_);
+  if (result.ok()) {
+    take_(index, *std::move(result));
+  } else {
+    status_.Update(result.status());
+  }
+  --under_way_;
+  changed_.SignalAll();
+}
+
+}  // namespace trivium

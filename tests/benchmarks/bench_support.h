@@ -1,0 +1,77 @@
+#ifndef TRIVIUM_TESTS_BENCHMARKS_BENCH_SUPPORT_H_
+#define TRIVIUM_TESTS_BENCHMARKS_BENCH_SUPPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "model/model.h"
+#include "nlohmann/json.hpp"
+#include "server/batching/batcher.h"
+
+namespace trivium {
+
+// Token ids, a sentence a line.
+absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
+    const std::string& path);
+
+// Loads `folder` in `precision`; `max_isa` caps the instruction set unless it
+// is empty.
+absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
+    const std::string& folder, const std::string& precision,
+    const std::string& max_isa, LoadOptions options = {});
+
+// A batcher of options.workers engines of `model` whose queue takes everything.
+absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
+    const Model& model, Batcher::Options options);
+
+// Adds up where the time of all iterations went.
+class PhaseSums : public BatchingObserver {
+ public:
+  void OnIteration(const Iteration& iteration) override;
+  nlohmann::json ToJson();
+
+ private:
+  Mutex mutex_;
+  int64_t iterations_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t encoder_rows_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t decoder_rows_ ABSL_GUARDED_BY(mutex_) = 0;
+  double busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  PhaseSeconds sum_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Sends requests, a call each (one call alone leaves some rows to others), and
+// waits for their answers.
+class BenchRound {
+ public:
+  // `take(i, result)` gets the answer of request i, on a worker's thread, one
+  // at a time.
+  using Take = std::function<void(size_t, RequestResult)>;
+
+  // Keeps `in_flight` of the requests under way, or all where it is 0. Returns
+  // the seconds it took, or the first error.
+  static absl::StatusOr<double> Run(Batcher* batcher,
+                                    std::vector<Request> requests,
+                                    size_t in_flight, Take take);
+
+ private:
+  class Observer;
+
+  explicit BenchRound(Take take) : take_(std::move(take)) {}
+  void Put(size_t index, absl::StatusOr<RequestResult> result);
+
+  const Take take_;
+  Mutex mutex_;
+  CondVar changed_;
+  size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_BENCHMARKS_BENCH_SUPPORT_H_

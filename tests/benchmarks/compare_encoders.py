@@ -1,0 +1,276 @@
+"""This engine against others on an encoder: see the command compare_encoders.
+
+All get the same random ids and give a vector a sentence, in turns. The engine
+takes the sentences as they come, without padding; each peer is measured in
+several batchings, and its best counts. Tokens are real ones: padding does not
+count.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import encoder_folder
+import machine
+import sentences
+from machine import ROOT
+
+# A peer goes on with the batchings that had at least so much of the speed of
+# its fastest one: in the first round, in which it also prepares for every new
+# length, and in the second. Further rounds count.
+KEPT = (0.4, 0.85)
+
+
+def precisions(text):
+    names = [name for name in text.split(",") if name]
+    unknown = set(names) - {"f32", "bf16", "int8"}
+    if unknown or not names:
+        raise argparse.ArgumentTypeError("is not made of f32, bf16, int8")
+    return names
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="compare_encoders",
+        description="Compares this engine with ONNX Runtime, OpenVINO and "
+        "PyTorch on one machine.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--model", default="bert-base",
+                        choices=list(encoder_folder.SHAPES),
+                        help="shape of the BERT; its weights are random")
+    parser.add_argument("--precisions", type=precisions, default="f32,int8",
+                        help="of this engine, of f32, bf16, int8")
+    parser.add_argument("--peer-precisions", type=precisions,
+                        default="f32,bf16,int8", help="of the peers")
+    parser.add_argument("--max-isa", default="", help="cap of this engine's "
+                        "instruction set")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--sentences", type=int, default=64)
+    parser.add_argument("--shortest", type=int, default=10,
+                        help="tokens; lengths are drawn evenly")
+    parser.add_argument("--longest", type=int, default=80)
+    parser.add_argument("--batches", type=lambda text: list(
+        map(int, text.split(","))), default="1,8,32", help="of the peers, each "
+        "in order of arrival and sorted by length")
+    parser.add_argument("--rounds", type=int, default=5, help="the first two "
+                        "warm up and pick the peers' batchings")
+    parser.add_argument("--json", help="write the report there, too")
+    parser.add_argument("--programs", type=pathlib.Path, required=True,
+                        help="folder of the programs, which the command builds")
+    return parser.parse_args()
+
+
+class OwnEngine:
+    def __init__(self, options, precision, folder, ids, work):
+        self.name, self.precision, self.batching = "Trivium", precision, "none"
+        self._vectors = work / f"vectors_{precision}"
+        self._command = [
+            options.programs / "trivium-bench-encoder", folder, ids,
+            "--output", self._vectors, "--precision", precision,
+            "--workers", options.threads, "--rounds", 2,
+            *(["--max-isa", options.max_isa] if options.max_isa else [])]
+
+    def round(self):
+        """Seconds; the process's first round warms it up."""
+        self.report = json.loads(subprocess.run(
+            list(map(str, self._command)), check=True, text=True,
+            stdout=subprocess.PIPE).stdout)
+        return self.report["seconds"][-1]
+
+    def vectors(self):
+        vectors = np.fromfile(self._vectors, np.float32)
+        return vectors.reshape(self.report["sentences"], -1)
+
+
+@dataclasses.dataclass
+class PeerBatches:
+    """A peer in one batching."""
+    peer: object
+    batching: str
+    order: list  # of the sentences
+    batches: list  # (ids, mask), padded
+
+    def __post_init__(self):
+        self.name, self.precision = self.peer.name, self.peer.precision
+
+    def round(self):
+        begin = time.perf_counter()
+        self._results = [self.peer(*batch) for batch in self.batches]
+        return time.perf_counter() - begin
+
+    def vectors(self):
+        vectors = np.concatenate(self._results)
+        return vectors[np.argsort(self.order)]
+
+
+def batchings(sources, sizes, padded):
+    """(name, order, batches) of every way to cut the sentences."""
+    arrival = list(range(len(sources)))
+    by_length = sorted(arrival, key=lambda i: len(sources[i]))
+    for size in sizes:
+        for name, order in ((f"{size}, sorted by length", by_length),
+                            (f"{size}, as they come", arrival)):
+            if size == 1:
+                name = "one at a time"
+            yield name, order, [
+                padded([sources[i] for i in order[begin:begin + size]])
+                for begin in range(0, len(order), size)]
+            if size == 1:
+                break
+
+
+def make_sides(options, work):
+    """Own engine and peers by batching, and the sentences."""
+    shape = encoder_folder.SHAPES[options.model]
+    folder = work / "model"
+    encoder_folder.write_random(folder, shape)
+    sources = encoder_folder.random_sentences(
+        options.sentences, options.shortest, options.longest, shape)
+    ids = work / "ids"
+    sentences.write_ids(ids, sources)
+    sides = [OwnEngine(options, precision, folder, ids, work)
+             for precision in options.precisions]
+    import encoder_peers  # takes seconds
+    models = ROOT / "build/benchmarks/encoder-models" / options.model
+    encoder_peers.write_models(folder, sources, models)
+    cut = list(batchings(sources, options.batches, encoder_peers.padded))
+    for peer in encoder_peers.make(
+            folder, models, options.peer_precisions, options.threads):
+        peer(*cut[0][2][0])
+        sides += [PeerBatches(peer, *way) for way in cut]
+    return sides, sources, encoder_peers.VERSIONS
+
+
+def measure(sides, rounds):
+    """Seconds of each side's rounds, in turns; see KEPT. Also the sides that
+    went on to the end, whose first rounds are left out."""
+    seconds = [[] for _ in sides]
+    going_on = list(range(len(sides)))
+    for number in range(rounds):
+        best = {}
+        for i in going_on:
+            taken = sides[i].round()
+            seconds[i].append(taken)
+            key = sides[i].name, sides[i].precision
+            best[key] = min(best.get(key, taken), taken)
+        if number < len(KEPT):
+            going_on = [
+                i for i in going_on
+                if best[sides[i].name, sides[i].precision]
+                >= KEPT[number] * seconds[i][-1]]
+    for i in going_on:
+        seconds[i] = seconds[i][len(KEPT):] or seconds[i][-1:]
+    return seconds, going_on
+
+
+def cosines(vectors, reference):
+    return np.sum(vectors * reference, 1) / (
+        np.linalg.norm(vectors, axis=1) * np.linalg.norm(reference, axis=1))
+
+
+def compare(options, work):
+    sides, sources, versions = make_sides(options, work)
+    tokens = sum(map(len, sources))
+    seconds, going_on = measure(sides, options.rounds)
+    entries = []
+    references = {}  # each one's own f32
+    for i, side in enumerate(sides):
+        entries.append({
+            "side": side.name, "precision": side.precision,
+            "batching": side.batching,
+            "tokens_per_second": tokens / statistics.median(seconds[i]),
+            "rounds": [tokens / taken for taken in seconds[i]],
+            "finalist": i in going_on,
+        })
+        if side.precision == "f32":
+            references.setdefault(side.name, side.vectors())
+    for entry, side in zip(entries, sides):
+        if side.name in references:
+            entry["least_cosine_to_own_f32"] = float(
+                cosines(side.vectors(), references[side.name]).min())
+    own = {e["precision"]: e for e in entries if e["side"] == "Trivium"}
+    peers = [e for e in entries if e["side"] != "Trivium" and e["finalist"]]
+    report = {
+        "machine": machine.describe(),
+        "model": options.model,
+        "threads": options.threads,
+        "isa": sides[0].report["isa"],
+        "sentences": len(sources),
+        "shortest": options.shortest,
+        "longest": options.longest,
+        "tokens": tokens,
+        "versions": versions,
+        "sides": entries,
+        "ratios": {},
+    }
+    for precision, entry in own.items():
+        rivals = [e for e in peers if (e["precision"] == "f32") ==
+                  (precision == "f32")]
+        if rivals:
+            best = max(rivals, key=lambda e: e["tokens_per_second"])
+            report["ratios"][precision] = {
+                "ratio": entry["tokens_per_second"] / best["tokens_per_second"],
+                "best": {key: best[key]
+                         for key in ("side", "precision", "batching")}}
+    # All compute the same function: else their speeds mean nothing.
+    if "Trivium" in references:
+        others = [r for name, r in references.items() if name != "Trivium"]
+        report["least_cosine_between_f32"] = min(
+            (float(cosines(references["Trivium"], other).min())
+             for other in others), default=None)
+    return report
+
+
+def print_markdown(report):
+    print(f"{report['model']}, random weights, {report['sentences']} sentences "
+          f"of {report['shortest']} to {report['longest']} tokens "
+          f"({report['tokens']} in all), {report['threads']} thread(s)\n"
+          f"{machine.in_words(report['machine'])}, {report['isa']}; "
+          + ", ".join(f"{name} {version}"
+                      for name, version in report["versions"].items()) + "\n")
+    print("| | batch | tokens/s (median) | slowest to fastest round "
+          "| least cosine to own f32 |\n|---|---|---|---|---|")
+    for entry in sorted(report["sides"], key=lambda e: (
+            e["side"] != "Trivium", e["side"], e["precision"],
+            -e["tokens_per_second"])):
+        rounds = entry["rounds"]
+        spread = (f"{min(rounds):,.0f} - {max(rounds):,.0f}"
+                  if entry["finalist"] else "left out as too slow")
+        cosine = entry.get("least_cosine_to_own_f32")
+        print(f"| {entry['side']} {entry['precision']} | {entry['batching']} "
+              f"| {entry['tokens_per_second']:,.0f} | {spread} "
+              f"| {'' if cosine is None else f'{cosine:.5f}'} |")
+    print()
+    for precision, entry in report["ratios"].items():
+        best = entry["best"]
+        print(f"Ratio of {precision} to the best peer "
+              f"{'in f32' if precision == 'f32' else 'below f32'}: "
+              f"{entry['ratio']:.2f} ({best['side']} {best['precision']}, "
+              f"{best['batching']})")
+    between = report.get("least_cosine_between_f32")
+    if between is not None:
+        print(f"Least cosine of this engine's f32 to a peer's: {between:.6f}")
+
+
+def main():
+    options = parse_arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        report = compare(options, pathlib.Path(folder))
+    print_markdown(report)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
+    between = report.get("least_cosine_between_f32")
+    if between is not None and between < 0.999:
+        sys.exit("the sides do not compute the same vectors")
+
+
+if __name__ == "__main__":
+    main()

@@ -16,14 +16,14 @@ const KINDS = {
   },
   cross: {
     name: 'Cross-attention',
-    meaning: 'To choose a token of the translation (left), the decoder looks ' +
-        'at the tokens of the source (right).',
+    meaning: 'To choose a token of the translation, the decoder looks at the ' +
+        'tokens of the source.',
     left: 'chosen', right: 'source',
   },
   decoder: {
     name: 'Decoder self-attention',
-    meaning: 'To choose a token (left), the decoder looks at what it has read ' +
-        'so far (right); what comes later is masked.',
+    meaning: 'To choose a token, the decoder looks at what it has read so far; ' +
+        'what comes later is masked.',
     left: 'chosen', right: 'read',
   },
 };
@@ -280,21 +280,23 @@ function drawMatrix() {
     leftMargin = topMargin = 0;
     cell = Math.max(1, available / keys);
   }
+  // A few rows of many keys would be a thread.
+  const tall = Math.max(cell, Math.min(24, 400 / rows));
   const width = Math.ceil(leftMargin + keys * cell);
-  const height = Math.ceil(topMargin + rows * cell);
+  const height = Math.ceil(topMargin + rows * tall);
   $('extent').style.width = width + 'px';
   $('extent').style.height = height + 'px';
   const context = prepare($('canvas'), width, height);
   context.imageSmoothingEnabled = false;
   context.drawImage(imageOf(set, map), leftMargin, topMargin, keys * cell,
-                    rows * cell);
+                    rows * tall);
   // Masks: what a row may not see.
   if (set.seen_first !== null) {
     context.fillStyle = hatch(context);
     for (let q = 0; q < rows; ++q) {
       const from = leftMargin + set.seen(q) * cell;
-      context.fillRect(from, topMargin + q * cell,
-                       leftMargin + keys * cell - from, cell);
+      context.fillRect(from, topMargin + q * tall,
+                       leftMargin + keys * cell - from, tall);
     }
   }
   const token = selected();
@@ -306,7 +308,7 @@ function drawMatrix() {
       context.fillStyle = rgb(own ? theme.strong : theme.text);
       context.textAlign = 'right';
       context.fillText(fitted(context, set.labels.queries[q], leftMargin - 6),
-                       leftMargin - 5, topMargin + (q + .5) * cell);
+                       leftMargin - 5, topMargin + (q + .5) * tall);
     }
     for (let k = 0; k < keys; ++k) {
       const own = token && token.side === 'key' && token.index === k;
@@ -331,19 +333,19 @@ function drawMatrix() {
         context.fillStyle =
             rgb(far(theme.text) > far(theme.panel) ? theme.text : theme.panel);
         context.fillText(weight.toFixed(2), leftMargin + (k + .5) * cell,
-                         topMargin + (q + .5) * cell);
+                         topMargin + (q + .5) * tall);
       }
     }
   }
   context.strokeStyle = rgb(theme.line);
   context.strokeRect(leftMargin + .5, topMargin + .5, keys * cell - 1,
-                     rows * cell - 1);
+                     rows * tall - 1);
   if (set.boundary !== null) {
     context.strokeStyle = rgb(theme.quiet);
     context.setLineDash([4, 3]);
     context.beginPath();
     const x = leftMargin + set.boundary * cell;
-    const y = topMargin + boundaryRow(set) * cell;
+    const y = topMargin + boundaryRow(set) * tall;
     context.moveTo(x, 0);
     context.lineTo(x, height);
     context.moveTo(0, y);
@@ -355,17 +357,17 @@ function drawMatrix() {
     context.strokeStyle = rgb(theme.strong);
     context.lineWidth = 1.5;
     if (token.side === 'query') {
-      context.strokeRect(leftMargin, topMargin + token.index * cell,
-                         keys * cell, cell);
+      context.strokeRect(leftMargin, topMargin + token.index * tall,
+                         keys * cell, tall);
     } else {
       context.strokeRect(leftMargin + token.index * cell, topMargin, cell,
-                         rows * cell);
+                         rows * tall);
     }
   }
   layout = {
     at(x, y) {
       const k = Math.floor((x - leftMargin) / cell);
-      const q = Math.floor((y - topMargin) / cell);
+      const q = Math.floor((y - topMargin) / tall);
       if (q < 0 && k >= 0 && k < keys) return {side: 'key', index: k};
       if (q < 0 || q >= rows || k >= keys) return null;
       return {side: 'query', index: q, other: k};

@@ -166,15 +166,6 @@ TEST_F(VisualsTest, TheProgramShowsAllThreeKinds) {
       }
     }
   }
-  // The decoder looks at "animal" to write "Tier".
-  const json& cross = data["attention"][1];
-  EXPECT_EQ(cross["queries"][1], "\u2581Tier");
-  EXPECT_EQ(cross["keys"][1], "\u2581animal");
-  double mean = 0;
-  for (const json& head : cross["weights"].back()) {
-    mean += head[1][1].get<double>() / cross["heads"].size();
-  }
-  EXPECT_GT(mean, 0.5);
   std::stringstream text;
   text << std::ifstream(page).rdbuf();
   EXPECT_THAT(text.str(), HasSubstr("</html>"));
@@ -183,8 +174,8 @@ TEST_F(VisualsTest, TheProgramShowsAllThreeKinds) {
 TEST_F(VisualsTest, TheProgramDrawsABeamTree) {
   const ProcessResult run = Run({"beams", "--beam-size", "3", kText});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("\n\u2581Tier -"));
-  EXPECT_THAT(run.out, HasSubstr("\nresult 1 -"));
+  EXPECT_THAT(run.out, HasSubstr(" pruned\n"));
+  EXPECT_THAT(run.out, HasSubstr(": result 1\nresult 1 -"));
 }
 
 }  // namespace

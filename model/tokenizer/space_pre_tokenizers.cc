@@ -35,7 +35,8 @@ class ByteLevel : public PreTokenizer {
       const size_t added =
           options_.add_prefix_space && !text.starts_with(' ') ? 1 : 0;
       if (added > 0) {
-        prefixed = " ";
+        // GCC 12 warns of an overlap when a string is assigned " ".
+        prefixed.assign(1, ' ');
         prefixed += text;
         text = prefixed;
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <optional>
@@ -34,6 +35,62 @@ Matrix Linear(const Matrix& x, const LinearTensors& tensors) {
   }
   return y;
 }
+
+// Nearest bf16, the even one of two.
+double Bf16(double x) {
+  const auto value = static_cast<float>(x);
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits += 0x7fff + (bits >> 16 & 1);
+  bits &= 0xffff0000;
+  float rounded;
+  std::memcpy(&rounded, &bits, sizeof(rounded));
+  return rounded;
+}
+
+// How the layers of a stack compute.
+struct Numbers {
+  int int8_levels = 0;  // of activations; 0: everything is exact
+
+  // y = x W^T + b
+  Matrix Product(const Matrix& x, const LinearTensors& tensors) const {
+    if (int8_levels == 0) return Linear(x, tensors);
+    const std::vector<float> weight = Values(tensors.weight);
+    const std::vector<float> bias =
+        tensors.bias ? Values(tensors.bias) : std::vector<float>();
+    Matrix y(x.rows, static_cast<int>(tensors.weight->shape[0]));
+    for (int i = 0; i < x.rows; ++i) {
+      const double* row = x.row(i);
+      const double low = std::min(0.0, *std::min_element(row, row + x.columns));
+      const double high =
+          std::max(0.0, *std::max_element(row, row + x.columns));
+      const double step = (high - low) / int8_levels;
+      const double zero = std::nearbyint(-low / step);
+      for (int o = 0; o < y.columns; ++o) {
+        const float* w = weight.data() + static_cast<size_t>(o) * x.columns;
+        double most = 0;
+        for (int k = 0; k < x.columns; ++k) {
+          most = std::max(most, std::fabs(double{w[k]}));
+        }
+        double sum = 0;
+        for (int k = 0; k < x.columns; ++k) {
+          const double q = std::clamp(std::nearbyint(row[k] / step) + zero, 0.0,
+                                      double(int8_levels)) -
+                           zero;
+          sum += q * std::nearbyint(w[k] * 127 / most);
+        }
+        y.row(i)[o] = sum * step * most / 127 + (bias.empty() ? 0 : bias[o]);
+      }
+    }
+    return y;
+  }
+
+  Matrix KeyOrValue(Matrix x, bool relative) const {
+    if (int8_levels == 0 || relative) return x;
+    for (double& value : x.data) value = Bf16(value);
+    return x;
+  }
+};
 
 // y = (x - mean) / sqrt(variance + epsilon) * weight + bias, over each row
 // ("Layer Normalization", Ba et al., 2016).
@@ -138,10 +195,13 @@ class RelativeScores {
 // `maps`.
 Matrix Attention(const Matrix& x, const Matrix& memory,
                  const AttentionTensors& tensors, int heads, bool causal,
-                 const RelativeScores* relative, std::vector<double>* maps) {
-  const Matrix query = Linear(x, tensors.query);
-  const Matrix key = Linear(memory, tensors.key);
-  const Matrix value = Linear(memory, tensors.value);
+                 const RelativeScores* relative, const Numbers& numbers,
+                 std::vector<double>* maps) {
+  const Matrix query = numbers.Product(x, tensors.query);
+  const Matrix key = numbers.KeyOrValue(numbers.Product(memory, tensors.key),
+                                        relative != nullptr);
+  const Matrix value = numbers.KeyOrValue(
+      numbers.Product(memory, tensors.value), relative != nullptr);
   const int head_size = query.columns / heads;
   Matrix joined(x.rows, query.columns);
   for (int h = 0; h < heads; ++h) {
@@ -177,14 +237,14 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
       maps->insert(maps->end(), weights.begin(), weights.end());
     }
   }
-  return Linear(joined, tensors.output);
+  return numbers.Product(joined, tensors.output);
 }
 
 Matrix FeedForward(const Matrix& x, const LayerTensors& tensors,
-                   Activation activation) {
-  Matrix inner = Linear(x, tensors.up);
+                   Activation activation, const Numbers& numbers) {
+  Matrix inner = numbers.Product(x, tensors.up);
   for (double& value : inner.data) value = Activate(activation, value);
-  return Linear(inner, tensors.down);
+  return numbers.Product(inner, tensors.down);
 }
 
 // The row of the table of learned positions for every token.
@@ -201,9 +261,12 @@ std::vector<int> PositionRows(const StackDescription& stack,
 
 // What enters the first layer; `types` (segments) may be empty.
 Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
-             std::span<const int32_t> types) {
+             std::span<const int32_t> types, const Numbers& numbers) {
   const EmbeddingTensors& tensors = stack.embeddings;
-  const std::vector<float> tokens = Values(tensors.tokens);
+  std::vector<float> tokens = Values(tensors.tokens);
+  if (numbers.int8_levels > 0) {
+    for (float& value : tokens) value = static_cast<float>(Bf16(value));
+  }
   std::vector<float> positions, segments;
   if (stack.positions == PositionEncoding::kLearned) {
     positions = Values(tensors.positions);
@@ -235,7 +298,7 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
   if (stack.embedding_norm) {
     x = LayerNorm(std::move(x), *stack.embedding_norm, stack.norm_epsilon);
   }
-  return tensors.projection ? Linear(x, *tensors.projection) : x;
+  return tensors.projection ? numbers.Product(x, *tensors.projection) : x;
 }
 
 // x + f(x) with the norm after the sum or before f.
@@ -251,24 +314,26 @@ Matrix Sublayer(const StackDescription& stack, const NormTensors& norm,
 // The layers of an encoder (causal false) or a decoder, and the final norm.
 Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                 std::span<const int32_t> types, bool causal,
-                const Matrix& source_states, std::vector<double>* self_maps,
+                const Matrix& source_states, const Numbers& numbers,
+                std::vector<double>* self_maps,
                 std::vector<double>* cross_maps) {
-  Matrix x = Embed(stack, ids, types);
+  Matrix x = Embed(stack, ids, types, numbers);
   for (const LayerTensors& layer : stack.layer) {
     std::optional<RelativeScores> relative;
     if (stack.relative_attention) relative.emplace(stack, layer);
     x = Sublayer(stack, layer.self_attention_norm, x, [&](const Matrix& in) {
       return Attention(in, in, layer.self_attention, stack.heads, causal,
-                       relative ? &*relative : nullptr, self_maps);
+                       relative ? &*relative : nullptr, numbers, self_maps);
     });
     if (layer.cross_attention) {
       x = Sublayer(stack, layer.cross_attention_norm, x, [&](const Matrix& in) {
         return Attention(in, source_states, *layer.cross_attention, stack.heads,
-                         /*causal=*/false, /*relative=*/nullptr, cross_maps);
+                         /*causal=*/false, /*relative=*/nullptr, numbers,
+                         cross_maps);
       });
     }
     x = Sublayer(stack, layer.feed_forward_norm, x, [&](const Matrix& in) {
-      return FeedForward(in, layer, stack.activation);
+      return FeedForward(in, layer, stack.activation, numbers);
     });
   }
   if (stack.final_norm) {
@@ -284,7 +349,8 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
   const StackDescription& stack = *description_.encoder;
   Encoded encoded;
   encoded.states = RunStack(stack, ids, types, /*causal=*/false, Matrix(),
-                            &encoded.attention, /*cross_maps=*/nullptr);
+                            {.int8_levels = int8_levels_}, &encoded.attention,
+                            /*cross_maps=*/nullptr);
   Matrix first(1, stack.d_model);
   std::copy_n(encoded.states.row(0), stack.d_model, first.row(0));
   if (description_.pooler) {
@@ -316,7 +382,7 @@ ReferenceTransformer::Decoded ReferenceTransformer::Decode(
     const Matrix& source_states, std::span<const int32_t> targets) const {
   Decoded decoded;
   decoded.states = RunStack(*description_.decoder, targets, /*types=*/{},
-                            /*causal=*/true, source_states,
+                            /*causal=*/true, source_states, Numbers(),
                             &decoded.self_attention, &decoded.cross_attention);
   decoded.logits = Linear(decoded.states, description_.output_projection);
   return decoded;

@@ -125,7 +125,8 @@ def framed(pair, random):
     frame, new = random.choice(FRAMES), copied(random)
     if random.random() < 0.3:
         return tuple(form.format(new) for form in frame)
-    return tuple(f"{text} {form.format(new)}" for text, form in zip(pair, frame))
+    return tuple(f"{text} {form.format(new)}"
+                 for text, form in zip(pair, frame))
 
 
 def one_word(pair, random):

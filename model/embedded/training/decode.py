@@ -110,8 +110,8 @@ def beam(model, sources, mask, end, size=4):
         # The others go on.
         total, kept = top.masked_fill(ended, -torch.inf).topk(size, -1)
         parent, token = parent.gather(1, kept), token.gather(1, kept)
-        flat = (parent + size * torch.arange(len(origin), device=device)[:, None]
-                ).flatten()
+        first = size * torch.arange(len(origin), device=device)
+        flat = (parent + first[:, None]).flatten()
         made = torch.cat([made[flat], token.flatten()[:, None]], 1)
         ids = token.flatten()
         open_rows = total[:, 0] / length > ended_scores[origin, -1]

@@ -47,7 +47,7 @@ class Attention(nn.Module):
             setattr(self, name, nn.Linear(shape.d_model, shape.d_model))
 
     def split(self, x):
-        """[batch, length, d_model] -> [batch, heads, length, d_model / heads]"""
+        """[batch, length, d] -> [batch, heads, length, d / heads]"""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def keys_values(self, x):

@@ -1,7 +1,7 @@
 """Trains a Marian model in both directions; stops and resumes at any step.
 
-    python train.py --data build/training/data --output build/training/student \\
-        --steps 20000
+    python train.py --data build/training/data \\
+        --output build/training/student --steps 20000
 
 The folder gets checkpoint.pt (everything), log.jsonl and curve.svg. Run the
 same command again to go on. The same data, flags and machine give the same
@@ -19,7 +19,6 @@ import signal
 import time
 
 import torch
-from torch.nn import functional
 
 import batch as batches
 import curve
@@ -28,6 +27,7 @@ import packed
 import validation
 import vocabulary
 from export import load_folder
+from objective import loss_of
 
 
 def parse_arguments():
@@ -99,30 +99,6 @@ def rate(step, options):
         return warm_up
     decay = max(1, options.decay * options.steps)
     return max(0.0, min(warm_up, (options.steps - step) / decay))
-
-
-def contrast(states, mask, temperature=0.05):
-    """How badly each English text's pooled states find those of its
-    translation among the batch's, and the other way round."""
-    pooled = (states.float() * mask[:, :, None]).sum(1)
-    english, german = functional.normalize(pooled, dim=-1).chunk(2)
-    likeness = english @ german.T / temperature
-    own = torch.arange(len(english), device=states.device)
-    return (functional.cross_entropy(likeness, own)
-            + functional.cross_entropy(likeness.T, own)) / 2
-
-
-def loss_of(model, batch, options):
-    states = model.encode(batch.sources, batch.mask)
-    out = model.decode(states, batch.mask, batch.targets)
-    # Few places are padding: leaving them out costs more than it saves.
-    loss = functional.cross_entropy(
-        model.logits(out).float().flatten(0, 1), batch.targets.flatten(),
-        ignore_index=model.padding, label_smoothing=options.label_smoothing)
-    translation = loss.detach()
-    if options.contrast and len(batch.sources) > 2:
-        loss = loss + options.contrast * contrast(states, batch.mask)
-    return loss, translation
 
 
 class Trainer:
@@ -271,9 +247,9 @@ class Trainer:
                 mean = torch.stack(losses).mean().item()
                 speed = counted / (time.monotonic() - shown)
                 self._log(loss=mean, speed=speed)
-                print(f"step {self._step:,}/{options.steps or '?'}, epoch {epoch}, "
-                      f"{self._tokens / 1e6:.2f} M target tokens, loss "
-                      f"{mean:.3f}, {speed:,.0f} tokens/s, padding "
+                print(f"step {self._step:,}/{options.steps or '?'}, epoch "
+                      f"{epoch}, {self._tokens / 1e6:.2f} M target tokens, "
+                      f"loss {mean:.3f}, {speed:,.0f} tokens/s, padding "
                       f"{1 - counted / places:.1%}", flush=True)
                 losses, counted, places = [], 0, 0
                 shown = time.monotonic()

@@ -1,4 +1,4 @@
-"""SentencePiece vocabularies with >>de<< and >>en<<, in Marian's folder form."""
+"""SentencePiece vocabularies with >>de<< and >>en<<, as Marian folders."""
 
 import io
 import json

@@ -96,14 +96,14 @@ struct StepPlan {
   }
 };
 
-// Where a step's time went, in seconds.
+// Where a step's time went, in seconds. Quantization of a product's input is
+// part of whatever makes that input, with which it is fused.
 struct PhaseSeconds {
   double encode = 0;
   double self_attention = 0;
   double cross_attention = 0;
   double feed_forward = 0;
   double output_projection = 0;
-  double quantize = 0;
   double other = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "model/head_info.h"
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
+#include "model/shortlist_file.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/digest.h"
 #include "model/weights/json_file.h"
@@ -165,6 +166,9 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
     CheckVocabulary(*folder.tokenizer, folder.description, problems);
   }
   Digest digest;
+  if (options.vocabulary_shortlist) {
+    ReadShortlist(path, problems, &folder, &digest);
+  }
   digest.Add(folder.weights->Fingerprint());
   digest.Add(folder.config.dump(-1, ' ', /*ensure_ascii=*/true));
   folder.revision = digest.Hex();

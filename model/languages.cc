@@ -4,6 +4,7 @@
 #include <unicode/uloc.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/status.h"
 
@@ -127,8 +128,12 @@ LanguageTable::LanguageTable(const Tokenizer* tokenizer,
   }
   if (tokenizer_config == nullptr) return;
   AddFromConfig(*tokenizer_config, "source_lang", &sources_);
+  std::vector<Language> named;
+  AddFromConfig(*tokenizer_config, "target_lang", &named);
   if (targets_.empty()) {
-    AddFromConfig(*tokenizer_config, "target_lang", &targets_);
+    targets_ = std::move(named);
+  } else if (!named.empty()) {
+    default_target_ = FindLanguage(targets_, named[0].code);
   }
 }
 
@@ -149,6 +154,10 @@ absl::StatusOr<Direction> LanguageTable::Resolve(
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         target, Choose(targets_, "target_language", *target_language));
+  } else if (default_target_ &&
+             !(source_language &&
+               FindLanguage(targets_, *source_language) == default_target_)) {
+    target = *default_target_;
   } else if (targets_.size() > 1) {
     return absl::InvalidArgumentError(
         fmt::format("target_language is missing; this model translates to {}",

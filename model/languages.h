@@ -20,7 +20,9 @@ std::string ToBcp47(std::string_view code);
 
 // Which languages a model translates from and to, and how to tell it. Target
 // languages are the vocabulary's >>xx<< tokens, put in front of the source;
-// without such tokens the one direction that tokenizer_config.json names.
+// without such tokens the one direction that tokenizer_config.json names. Of
+// several targets its "target_lang" is the one that callers may leave out,
+// unless it is the source's own.
 class LanguageTable {
  public:
   // Both may be null.
@@ -42,6 +44,7 @@ class LanguageTable {
   std::vector<Language> targets_;
   // The token of targets_[i]; empty where the model reads none.
   std::vector<int32_t> target_tokens_;
+  std::optional<size_t> default_target_;
 };
 
 }  // namespace trivium

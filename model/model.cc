@@ -95,6 +95,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.heads = decoder->heads;
     info.vocabulary = decoder->vocabulary;
     info.max_target_tokens = decoder->max_positions;
+    info.vocabulary_shortlist = folder.description.shortlist != nullptr;
   }
   if (encoder) {
     info.design = decoder ? Design::kEncoderDecoder : Design::kEncoder;

@@ -29,6 +29,10 @@ enum class Design { kEncoder, kDecoder, kEncoderDecoder };
 
 struct LoadOptions {
   Precision precision = Precision::kAuto;
+  // Restrict each translation to the tokens that the folder's
+  // shortlist.safetensors has for its source: faster, and now and then another
+  // translation. An error where there is no such file.
+  bool vocabulary_shortlist = false;
 };
 
 struct Language {
@@ -64,6 +68,7 @@ struct ModelInfo {
   int max_source_tokens = 0;
   int max_target_tokens = 0;
   int vocabulary = 0;
+  bool vocabulary_shortlist = false;
   int type_vocabulary = 0;       // segments; 0: none
   int pooled_size = 0;           // of the pooler's output; 0: no pooler
   std::optional<HeadInfo> head;  // of encoder-only models

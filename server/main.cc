@@ -22,6 +22,7 @@ namespace {
 int Check(const Options& options) {
   LoadOptions load;
   load.precision = options.precision;
+  load.vocabulary_shortlist = options.vocabulary_shortlist;
   const auto problems = Model::Check(options.check_folder, load);
   for (const std::string& problem : problems) {
     fmt::print("{}\n", problem);

@@ -105,8 +105,8 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
                  options->models.push_back(*std::move(spec));
                }
              },
-             "Serve NAME=FOLDER[,precision=...]; repeat for more, the first "
-             "is the default. None: the embedded model")
+             "Serve NAME=FOLDER[,precision=...][,shortlist=on|off]; repeat for "
+             "more, the first is the default. None: the embedded model")
           ->delimiter(';')
           ->type_name("NAME=FOLDER"));
   flags
@@ -118,6 +118,10 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
                  return absl::OkStatus();
                })
       ->default_str("auto");
+  flags->Flag("vocabulary-shortlist", &options->vocabulary_shortlist,
+              "Restrict translations to the tokens that the folder's "
+              "shortlist.safetensors has for each source: faster, and now and "
+              "then another translation");
   flags
       ->Parsed("max-isa",
                "Use at most avx2, avx512, vnni, bf16 or amx; for tests and "
@@ -256,17 +260,29 @@ absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
     return absl::InvalidArgumentError(
-        fmt::format("model '{}' must be NAME=FOLDER[,precision=...]", text));
+        fmt::format("model '{}' must be "
+                    "NAME=FOLDER[,precision=...][,shortlist=on|off]",
+                    text));
   }
   spec.name = text.substr(0, equals);
   spec.folder = text.substr(equals + 1);
   // Folders may have commas in their names; only a known key ends them.
-  constexpr char kKey[] = ",precision=";
-  if (const size_t key = spec.folder.rfind(kKey); key != std::string::npos) {
-    TRIVIUM_ASSIGN_OR_RETURN(
-        spec.precision,
-        ParsePrecision(spec.folder.substr(key + sizeof(kKey) - 1)));
-    spec.folder.resize(key);
+  for (size_t comma; (comma = spec.folder.rfind(',')) != std::string::npos;
+       spec.folder.resize(comma)) {
+    const std::string setting = spec.folder.substr(comma + 1);
+    const size_t value = setting.find('=') + 1;
+    if (setting.rfind("precision=", 0) == 0) {
+      TRIVIUM_ASSIGN_OR_RETURN(spec.precision,
+                               ParsePrecision(setting.substr(value)));
+    } else if (setting == "shortlist=on" || setting == "shortlist=off") {
+      spec.shortlist = setting.substr(value) == "on";
+    } else if (setting.rfind("shortlist=", 0) == 0) {
+      return absl::InvalidArgumentError(
+          fmt::format("model '{}': shortlist is '{}' and must be on or off",
+                      spec.name, setting.substr(value)));
+    } else {
+      break;
+    }
   }
   if (spec.folder.empty()) {
     return absl::InvalidArgumentError(

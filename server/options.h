@@ -16,11 +16,13 @@
 
 namespace trivium {
 
-// A --model: NAME=FOLDER[,precision=...].
+// A --model: NAME=FOLDER[,precision=...][,shortlist=on|off].
 struct ModelSpec {
   std::string name;
   std::string folder;
   std::optional<Precision> precision;  // unset: --precision
+  // Unset: --vocabulary-shortlist.
+  std::optional<bool> shortlist = std::nullopt;
 
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
@@ -33,6 +35,7 @@ struct Options {
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   Precision precision = Precision::kAuto;
+  bool vocabulary_shortlist = false;
   std::optional<Isa> max_isa;
 
   int threads = 0;                     // 0: as many as there are cores to use

@@ -46,6 +46,8 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
   const absl::Time begin = absl::Now();
   LoadOptions load;
   load.precision = spec.precision.value_or(options.precision);
+  load.vocabulary_shortlist =
+      spec.shortlist.value_or(options.vocabulary_shortlist);
   absl::StatusOr<std::unique_ptr<Model>> model = Model::Load(spec.folder, load);
   if (!model.ok()) {
     return About(fmt::format("model '{}'", spec.name), model.status());
@@ -58,6 +60,7 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
        {"precision", PrecisionName(info.precision)},
        {"isa", IsaName(info.isa)},
        {"batch_invariant", info.batch_invariant ? "yes" : "no"},
+       {"vocabulary_shortlist", info.vocabulary_shortlist ? "on" : "off"},
        {"parameters", info.parameters},
        {"revision", info.revision},
        {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});

@@ -12,6 +12,7 @@
 #include "client/commands/inputs.h"
 #include "client/commands/io.h"
 #include "client/commands/output.h"
+#include "client/commands/terminal.h"
 
 namespace trivium {
 
@@ -40,6 +41,8 @@ Subcommand AddClassify(CLI::App& app);
 Subcommand AddTag(CLI::App& app);
 Subcommand AddAnswer(CLI::App& app);
 Subcommand AddFillMask(CLI::App& app);
+Subcommand AddAttention(CLI::App& app);
+Subcommand AddBeams(CLI::App& app);
 Subcommand AddModels(CLI::App& app);
 Subcommand AddHealth(CLI::App& app);
 

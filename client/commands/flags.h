@@ -30,10 +30,9 @@ void AddJsonFlag(CLI::App& app, bool* json);
 
 void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options);
 
-// --source-language, --target-language, --truncate and --tokens of a message
-// that has these fields.
+// --source-language and --target-language of a message that has these fields.
 template <typename Message>
-void AddTextFlags(CLI::App& app, Message* message) {
+void AddLanguageFlags(CLI::App& app, Message* message) {
   app.add_option_function<std::string>(
       "--source-language",
       [message](const std::string& code) {
@@ -46,6 +45,12 @@ void AddTextFlags(CLI::App& app, Message* message) {
         message->set_target_language(code);
       },
       "Language to translate to");
+}
+
+// Those, --truncate and --tokens of a message that has these fields.
+template <typename Message>
+void AddTextFlags(CLI::App& app, Message* message) {
+  AddLanguageFlags(app, message);
   app.add_flag_function(
       "--truncate,!--no-truncate",
       [message](int64_t count) { message->set_truncate(count > 0); },

@@ -112,4 +112,21 @@ absl::StatusOr<std::unique_ptr<CommandInputs>> OpenInputs(
   return std::make_unique<Lines>(flags, std::move(reader));
 }
 
+absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<CommandInputs> source,
+                           OpenInputs(flags, io));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<InputSource::Item> item,
+                           source->Next());
+  if (!item) return absl::InvalidArgumentError("no text: give one");
+  TRIVIUM_RETURN_IF_ERROR(item->error);
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<InputSource::Item> more,
+                           source->Next());
+  if (more) {
+    return absl::InvalidArgumentError(
+        "this command takes one text: quote it, or give the command once for "
+        "each");
+  }
+  return item->input;
+}
+
 }  // namespace trivium

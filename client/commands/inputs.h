@@ -37,6 +37,9 @@ class CommandInputs : public InputSource {
 absl::StatusOr<std::unique_ptr<CommandInputs>> OpenInputs(
     const InputFlags& flags, const Io& io);
 
+// The one text that there must be.
+absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_CLIENT_COMMANDS_INPUTS_H_

@@ -1,5 +1,6 @@
 #include "client/commands/io.h"
 
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -16,12 +17,27 @@ constexpr char kLocal[] = "trivium.client.io";
 }  // namespace
 
 absl::Status IoError(const char* doing, const char* what, int error) {
-  const std::string reason =
-      error == EPIPE ? "its reader went away" : std::strerror(error);
+  return IoError(doing, what,
+                 error == EPIPE ? std::string("its reader went away")
+                                : std::string(std::strerror(error)));
+}
+
+absl::Status IoError(const char* doing, const char* what,
+                     const std::string& reason) {
   absl::Status status =
       absl::AbortedError(fmt::format("cannot {} {}: {}", doing, what, reason));
   status.SetPayload(kLocal, absl::Cord());
   return status;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& bytes) {
+  FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return IoError("write", path.c_str(), errno);
+  const bool whole =
+      std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const int error = errno;
+  if (std::fclose(file) != 0) return IoError("write", path.c_str(), errno);
+  return whole ? absl::OkStatus() : IoError("write", path.c_str(), error);
 }
 
 ExitCode ExitCodeOf(const absl::Status& status) {

@@ -2,6 +2,7 @@
 #define TRIVIUM_CLIENT_COMMANDS_IO_H_
 
 #include <cstdio>
+#include <string>
 
 #include "absl/status/status.h"
 
@@ -32,6 +33,11 @@ enum ExitCode {
 
 // The status of a failed read or write; its exit code is kExitIo.
 absl::Status IoError(const char* doing, const char* what, int error);
+absl::Status IoError(const char* doing, const char* what,
+                     const std::string& reason);
+
+// Writes a file, replacing what is there.
+absl::Status WriteFile(const std::string& path, const std::string& bytes);
 
 // Which code a command ends with that failed like this.
 ExitCode ExitCodeOf(const absl::Status& status);

@@ -58,10 +58,10 @@ ExitCode RunTrivium(const std::vector<std::string>& arguments, const Io& io) {
   app.footer(kFooter);
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of every command");
-  std::array<Subcommand, 10> subcommands = {
+  std::array<Subcommand, 12> subcommands = {
       AddTranslate(app), AddEncode(app), AddGenerate(app), AddClassify(app),
       AddTag(app),       AddAnswer(app), AddFillMask(app), AddTokens(app),
-      AddModels(app),    AddHealth(app)};
+      AddAttention(app), AddBeams(app),  AddModels(app),   AddHealth(app)};
   for (Subcommand& each : subcommands) {
     AddConnectionFlags(*each.app, &each.command->connection);
     AddEnvironmentTwins(*each.app);

@@ -1,3 +1,4 @@
+#include <array>
 #include <string>
 
 #include "base/status.h"
@@ -8,7 +9,7 @@
 namespace trivium {
 namespace {
 
-// Prints a text's tokens on a line, as piece:id.
+// Prints a text's tokens on a line, as piece:id; on a terminal in colours.
 class TokensCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -17,6 +18,8 @@ class TokensCommand : public Command {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
                              OpenInputs(inputs_, io));
     Output output(io, /*keep_newlines=*/false, nullptr);
+    const Colors colors(ShowsColors(io.out));
+    terminal_ = IsTerminal(io.out);
     return CallInBatches(
         *source, output,
         [&](const std::vector<v1::Input>& inputs) -> absl::Status {
@@ -25,7 +28,7 @@ class TokensCommand : public Command {
           TRIVIUM_ASSIGN_OR_RETURN(const v1::TokenizeResponse response,
                                    client.Tokenize(request));
           for (const v1::TokenizedText& result : response.results()) {
-            TRIVIUM_RETURN_IF_ERROR(Emit(result, output));
+            TRIVIUM_RETURN_IF_ERROR(Emit(result, colors, output));
           }
           return absl::OkStatus();
         },
@@ -37,12 +40,23 @@ class TokensCommand : public Command {
  private:
   friend Subcommand trivium::AddTokens(CLI::App& app);
 
-  absl::Status Emit(const v1::TokenizedText& result, Output& output) {
+  absl::Status Emit(const v1::TokenizedText& result, const Colors& colors,
+                    Output& output) {
     if (json_) return output.Json(result);
     std::string line;
+    size_t ordinary = 0;
     for (const v1::Token& token : result.tokens()) {
       if (!line.empty()) line += ' ';
-      line += fmt::format("{}:{}", token.piece(), token.id());
+      const std::string piece =
+          terminal_ ? Visible(token.piece()) : token.piece();
+      // Neighbours differ; special tokens are reversed.
+      constexpr std::array<const char*, 5> kBackgrounds = {
+          "30;46", "30;43", "30;42", "30;45", "97;44"};
+      const char* const style =
+          token.special() ? "7"
+                          : kBackgrounds[ordinary++ % kBackgrounds.size()];
+      line += colors.Paint(style, piece) +
+              colors.Dim(fmt::format(":{}", token.id()));
     }
     return output.Line(line);
   }
@@ -50,6 +64,7 @@ class TokensCommand : public Command {
   InputFlags inputs_;
   v1::TokenizeRequest request_;
   bool json_ = false;
+  bool terminal_ = false;
 };
 
 }  // namespace

@@ -171,18 +171,27 @@ TRIVIUM_VNNI inline void StoreVnniSums(const __m512i* v, int32_t* y) {
                                  _mm256_extracti128_si256(half, 1)));
 }
 
+// Rows that are fetched while those so far before them are multiplied: their
+// places follow no pattern that the CPU could foresee.
+constexpr int kAhead = 12;
+
 template <int kQueries>
 TRIVIUM_VNNI void VnniRows(const Int8Chunk& chunk) {
   for (int i = 0; i < chunk.count; i += 4) {
     const int8_t* w[4];
+    const int8_t* ahead[4];
     __m512i sum[kQueries][4];
     for (int j = 0; j < 4; ++j) {
       w[j] = chunk.Row(i, j);
+      ahead[j] = chunk.Row(i, j + kAhead);
       for (int q = 0; q < kQueries; ++q) sum[q][j] = _mm512_setzero_si512();
     }
     for (size_t k = 0; k < chunk.stride; k += 64) {
       __m512i row[4];
-      for (int j = 0; j < 4; ++j) row[j] = _mm512_loadu_si512(w[j] + k);
+      for (int j = 0; j < 4; ++j) {
+        row[j] = _mm512_loadu_si512(w[j] + k);
+        _mm_prefetch(ahead[j] + k, _MM_HINT_T0);
+      }
       for (int q = 0; q < kQueries; ++q) {
         const __m512i x = _mm512_loadu_si512(chunk.x + q * chunk.stride + k);
         for (int j = 0; j < 4; ++j) {

@@ -17,6 +17,7 @@ BeamSearch::BeamSearch(const DecodingOptions& options,
                        beam_size_),
       stop_(stop),
       rules_(options) {
+  if (options.trace) recorder_ = std::make_unique<BeamRecorder>();
   running_.resize(1);
   running_[0].tokens = std::move(prefix);
   MakeQueries();
@@ -105,8 +106,29 @@ void BeamSearch::AddFinished(Beam beam, FinishReason reason) {
   const auto place = std::find_if(
       finished_.begin(), finished_.end(),
       [score](const Finished& other) { return other.score < score; });
+  Record(beam, BeamFate::kEnded);
   finished_.insert(place, {std::move(beam), score, reason});
-  if (finished_.size() > beam_size_) finished_.pop_back();
+  if (finished_.size() > beam_size_) {
+    Record(finished_.back().beam, BeamFate::kOutscored);
+    finished_.pop_back();
+  }
+}
+
+int BeamSearch::Record(const Extension& extension, BeamFate fate) {
+  if (recorder_ == nullptr) return -1;
+  const Beam& parent = running_[extension.parent];
+  return recorder_->Add({.parent = std::max(parent.place, 0),
+                         .token = extension.token.token,
+                         .logprob = extension.token.logprob,
+                         .log_probability = extension.log_probability,
+                         .score = Score(extension.log_probability, length_),
+                         .fate = fate});
+}
+
+void BeamSearch::Record(const Beam& beam, BeamFate fate) {
+  if (recorder_ == nullptr) return;
+  recorder_->SetFate(static_cast<int>(beam.logprobs.size()) - 1, beam.place,
+                     fate);
 }
 
 void BeamSearch::Advance(std::span<const LogitsRow> rows) {
@@ -115,19 +137,30 @@ void BeamSearch::Advance(std::span<const LogitsRow> rows) {
   continuations_.clear();
   next_.resize(beam_size_);
   size_t running = 0;
-  for (size_t rank = 0; rank < extensions_.size(); ++rank) {
+  size_t rank = 0;
+  if (recorder_ != nullptr && !extensions_.empty()) recorder_->BeginStep();
+  for (; rank < extensions_.size(); ++rank) {
     // Beyond the first beam_size, an extension only fills a running place.
     if (rank >= beam_size_ && running == beam_size_) break;
     Beam& beam = running < beam_size_ ? next_[running] : beyond_;
     Extend(extensions_[rank], &beam);
     FinishReason reason;
-    if (Ends(beam, &reason)) {
+    const bool ends = Ends(beam, &reason);
+    beam.place = Record(extensions_[rank],
+                        ends ? BeamFate::kEndedTooLow : BeamFate::kContinued);
+    if (ends) {
       if (rank < beam_size_) AddFinished(beam, reason);
     } else if (running < beam_size_) {
       ++running;
       continuations_.push_back(
           {extensions_[rank].parent, extensions_[rank].token.token});
     }
+  }
+  // Many end tokens make many extensions; as many as could run show enough.
+  for (; recorder_ != nullptr && rank < extensions_.size() &&
+         rank < 2 * beam_size_;
+       ++rank) {
+    Record(extensions_[rank], BeamFate::kPruned);
   }
   if (extensions_.empty()) {
     // The rules leave no token at all: what runs ends where it is.
@@ -158,6 +191,7 @@ bool BeamSearch::CanImprove() const {
 
 void BeamSearch::Finish() {
   done_ = true;
+  for (const Beam& beam : running_) Record(beam, BeamFate::kStopped);
   running_.clear();
   queries_.clear();
   continuations_.clear();
@@ -201,6 +235,10 @@ std::vector<Hypothesis> BeamSearch::TakeResults() {
   for (Finished& finished : finished_) {
     if (results.size() == static_cast<size_t>(options_.hypotheses)) break;
     const Beam& beam = finished.beam;
+    if (recorder_ != nullptr) {
+      recorder_->SetHypothesis(static_cast<int>(beam.logprobs.size()) - 1,
+                               beam.place, static_cast<int>(results.size()));
+    }
     Hypothesis result;
     result.ids.assign(beam.tokens.begin() + prefix_size_, beam.tokens.end());
     result.log_probability = static_cast<float>(beam.log_probability);
@@ -211,6 +249,11 @@ std::vector<Hypothesis> BeamSearch::TakeResults() {
     results.push_back(std::move(result));
   }
   return results;
+}
+
+std::optional<BeamTrace> BeamSearch::TakeTrace() {
+  if (recorder_ == nullptr) return std::nullopt;
+  return recorder_->Take();
 }
 
 }  // namespace trivium

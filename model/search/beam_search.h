@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,7 @@ class BeamSearch : public Decoding {
   std::span<const float> CertainLogprobs(int index) const override;
   bool Ended(int index) const override { return done_; }
   std::vector<Hypothesis> TakeResults() override;
+  std::optional<BeamTrace> TakeTrace() override;
 
  private:
   using SharedTop = std::shared_ptr<const std::vector<TokenLogprob>>;
@@ -42,6 +44,7 @@ class BeamSearch : public Decoding {
     std::vector<float> logprobs;  // [new tokens]
     std::vector<SharedTop> top;   // [new tokens] with top_logprobs, else empty
     double log_probability = 0;
+    int place = -1;  // in the recorder's step, if there is a recorder
   };
   struct Finished {
     Beam beam;
@@ -63,6 +66,10 @@ class BeamSearch : public Decoding {
   double Score(double log_probability, int length) const;
   // Keeps the beam_size best, the older of equals first.
   void AddFinished(Beam beam, FinishReason reason);
+  // Tells the recorder of an extension; its place.
+  int Record(const Extension& extension, BeamFate fate);
+  // Tells it what became of the candidate that was `beam`'s last token.
+  void Record(const Beam& beam, BeamFate fate);
   bool CanImprove() const;
   void Finish();
   void UpdateCertain();
@@ -74,6 +81,7 @@ class BeamSearch : public Decoding {
   const size_t extensions_kept_;
   const StopMatcher* const stop_;
   const LogitsRules rules_;
+  std::unique_ptr<BeamRecorder> recorder_;  // null: not asked for
 
   int length_ = 0;  // new tokens of every running hypothesis
   std::vector<Beam> running_;

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/logits.h"
+#include "model/search/beam_trace.h"
 
 namespace trivium {
 
@@ -63,6 +64,7 @@ struct DecodingOptions {
   bool renormalize_logits = false;
 
   int top_logprobs = 0;  // 0 .. 20 alternatives to report per token
+  bool trace = false;    // keep a BeamTrace; beam_size > 1
 };
 
 enum class FinishReason {
@@ -153,6 +155,8 @@ class Decoding {
   // Best first (in order of index when sampling). Once, when done. Fewer than
   // asked for only where the rules leave too few possible sequences.
   virtual std::vector<Hypothesis> TakeResults() = 0;
+  // With DecodingOptions::trace, once, after TakeResults.
+  virtual std::optional<BeamTrace> TakeTrace() { return std::nullopt; }
 };
 
 // New tokens for which a search takes memory at its start, so that it takes

@@ -98,6 +98,10 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
                                      options.no_repeat_ngram_size, 0, kMost));
   TRIVIUM_RETURN_IF_ERROR(
       CheckRange("top_logprobs", options.top_logprobs, 0, kMaxTopLogprobs));
+  if (options.trace && options.beam_size == 1) {
+    return absl::InvalidArgumentError(
+        "trace: needs a beam search, give a beam_size over 1 or leave it out");
+  }
   return CheckIds(options, vocabulary);
 }
 

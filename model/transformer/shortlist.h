@@ -42,8 +42,8 @@ class Shortlist {
   static absl::StatusOr<std::shared_ptr<const Shortlist>> Create(
       const Table& table, int source_vocabulary, int target_vocabulary,
       int most);
-  // What serves best for `most` of a vocabulary.
-  static int MostOf(int target_vocabulary) { return target_vocabulary / 3; }
+  // `most` that is about as fast with 32 running, and faster with fewer.
+  static int MostOf(int target_vocabulary) { return target_vocabulary / 8; }
 
   // The tokens that a translation of `source` may have, ascending; empty: all.
   // Each id is in [0, source vocabulary).

@@ -3,51 +3,70 @@
 #include <algorithm>
 
 namespace trivium {
+namespace {
+
+void Shape(const AttentionSelection* selection, int all_layers, size_t queries,
+           size_t keys, AttentionMap* map) {
+  if (selection == nullptr) return;
+  map->layers = selection->layers.empty()
+                    ? all_layers
+                    : static_cast<int>(selection->layers.size());
+  map->queries = static_cast<int>(queries);
+  map->keys = static_cast<int>(keys);
+}
+
+}  // namespace
 
 AttentionPass::AttentionPass(Engine* engine, SourceId source, int source_tokens,
                              std::span<const int32_t> prefix,
-                             std::span<const int32_t> ids)
-    : hypothesis_(engine->AddHypothesis(source)),
+                             std::span<const int32_t> ids,
+                             const Selections& selections)
+    : selections_(selections),
+      hypothesis_(engine->AddHypothesis(source)),
+      decoder_layers_(engine->limits().decoder_layers),
       first_row_(static_cast<int>(prefix.size()) - 1),
       tokens_(prefix.begin(), prefix.end()) {
   // The last token is never read.
   if (!ids.empty()) tokens_.insert(tokens_.end(), ids.begin(), ids.end() - 1);
-  map_.queries = static_cast<int>(ids.size());
-  map_.keys = source_tokens;
+  Shape(selections.cross, decoder_layers_, ids.size(), source_tokens, &cross_);
+  Shape(selections.decoder, decoder_layers_, ids.size(), tokens_.size(),
+        &decoder_);
 }
 
-void AttentionPass::Plan(int count, const AttentionSelection* selection,
-                         StepPlan* plan) {
+void AttentionPass::Plan(int count, StepPlan* plan) {
   planned_ = count;
   plan->decode.push_back({.hypothesis = hypothesis_,
                           .tokens = std::span(tokens_).subspan(fed_, count),
                           .query = {},
-                          .self_attention = nullptr,
-                          .cross_attention = selection});
+                          .self_attention = selections_.decoder,
+                          .cross_attention = selections_.cross});
 }
 
-void AttentionPass::Apply(const StepResult::Row& row, int layers) {
-  const size_t keys = map_.keys;
-  // row.cross_attention: [layers, heads, planned, keys]
-  const size_t planes = row.cross_attention.size() / (planned_ * keys);
-  if (map_.weights.empty()) {
-    map_.layers = layers;
-    map_.heads = static_cast<int>(planes) / layers;
-    map_.weights.resize(planes * map_.queries * keys);
-  }
-  const int begin = std::max(fed_, first_row_);
-  const int end = std::min(fed_ + planned_, first_row_ + map_.queries);
-  if (begin < end) {
-    for (size_t plane = 0; plane < planes; ++plane) {
-      const float* from = row.cross_attention.data() +
-                          (plane * planned_ + (begin - fed_)) * keys;
-      float* to = map_.weights.data() +
-                  (plane * map_.queries + (begin - first_row_)) * keys;
-      std::copy_n(from, (end - begin) * keys, to);
-    }
-  }
+void AttentionPass::Apply(const StepResult::Row& row) {
+  Copy(row.cross_attention, cross_.keys, &cross_);
+  Copy(row.self_attention, fed_ + planned_, &decoder_);
   fed_ += planned_;
   planned_ = 0;
+}
+
+void AttentionPass::Copy(std::span<const float> weights, int keys,
+                         AttentionMap* map) const {
+  if (weights.empty()) return;
+  const size_t planes = weights.size() / (static_cast<size_t>(planned_) * keys);
+  if (map->weights.empty()) {
+    map->heads = static_cast<int>(planes) / map->layers;
+    map->weights.resize(planes * map->queries * map->keys);
+  }
+  const int begin = std::max(fed_, first_row_);
+  const int end = std::min(fed_ + planned_, first_row_ + map->queries);
+  for (size_t plane = 0; plane < planes; ++plane) {
+    for (int position = begin; position < end; ++position) {
+      const size_t from = plane * planned_ + (position - fed_);
+      const size_t to = plane * map->queries + (position - first_row_);
+      std::copy_n(weights.data() + from * keys, keys,
+                  map->weights.data() + to * map->keys);
+    }
+  }
 }
 
 }  // namespace trivium

@@ -10,33 +10,48 @@
 
 namespace trivium {
 
-// Computes one finished hypothesis's cross-attention by reading its tokens
-// once more (teacher forcing): a search keeps no maps of hypotheses that may
-// never win. May be cut into chunks of any size. Not thread-safe; End before
-// destruction.
+// Computes one finished hypothesis's attention, to its source and to its own
+// tokens, by reading these once more (teacher forcing): a search keeps no maps
+// of hypotheses that may never win. May be cut into chunks of any size. Not
+// thread-safe; End before destruction.
 class AttentionPass {
  public:
+  // Maps to make, or null; they outlive the pass.
+  struct Selections {
+    const AttentionSelection* cross = nullptr;
+    const AttentionSelection* decoder = nullptr;
+  };
+
   // `prefix` and the new `ids` are what the decoder read and gave; row i of
-  // the map is the position that gave ids[i].
+  // a map is the position that gave ids[i].
   AttentionPass(Engine* engine, SourceId source, int source_tokens,
-                std::span<const int32_t> prefix, std::span<const int32_t> ids);
+                std::span<const int32_t> prefix, std::span<const int32_t> ids,
+                const Selections& selections);
 
   int tokens_left() const { return static_cast<int>(tokens_.size()) - fed_; }
-  // Adds the next `count` tokens; `selection` outlives the step.
-  void Plan(int count, const AttentionSelection* selection, StepPlan* plan);
+  // Adds the next `count` tokens.
+  void Plan(int count, StepPlan* plan);
   // `row` answers what Plan added last.
-  void Apply(const StepResult::Row& row, int layers);
+  void Apply(const StepResult::Row& row);
   void End(Engine* engine) { engine->ReleaseHypothesis(hypothesis_); }
 
-  AttentionMap TakeMap() { return std::move(map_); }
+  // Empty where they were not selected.
+  AttentionMap TakeCrossMap() { return std::move(cross_); }
+  AttentionMap TakeDecoderMap() { return std::move(decoder_); }
 
  private:
+  // Copies the rows of `weights`, [layers, heads, planned_, keys], that belong
+  // to `map`, whose rows may have more keys: a token sees none after it.
+  void Copy(std::span<const float> weights, int keys, AttentionMap* map) const;
+
+  const Selections selections_;
   const HypothesisId hypothesis_;
-  const int first_row_;  // position of the map's row 0
+  const int decoder_layers_;
+  const int first_row_;  // position of the maps' row 0
   std::vector<int32_t> tokens_;
   int fed_ = 0;
   int planned_ = 0;
-  AttentionMap map_;
+  AttentionMap cross_, decoder_;
 };
 
 }  // namespace trivium

@@ -27,6 +27,8 @@ class BatchingObserver {
     int running;  // requests of this worker in the iteration
     absl::Duration duration;
     PhaseSeconds phases;
+    // Of following the step: picking tokens, stop conditions, answers.
+    double search_seconds = 0;
   };
   virtual void OnIteration(const Iteration& iteration) {}
   virtual void OnQueued(int model, int64_t waiting_tokens,

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "model/engine.h"
+#include "model/search/beam_trace.h"
 #include "model/search/decoding.h"
 
 namespace trivium {
@@ -28,9 +29,10 @@ class Cancellation {
 };
 
 // [layers, heads, queries, keys]. Of an encoder: queries and keys are the
-// source's tokens. Of a finished hypothesis to its source, from one
-// teacher-forced pass over the final tokens: query i is the decoder position
-// that gave ids[i], keys are the source's tokens.
+// source's tokens. Of a finished hypothesis, from one teacher-forced pass over
+// the final tokens: query i is the decoder position that gave ids[i]; keys are
+// the source's tokens (cross), or what the decoder read, prefix first
+// (decoder; 0 for what comes after the query).
 struct AttentionMap {
   int layers = 0, heads = 0, queries = 0, keys = 0;
   std::vector<float> weights;
@@ -43,7 +45,9 @@ struct RequestResult {
   std::vector<float> logits;           // of the head if asked for
   AttentionMap encoder_attention;      // if asked for
   std::vector<Hypothesis> hypotheses;  // best first; if decoding
-  std::vector<AttentionMap> cross_attention;  // [hypotheses] if asked for
+  std::vector<AttentionMap> cross_attention;    // [hypotheses] if asked for
+  std::vector<AttentionMap> decoder_attention;  // [hypotheses] if asked for
+  std::optional<BeamTrace> trace;               // if asked for
   int source_tokens = 0;
   absl::Duration queue_time;      // submitted to first iteration
   absl::Duration inference_time;  // first iteration to last
@@ -84,6 +88,7 @@ struct Request {
   std::vector<int> logits_positions;  // as SourceOptions'
   std::optional<AttentionSelection> encoder_attention;
   std::optional<AttentionSelection> cross_attention;
+  std::optional<AttentionSelection> decoder_attention;
 
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const Cancellation> cancellation;  // may be null

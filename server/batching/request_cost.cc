@@ -117,6 +117,11 @@ absl::Status CheckDecoding(const Request& request, const EngineLimits& limits) {
         request.prefix.size(), request.decoding->max_new_tokens,
         Positions(request), limits.max_target_tokens));
   }
+  if (request.decoder_attention) {
+    TRIVIUM_RETURN_IF_ERROR(CheckSelection("decoder_attention",
+                                           *request.decoder_attention,
+                                           limits.decoder_layers));
+  }
   if (!request.cross_attention) return absl::OkStatus();
   if (limits.encoder_layers == 0) {
     return absl::InvalidArgumentError(

@@ -46,7 +46,7 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
                max_new_tokens, min_new_tokens, temperature, top_k, top_p, seed,
                repetition_penalty, no_repeat_ngram_size, end_ids,
                banned_sequences, forced_first_id, forced_last_id,
-               renormalize_logits, top_logprobs] = options;
+               renormalize_logits, top_logprobs, trace] = options;
   writer->AddAll(beam_size, sample, hypotheses, length_penalty, early_stopping,
                  max_new_tokens, min_new_tokens, repetition_penalty,
                  no_repeat_ngram_size, end_ids, banned_sequences,
@@ -57,6 +57,8 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
   static_cast<void>(top_k);
   static_cast<void>(top_p);
   static_cast<void>(seed);
+  // A traced search has no key.
+  static_cast<void>(trace);
 }
 
 template <typename T>
@@ -82,8 +84,9 @@ int64_t BytesOf(const std::string& key,
 
 std::optional<std::string> ResultCache::KeyOf(const Request& request) {
   if (!request.decoding || request.decoding->sample ||
-      request.stop != nullptr || request.states || request.encoder_attention ||
-      request.cross_attention) {
+      request.decoding->trace || request.stop != nullptr || request.states ||
+      request.encoder_attention || request.cross_attention ||
+      request.decoder_attention) {
     return std::nullopt;
   }
   KeyWriter writer;

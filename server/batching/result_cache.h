@@ -30,11 +30,13 @@ class ResultCache {
 
   explicit ResultCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Model, source, prefix and decoding options, byte by byte: no two requests
-  // with different answers have the same key. Unset for what is not kept:
+  // Model (with its precision and its shortlist, on or off), source, prefix and
+  // decoding options, byte by byte: no two requests with different answers have
+  // the same key. Unset for what is not kept:
   // - samples, for their seed is as a rule another one each time;
   // - requests with stop strings, which a StopMatcher does not tell;
-  // - requests for encoder states or attention, which would fill the cache.
+  // - requests for encoder states, attention or a trace, which would fill the
+  //   cache.
   static std::optional<std::string> KeyOf(const Request& request);
 
   Hypotheses Find(const std::string& key);

@@ -108,8 +108,8 @@ void RunningBatch::Iterate() {
     encode_budget_.Observe(encode_work_, result_.seconds.encode,
                            result_.decoder_rows, other);
     row_limit_.Observe(reserved_rows_, result_.decoder_rows, other);
-    Report(begin, end, running);
     Follow(end);
+    Report(begin, end, running);
   } else {
     FailPlan(status);
   }
@@ -217,14 +217,16 @@ void RunningBatch::ReportToken(Sequence* sequence, absl::Time now) {
 
 void RunningBatch::Report(absl::Time begin, absl::Time end, int running) {
   if (options_.observer == nullptr) return;
-  options_.observer->OnIteration({.model = options_.model,
-                                  .worker = options_.worker,
-                                  .encoder_rows = result_.encoder_rows,
-                                  .decoder_rows = result_.decoder_rows,
-                                  .padding_rows = result_.padding_rows,
-                                  .running = running,
-                                  .duration = end - begin,
-                                  .phases = result_.seconds});
+  options_.observer->OnIteration(
+      {.model = options_.model,
+       .worker = options_.worker,
+       .encoder_rows = result_.encoder_rows,
+       .decoder_rows = result_.decoder_rows,
+       .padding_rows = result_.padding_rows,
+       .running = running,
+       .duration = end - begin,
+       .phases = result_.seconds,
+       .search_seconds = absl::ToDoubleSeconds(options_.clock->Now() - end)});
 }
 
 }  // namespace trivium

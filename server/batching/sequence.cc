@@ -72,7 +72,7 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
       if (pass.tokens_left() == 0) continue;
       const int more = std::min(*spare_rows, pass.tokens_left() - 1);
       *spare_rows -= more;
-      pass.Plan(1 + more, &*request_.cross_attention, plan);
+      pass.Plan(1 + more, plan);
     }
   }
   rows_ = plan->decode.size() - first_row_;
@@ -133,7 +133,7 @@ void Sequence::Search(const StepResult& result) {
   live_.Follow(engine_, decoding_->continuations());
   // Samples only ever end; a beam may widen again. Maps need all the rows
   // once more.
-  if (request_.decoding->sample && !request_.cross_attention) {
+  if (request_.decoding->sample && !maps_hypotheses()) {
     reserved_rows_ = static_cast<int64_t>(live_.size());
   }
 }
@@ -153,29 +153,33 @@ void Sequence::Stream() {
 
 void Sequence::FinishSearch() {
   hypotheses_ = decoding_->TakeResults();
-  if (!request_.cross_attention) {
+  trace_ = decoding_->TakeTrace();
+  if (!maps_hypotheses()) {
     phase_ = Phase::kDone;
     return;
   }
   phase_ = Phase::kAttention;
   passes_.reserve(hypotheses_.size());
+  const auto selected = [](const std::optional<AttentionSelection>& one) {
+    return one ? &*one : nullptr;
+  };
   for (const Hypothesis& hypothesis : hypotheses_) {
-    passes_.emplace_back(engine_, sources_->id(slot_), sources_->tokens(slot_),
-                         request_.prefix, hypothesis.ids);
+    passes_.emplace_back(engine_, slot_ < 0 ? kNoSource : sources_->id(slot_),
+                         slot_ < 0 ? 0 : sources_->tokens(slot_),
+                         request_.prefix, hypothesis.ids,
+                         AttentionPass::Selections{
+                             .cross = selected(request_.cross_attention),
+                             .decoder = selected(request_.decoder_attention)});
   }
   if (passes_.empty()) phase_ = Phase::kDone;
 }
 
 void Sequence::ApplyAttention(const StepResult& result) {
-  const int layers =
-      request_.cross_attention->layers.empty()
-          ? engine_->limits().decoder_layers
-          : static_cast<int>(request_.cross_attention->layers.size());
   size_t row = first_row_;
   bool left = false;
   for (AttentionPass& pass : passes_) {
     if (pass.tokens_left() == 0) continue;
-    pass.Apply(result.rows[row++], layers);
+    pass.Apply(result.rows[row++]);
     left |= pass.tokens_left() > 0;
   }
   if (!left) phase_ = Phase::kDone;
@@ -197,8 +201,14 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   }
   if (request_.encoder_attention) result.encoder_attention = EncoderMap();
   result.hypotheses = std::move(hypotheses_);
+  result.trace = std::move(trace_);
   for (AttentionPass& pass : passes_) {
-    result.cross_attention.push_back(pass.TakeMap());
+    if (request_.cross_attention) {
+      result.cross_attention.push_back(pass.TakeCrossMap());
+    }
+    if (request_.decoder_attention) {
+      result.decoder_attention.push_back(pass.TakeDecoderMap());
+    }
   }
   result.source_tokens = static_cast<int>(request_.source.ids.size());
   result.queue_time = started_ - queued_->submitted;

@@ -76,6 +76,9 @@ class Sequence {
   void FinishSearch();
   void ApplyAttention(const StepResult& result);
   AttentionMap EncoderMap() const;
+  bool maps_hypotheses() const {
+    return request_.cross_attention || request_.decoder_attention;
+  }
 
   const std::unique_ptr<QueuedRequest> queued_;
   const Request& request_;
@@ -95,6 +98,7 @@ class Sequence {
   int steps_ = 0;                       // tokens that the search has chosen
   std::vector<size_t> streamed_;        // [hypotheses] tokens told of
   std::vector<Hypothesis> hypotheses_;  // once the search is done
+  std::optional<BeamTrace> trace_;      // likewise, if asked for
   std::vector<AttentionPass> passes_;   // [hypotheses_] in kAttention
 
   // The rows of the plan under way.

@@ -162,7 +162,7 @@ std::unique_ptr<Metrics::ForModel> Metrics::MakeModel(const std::string& name,
                                "Time of iterations, by phase.");
   static constexpr const char* kPhases[] = {
       "encode",       "self_attention",    "cross_attention",
-      "feed_forward", "output_projection", "quantize",
+      "feed_forward", "output_projection", "search",
       "other"};
   for (size_t i = 0; i < model.phases.size(); ++i) {
     model.phases[i] = &phases.Add({{"model", name}, {"phase", kPhases[i]}});
@@ -264,7 +264,7 @@ void Metrics::OnIteration(const Iteration& iteration) {
   const PhaseSeconds& phases = iteration.phases;
   const double seconds[] = {
       phases.encode,       phases.self_attention,    phases.cross_attention,
-      phases.feed_forward, phases.output_projection, phases.quantize,
+      phases.feed_forward, phases.output_projection, iteration.search_seconds,
       phases.other};
   for (size_t i = 0; i < model.phases.size(); ++i) {
     model.phases[i]->Increment(seconds[i]);

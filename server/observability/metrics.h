@@ -108,7 +108,7 @@ class Metrics : public BatchingObserver {
     prometheus::Histogram* decode_rows;
     prometheus::Histogram* iteration_requests;
     prometheus::Counter* padding_rows;
-    std::array<prometheus::Counter*, 7> phases;  // as PhaseSeconds
+    std::array<prometheus::Counter*, 7> phases;
     prometheus::Counter* source_tokens;
     prometheus::Counter* generated_tokens;
     prometheus::Counter* shared_sources;

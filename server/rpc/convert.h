@@ -80,14 +80,22 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const std::string& path,
                                          const Model& model);
 
-// Layers and heads, checked against the stack's sizes.
-absl::StatusOr<AttentionSelection> ConvertSelection(
-    const v1::AttentionSelection& in, const std::string& path, int layers,
-    int heads);
+// Which attention maps a call asks for, and which of their rows it is sent:
+// maps are computed whole.
+struct MapSelection {
+  AttentionSelection maps;
+  std::vector<int> rows;  // queries, ascending; empty: all
+};
 
-// Bytes of the weights that a selection gives for one pair of lengths.
-int64_t AttentionBytes(const AttentionSelection& selection, int layers,
-                       int heads, int64_t queries, int64_t keys);
+// Layers and heads are checked against the stack's sizes; rows cannot be yet.
+absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
+                                              const std::string& path,
+                                              int layers, int heads);
+
+// Bytes of the weights that a selection gives for one pair of lengths. Rows
+// that are computed but not sent count for a sixteenth: they take memory.
+int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
+                       int64_t queries, int64_t keys);
 
 // INVALID_ARGUMENT with the size when a response of about `bytes` is over the
 // limit; asked before anything is computed.
@@ -112,7 +120,12 @@ v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
                                   const std::vector<TokenLogprob>& top,
                                   const Tokenizer* tokenizer);
 v1::Token ConvertToken(const Token& in);
-v1::Attention ConvertAttention(AttentionMap in);
+// The chosen rows; those that the map does not have are left out.
+v1::Attention ConvertAttention(const AttentionMap& in,
+                               const std::vector<int>& rows);
+// About what a search's trace takes on the wire; 0 where it is not asked for.
+int64_t TraceBytes(const DecodingOptions& options);
+v1::BeamTrace ConvertTrace(const BeamTrace& in, const Tokenizer* tokenizer);
 v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits);
 
 // The pieces of source ids; nothing without a tokenizer.

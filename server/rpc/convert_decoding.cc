@@ -217,6 +217,10 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
   ReadRules(in, vocabulary, &reader, &out);
   reader.Integer("top_logprobs", in.has_top_logprobs(), in.top_logprobs(), 0,
                  limits.max_top_logprobs, &out.top_logprobs);
+  out.trace = in.trace();
+  if (out.trace && out.beam_size == 1) {
+    reader.Fail("trace", "needs a beam search: ask for a beam_size over 1");
+  }
   TRIVIUM_RETURN_IF_ERROR(reader.status());
   TRIVIUM_RETURN_IF_ERROR(ReadStop(in, path, model, limits, &result));
   return result;

@@ -8,6 +8,12 @@
 #include "server/rpc/status.h"
 
 namespace trivium {
+namespace {
+
+// No model reads more tokens at once.
+constexpr int kMaxRows = 1 << 24;
+
+}  // namespace
 
 absl::StatusOr<Direction> ConvertDirection(
     const std::optional<std::string>& source,
@@ -29,9 +35,9 @@ absl::StatusOr<Direction> ConvertDirection(
   return InvalidField(path + field, std::string(direction.status().message()));
 }
 
-absl::StatusOr<AttentionSelection> ConvertSelection(
-    const v1::AttentionSelection& in, const std::string& path, int layers,
-    int heads) {
+absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
+                                              const std::string& path,
+                                              int layers, int heads) {
   const auto convert = [&path](const auto& list, const char* name, int size,
                                std::vector<int>* out) {
     for (int i = 0; i < list.size(); ++i) {
@@ -49,24 +55,32 @@ absl::StatusOr<AttentionSelection> ConvertSelection(
     }
     return absl::OkStatus();
   };
-  AttentionSelection out;
-  TRIVIUM_RETURN_IF_ERROR(convert(in.layers(), "layers", layers, &out.layers));
-  TRIVIUM_RETURN_IF_ERROR(convert(in.heads(), "heads", heads, &out.heads));
+  MapSelection out;
+  TRIVIUM_RETURN_IF_ERROR(
+      convert(in.layers(), "layers", layers, &out.maps.layers));
+  TRIVIUM_RETURN_IF_ERROR(convert(in.heads(), "heads", heads, &out.maps.heads));
+  TRIVIUM_RETURN_IF_ERROR(convert(in.rows(), "rows", kMaxRows, &out.rows));
   return out;
 }
 
-int64_t AttentionBytes(const AttentionSelection& selection, int layers,
-                       int heads, int64_t queries, int64_t keys) {
-  const int64_t l = selection.layers.empty() ? layers : selection.layers.size();
-  const int64_t h = selection.heads.empty() ? heads : selection.heads.size();
-  return l * h * queries * keys * static_cast<int64_t>(sizeof(float));
+int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
+                       int64_t queries, int64_t keys) {
+  const AttentionSelection& maps = selection.maps;
+  const int64_t l = maps.layers.empty() ? layers : maps.layers.size();
+  const int64_t h = maps.heads.empty() ? heads : maps.heads.size();
+  const int64_t row = l * h * keys * static_cast<int64_t>(sizeof(float));
+  const int64_t rows = selection.rows.empty()
+                           ? queries
+                           : std::min<int64_t>(queries, selection.rows.size());
+  return std::max(row * rows, row * queries / 16);
 }
 
 absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits) {
   if (bytes <= limits.max_response_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
       "the response would have up to {} bytes and the server sends at most "
-      "{}; ask for fewer inputs, hypotheses, layers, heads or details in a "
+      "{}; ask for fewer inputs, hypotheses, layers, heads, rows or details in "
+      "a "
       "call",
       bytes, limits.max_response_bytes));
 }

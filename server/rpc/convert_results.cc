@@ -1,4 +1,6 @@
 // Results and models to messages.
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "model/search/stop_strings.h"
@@ -75,13 +77,82 @@ v1::Token ConvertToken(const Token& in) {
   return out;
 }
 
-v1::Attention ConvertAttention(AttentionMap in) {
+v1::Attention ConvertAttention(const AttentionMap& in,
+                               const std::vector<int>& rows) {
+  const auto last = std::lower_bound(rows.begin(), rows.end(), in.queries);
+  const std::span chosen(rows.begin(), last);
   v1::Attention out;
   out.set_layers(static_cast<uint32_t>(in.layers));
   out.set_heads(static_cast<uint32_t>(in.heads));
-  out.set_queries(static_cast<uint32_t>(in.queries));
+  out.set_queries(
+      static_cast<uint32_t>(rows.empty() ? in.queries : chosen.size()));
   out.set_keys(static_cast<uint32_t>(in.keys));
-  out.mutable_weights()->Add(in.weights.begin(), in.weights.end());
+  if (rows.empty()) {
+    out.mutable_weights()->Add(in.weights.begin(), in.weights.end());
+    return out;
+  }
+  const size_t keys = in.keys;
+  for (size_t plane = 0; plane < size_t(in.layers) * in.heads; ++plane) {
+    for (const int row : chosen) {
+      const auto from = in.weights.begin() + (plane * in.queries + row) * keys;
+      out.mutable_weights()->Add(from, from + keys);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+v1::BeamFate ToProto(BeamFate fate) {
+  switch (fate) {
+    case BeamFate::kContinued:
+      return v1::BEAM_FATE_CONTINUED;
+    case BeamFate::kPruned:
+      return v1::BEAM_FATE_PRUNED;
+    case BeamFate::kEnded:
+      return v1::BEAM_FATE_ENDED;
+    case BeamFate::kEndedTooLow:
+      return v1::BEAM_FATE_ENDED_TOO_LOW;
+    case BeamFate::kOutscored:
+      return v1::BEAM_FATE_OUTSCORED;
+    case BeamFate::kStopped:
+      return v1::BEAM_FATE_STOPPED;
+  }
+  return v1::BEAM_FATE_UNSPECIFIED;
+}
+
+}  // namespace
+
+int64_t TraceBytes(const DecodingOptions& options) {
+  constexpr int64_t kCandidateBytes = 40;
+  if (!options.trace) return 0;
+  return kCandidateBytes *
+         std::min<int64_t>(kMaxTraceCandidates, int64_t{2} * options.beam_size *
+                                                    options.max_new_tokens);
+}
+
+v1::BeamTrace ConvertTrace(const BeamTrace& in, const Tokenizer* tokenizer) {
+  v1::BeamTrace out;
+  out.set_truncated(in.truncated);
+  for (const std::vector<BeamTrace::Candidate>& step : in.steps) {
+    v1::BeamTrace::Step* to = out.add_steps();
+    for (const BeamTrace::Candidate& candidate : step) {
+      v1::BeamTrace::Candidate* added = to->add_candidates();
+      added->set_parent(static_cast<uint32_t>(candidate.parent));
+      added->set_id(static_cast<uint32_t>(candidate.token));
+      if (tokenizer != nullptr) {
+        added->set_piece(
+            tokenizer->IdToPiece(candidate.token, TextSide::kTarget));
+      }
+      added->set_logprob(static_cast<float>(candidate.logprob));
+      added->set_log_probability(static_cast<float>(candidate.log_probability));
+      added->set_score(static_cast<float>(candidate.score));
+      added->set_fate(ToProto(candidate.fate));
+      if (candidate.hypothesis >= 0) {
+        added->set_hypothesis(static_cast<uint32_t>(candidate.hypothesis));
+      }
+    }
+  }
   return out;
 }
 
@@ -196,6 +267,7 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_heads(info.heads);
   out.set_has_tokenizer(model.model->tokenizer() != nullptr);
   out.set_type_vocabulary(info.type_vocabulary);
+  out.set_vocabulary_shortlist(info.vocabulary_shortlist);
   if (info.design != Design::kDecoder) {
     out.set_embedding_size(
         model.model->sentence_encoder().embedding_size(info.d_model));

@@ -133,18 +133,30 @@ class EncodeCall : public UnaryCall {
           PreparedInput input,
           ConvertInput(request_.inputs(i), FieldOf(i), options_));
       response_bytes += ResponseBytes(input.source.ids.size());
+      TRIVIUM_RETURN_IF_ERROR(CheckRows(input.source.ids.size(), FieldOf(i)));
       Request& request = requests.emplace_back();
       request.source = input.source;
       request.pooled = pooling_ == v1::POOLING_POOLER;
       request.states =
           request_.token_vectors() ||
           (pooling_ != v1::POOLING_NONE && pooling_ != v1::POOLING_POOLER);
-      request.encoder_attention = attention_;
+      if (attention_) request.encoder_attention = attention_->maps;
       inputs_.push_back(std::move(input));
     }
     TRIVIUM_RETURN_IF_ERROR(
         CheckResponseBytes(response_bytes, environment().limits));
     return requests;
+  }
+
+  absl::Status CheckRows(size_t tokens, const std::string& input) const {
+    if (!attention_ || attention_->rows.empty() ||
+        attention_->rows.back() < static_cast<int>(tokens)) {
+      return absl::OkStatus();
+    }
+    return InvalidField(
+        "attention.rows",
+        fmt::format("has {}; {} has tokens 0 .. {}", attention_->rows.back(),
+                    input, tokens - 1));
   }
 
   int64_t ResponseBytes(size_t tokens) const {
@@ -197,7 +209,7 @@ class EncodeCall : public UnaryCall {
       }
       if (attention_) {
         *out->mutable_attention() =
-            ConvertAttention(results[i].encoder_attention);
+            ConvertAttention(results[i].encoder_attention, attention_->rows);
       }
       out->set_token_count(static_cast<uint32_t>(ids.size()));
       out->set_truncated_tokens(inputs_[i].truncated);
@@ -217,7 +229,7 @@ class EncodeCall : public UnaryCall {
   InputOptions options_;
   v1::Pooling pooling_ = v1::POOLING_UNSPECIFIED;  // the folder's own
   SentenceEncoder::Overrides overrides_;
-  std::optional<AttentionSelection> attention_;
+  std::optional<MapSelection> attention_;
   std::vector<PreparedInput> inputs_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/rpc/status.h"
 #include "server/rpc/wire.h"
 
 namespace trivium {
@@ -34,6 +35,10 @@ absl::Status Generation::Parse(const grpc::ByteBuffer& bytes) {
   TRIVIUM_ASSIGN_OR_RETURN(
       decoding_,
       ConvertDecoding(request_.decoding(), "decoding", model, limits));
+  if (decoding_.options.trace) {
+    return InvalidField("decoding.trace",
+                        "is for Translate: a stream of text has no trace");
+  }
   const auto language = [](bool has, const std::string& text) {
     return has ? std::optional<std::string>(text) : std::nullopt;
   };

@@ -45,11 +45,18 @@ absl::StatusOr<Translation> Translation::Create(
       options.has_truncate() ? options.truncate() : environment.truncate;
   input.decodes = true;
   result.tokens_ = options.tokens();
+  const int layers = model.info().decoder_layers, heads = model.info().heads;
   if (options.has_cross_attention()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         result.cross_attention_,
         ConvertSelection(options.cross_attention(), path + ".cross_attention",
-                         model.info().decoder_layers, model.info().heads));
+                         layers, heads));
+  }
+  if (options.has_decoder_attention()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        result.decoder_attention_,
+        ConvertSelection(options.decoder_attention(),
+                         path + ".decoder_attention", layers, heads));
   }
   return result;
 }
@@ -65,11 +72,20 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
       ForInput(decoding_, item.input, input_options_.direction,
                /*per_source=*/true, path, *model_));
   const int64_t tokens = int64_t{decoding.hypotheses} * decoding.max_new_tokens;
-  if (cross_attention_) {
-    item.response_bytes += AttentionBytes(
-        *cross_attention_, model_->info().decoder_layers, model_->info().heads,
-        tokens, static_cast<int64_t>(item.input.source.ids.size()));
-  }
+  const int layers = model_->info().decoder_layers;
+  const int heads = model_->info().heads;
+  const auto add_maps = [&](const std::optional<MapSelection>& maps,
+                            size_t keys) {
+    if (!maps) return;
+    item.response_bytes +=
+        decoding.hypotheses * AttentionBytes(*maps, layers, heads,
+                                             decoding.max_new_tokens,
+                                             static_cast<int64_t>(keys));
+  };
+  add_maps(cross_attention_, item.input.source.ids.size());
+  add_maps(decoder_attention_,
+           item.input.prefix.size() + decoding.max_new_tokens - 1);
+  item.response_bytes += TraceBytes(decoding);
   if (decoding.top_logprobs > 0) {
     item.response_bytes += tokens * (1 + decoding.top_logprobs) * kLogprobBytes;
   }
@@ -78,7 +94,8 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
   request.prefix = item.input.prefix;
   request.decoding = std::move(decoding);
   request.stop = decoding_.matcher;
-  request.cross_attention = cross_attention_;
+  if (cross_attention_) request.cross_attention = cross_attention_->maps;
+  if (decoder_attention_) request.decoder_attention = decoder_attention_->maps;
   return item;
 }
 
@@ -91,14 +108,24 @@ v1::TranslateResult Translation::Result(const PreparedInput& input,
     *hypothesis = ConvertHypothesis(result.hypotheses[i], view);
     if (i < result.cross_attention.size()) {
       *hypothesis->mutable_cross_attention() =
-          ConvertAttention(std::move(result.cross_attention[i]));
+          ConvertAttention(result.cross_attention[i], cross_attention_->rows);
     }
+    if (i < result.decoder_attention.size()) {
+      *hypothesis->mutable_decoder_attention() = ConvertAttention(
+          result.decoder_attention[i], decoder_attention_->rows);
+    }
+  }
+  if (result.trace) {
+    *out.mutable_beam_trace() =
+        ConvertTrace(*result.trace, model_->tokenizer());
   }
   out.set_source_token_count(static_cast<uint32_t>(input.source.ids.size()));
   out.set_truncated_tokens(static_cast<uint32_t>(input.truncated));
   if (tokens_) {
     AddPieces(input.source.ids, model_->tokenizer(), TextSide::kSource,
               out.mutable_source_pieces());
+    AddPieces(input.prefix, model_->tokenizer(), TextSide::kTarget,
+              out.mutable_prefix_pieces());
   }
   if (decoding_.options.sample) out.set_seed(decoding_.options.seed);
   return out;

@@ -41,7 +41,8 @@ class Translation {
   InputOptions input_options_;
   CallDecoding decoding_;
   bool tokens_ = false;
-  std::optional<AttentionSelection> cross_attention_;
+  std::optional<MapSelection> cross_attention_;
+  std::optional<MapSelection> decoder_attention_;
 };
 
 }  // namespace trivium

@@ -28,6 +28,7 @@ struct Flags {
   std::string output;     // ids of the best hypotheses, a sentence a line
   std::string precision = "auto";
   std::string max_isa;
+  bool shortlist = false;
   int workers = 1;
   int running = 32;
   bool choose_rows = false;
@@ -60,10 +61,12 @@ std::vector<Request> MakeRequests(
 absl::Status Run(const Flags& flags) {
   TRIVIUM_ASSIGN_OR_RETURN(const auto sentences,
                            ReadSentences(flags.sentences));
+  LoadOptions load_options;
+  load_options.vocabulary_shortlist = flags.shortlist;
   const absl::Time begin_load = absl::Now();
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::unique_ptr<Model> model,
-      LoadForBench(flags.folder, flags.precision, flags.max_isa));
+      LoadForBench(flags.folder, flags.precision, flags.max_isa, load_options));
   const double load_seconds = absl::ToDoubleSeconds(absl::Now() - begin_load);
   PhaseSums phases;
   Batcher::Options options;
@@ -120,6 +123,8 @@ int main(int argc, char** argv) {
   app.add_option("--output", flags.output, "Where the ids found go");
   app.add_option("--precision", flags.precision, "f32, bf16, int8 or auto");
   app.add_option("--max-isa", flags.max_isa, "avx2, avx512, vnni, bf16, amx");
+  app.add_flag("--shortlist", flags.shortlist,
+               "Use the folder's vocabulary shortlist");
   app.add_option("--workers", flags.workers, "Threads")
       ->check(CLI::Range(1, 1024));
   app.add_option("--running", flags.running, "Requests a worker runs at once")

@@ -30,12 +30,11 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
 
 absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
     const std::string& folder, const std::string& precision,
-    const std::string& max_isa) {
+    const std::string& max_isa, LoadOptions options) {
   if (!max_isa.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(const Isa isa, ParseIsa(max_isa));
     TRIVIUM_RETURN_IF_ERROR(CapIsa(isa));
   }
-  LoadOptions options;
   TRIVIUM_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
   return Model::Load(folder, options);
 }
@@ -63,7 +62,7 @@ void PhaseSums::OnIteration(const Iteration& iteration) {
   sum_.cross_attention += iteration.phases.cross_attention;
   sum_.feed_forward += iteration.phases.feed_forward;
   sum_.output_projection += iteration.phases.output_projection;
-  sum_.quantize += iteration.phases.quantize;
+  search_ += iteration.search_seconds;
   sum_.other += iteration.phases.other;
 }
 
@@ -79,7 +78,7 @@ nlohmann::json PhaseSums::ToJson() {
           {"cross_attention", sum_.cross_attention},
           {"feed_forward", sum_.feed_forward},
           {"output_projection", sum_.output_projection},
-          {"quantize", sum_.quantize},
+          {"search", search_},
           {"other", sum_.other}};
 }
 

@@ -20,10 +20,11 @@ namespace trivium {
 absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
     const std::string& path);
 
-// Loads `folder`; `max_isa` caps the instruction set unless it is empty.
+// Loads `folder` in `precision`; `max_isa` caps the instruction set unless it
+// is empty.
 absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
     const std::string& folder, const std::string& precision,
-    const std::string& max_isa);
+    const std::string& max_isa, LoadOptions options = {});
 
 // A batcher of options.workers engines of `model` whose queue takes everything.
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
@@ -41,6 +42,7 @@ class PhaseSums : public BatchingObserver {
   int64_t encoder_rows_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t decoder_rows_ ABSL_GUARDED_BY(mutex_) = 0;
   double busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  double search_ ABSL_GUARDED_BY(mutex_) = 0;
   PhaseSeconds sum_ ABSL_GUARDED_BY(mutex_);
 };
 

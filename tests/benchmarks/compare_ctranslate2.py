@@ -34,6 +34,9 @@ def parse_arguments():
     parser.add_argument("--precision", default="int8", choices=["int8", "f32"])
     parser.add_argument("--max-isa", default="", help="cap of this engine's "
                         "instruction set")
+    parser.add_argument("--shortlist", action="store_true", help="measure "
+                        "this engine with the folder's vocabulary shortlist, "
+                        "too; with --new-tokens 0 its cost in BLEU")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--running", type=int, default=32, help="requests at "
                         "once of a thread; CTranslate2's batch size")
@@ -42,6 +45,10 @@ def parse_arguments():
                         "many; 0: until the end token, with BLEU")
     parser.add_argument("--sentences", type=int, default=128,
                         help="0: the whole test set")
+    parser.add_argument("--batches", type=lambda text: [
+                            int(size) for size in text.split(",") if size],
+                        default=[], help="of CTranslate2, whose best counts; "
+                        "default: one of as many as run")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--test-set", default=TEST_SET, help="source and "
                         "reference, separated by a tab, a pair a line")
@@ -51,10 +58,9 @@ def parse_arguments():
 
 
 class OwnEngine:
-    name = "Trivium"
-
-    def __init__(self, options, folder, sources, work):
-        self._results = work / "own_results"
+    def __init__(self, options, folder, sources, work, shortlist=False):
+        self.name = "Trivium, shortlist" if shortlist else "Trivium"
+        self._results = work / f"results of {self.name}"
         ids_file = work / "sentences"
         sentences.write_ids(ids_file, sources)
         self._command = [
@@ -69,6 +75,8 @@ class OwnEngine:
         ]
         if options.max_isa:
             self._command += ["--max-isa", options.max_isa]
+        if shortlist:
+            self._command.append("--shortlist")
         self.report = {}
 
     def round(self):
@@ -86,12 +94,13 @@ class OwnEngine:
 class Peer:
     """CTranslate2, its threads as translators or inside the products."""
 
-    def __init__(self, options, converted, folder, sources, inside):
-        self.name = "CTranslate2" + (
+    def __init__(self, options, converted, folder, sources, inside, batch):
+        self.name = f"CTranslate2, batch {batch}" + (
             "" if options.threads == 1
-            else " (threads inside products)" if inside
-            else " (threads side by side)")
+            else ", threads inside products" if inside
+            else ", threads side by side")
         self._options = options
+        self._batch = batch
         self._sources = sources
         self._translator = ctranslate2_model.Translator(
             folder, converted, "int8" if options.precision == "int8"
@@ -101,7 +110,7 @@ class Peer:
     def _translate(self):
         options = self._options
         return self._translator.translate(
-            self._sources, options.beam, options.running, options.new_tokens, 256)
+            self._sources, options.beam, self._batch, options.new_tokens, 256)
 
     def round(self):
         begin = time.perf_counter()
@@ -138,8 +147,13 @@ def compare(options, work):
     ctranslate2_model.convert(model, work / "ct2", quantization)
 
     sides = [OwnEngine(options, model, sources, work)]
+    if options.shortlist:
+        sides.append(OwnEngine(options, model, sources, work, shortlist=True))
+    own_sides = len(sides)
     for inside in (False, True)[: 1 if options.threads == 1 else 2]:
-        sides.append(Peer(options, work / "ct2", model, sources, inside))
+        for batch in options.batches or [options.running]:
+            sides.append(
+                Peer(options, work / "ct2", model, sources, inside, batch))
     speeds = {side.name: [] for side in sides}
     for _ in range(options.rounds):
         for side in sides:
@@ -168,10 +182,14 @@ def compare(options, work):
         if text and not options.new_tokens:
             entry["bleu"] = text.bleu(side.results())
         report["sides"][side.name] = entry
-    own = report["sides"].pop("Trivium")
-    best = max(e["tokens_per_second"] for e in report["sides"].values())
-    report["sides"] = {"Trivium": own, **report["sides"]}
-    report["ratio"] = own["tokens_per_second"] / best
+    def fastest(some):
+        return max(report["sides"][side.name]["tokens_per_second"]
+                   for side in some)
+
+    peer = fastest(sides[own_sides:])
+    report["ratio"] = fastest(sides[:1]) / peer
+    if options.shortlist:
+        report["shortlist_ratio"] = fastest(sides[1:2]) / peer
     print_markdown(report)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
@@ -192,6 +210,8 @@ def print_markdown(report):
         print(f"| {name} | {entry['tokens_per_second']:,.0f} "
               f"| {min(rounds):,.0f} - {max(rounds):,.0f} | {bleu} |")
     print(f"\nRatio: {report['ratio']:.2f}")
+    if "shortlist_ratio" in report:
+        print(f"With the shortlist: {report['shortlist_ratio']:.2f}")
 
 
 if __name__ == "__main__":

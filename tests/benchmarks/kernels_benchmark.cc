@@ -10,6 +10,7 @@
 #include "model/kernels/candidates.h"
 #include "model/kernels/matmul.h"
 #include "model/kernels/row_ops.h"
+#include "model/kernels/shortlist_product.h"
 
 namespace trivium {
 namespace {
@@ -55,6 +56,37 @@ void MatmulShapes(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK_CAPTURE(Matmul, f32, MatmulType::kF32)->Apply(MatmulShapes);
 BENCHMARK_CAPTURE(Matmul, bf16, MatmulType::kBf16)->Apply(MatmulShapes);
 BENCHMARK_CAPTURE(Matmul, int8, MatmulType::kInt8)->Apply(MatmulShapes);
+
+// Rows of 32 sources, each with a list of its own out of 8,000 tokens:
+// hypotheses of a source, tokens of a list, K.
+void Shortlist(benchmark::State& state) {
+  constexpr int kSources = 32, kVocabulary = 8000;
+  const int queries = static_cast<int>(state.range(0));
+  const int tokens = static_cast<int>(state.range(1));
+  const int k = static_cast<int>(state.range(2));
+  std::mt19937 generator(2);
+  std::vector<std::vector<int32_t>> lists(kSources);
+  for (std::vector<int32_t>& list : lists) {
+    for (int i = 0; i < tokens; ++i) {
+      list.push_back(static_cast<int32_t>(generator() % kVocabulary));
+    }
+    std::sort(list.begin(), list.end());
+  }
+  const Buffer<int8_t> weights(static_cast<size_t>(kVocabulary) * k);
+  const Buffer<uint8_t> x(static_cast<size_t>(queries) * k);
+  const int y_stride = (tokens + 3) / 4 * 4;
+  const Buffer<int32_t> y(static_cast<size_t>(queries) * y_stride);
+  for (auto _ : state) {
+    for (const std::vector<int32_t>& list : lists) {
+      ShortlistProduct(weights.data(), k, list, x.data(), queries, y.data(),
+                       y_stride);
+    }
+  }
+  state.counters["row"] = benchmark::Counter(
+      1.0 * kSources * queries * state.iterations(),
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(Shortlist)->ArgsProduct({{1, 4}, {200, 450}, {256, 512}});
 
 // One query of eight heads of 64 over so many keys.
 void Attention(benchmark::State& state, KvType type) {

@@ -17,7 +17,7 @@ import sentences
 from workload import EMBEDDED
 
 PHASES = ("encode", "self_attention", "cross_attention", "feed_forward",
-          "output_projection", "quantize", "other")
+          "output_projection", "search", "other")
 
 
 def integers(text):

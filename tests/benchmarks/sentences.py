@@ -28,9 +28,11 @@ class TrainedText:
         pairs = pairs[: count or None]
         self.references = [target for _, target in pairs]
         unknown = self._ids["<unk>"]
+        # Where the model is told the language, the references are German.
+        language = [self._ids[">>de<<"]] if ">>de<<" in self._ids else []
         self.sources = [
-            [self._ids.get(piece, unknown)
-             for piece in self._source.encode(source, out_type=str)]
+            language + [self._ids.get(piece, unknown)
+                        for piece in self._source.encode(source, out_type=str)]
             + [self._ids["</s>"]]
             for source, _ in pairs
         ]

@@ -1,10 +1,13 @@
 #ifndef TRIVIUM_TESTS_CLIENT_FAKE_SERVER_H_
 #define TRIVIUM_TESTS_CLIENT_FAKE_SERVER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "fmt/format.h"
@@ -62,6 +65,27 @@ class FakeServer : public v1::Inference::Service,
   // Calls that get no answer until the client goes away.
   bool hang = false;
   std::string newline = "";  // appended to every translation
+  // What the models tell of themselves.
+  v1::Design design = v1::DESIGN_ENCODER_DECODER;
+  uint64_t max_response_bytes = 4 << 20;
+  int largest_attention_bytes = 0;  // that was sent
+  v1::BeamTrace trace;              // what a traced translation gets
+
+  // The attention that the fake's models pay: any number that tells its place.
+  static float Weight(int layer, int head, int query, int key) {
+    return static_cast<float>((layer * 41 + head * 29 + query * 7 + key) %
+                              101) /
+           100;
+  }
+  // The fake's pieces are words, each with the space after it.
+  static std::vector<std::string> Pieces(const std::string& text) {
+    std::vector<std::string> pieces(1);
+    for (const char c : text) {
+      pieces.back() += c;
+      if (c == ' ') pieces.emplace_back();
+    }
+    return pieces;
+  }
 
   static grpc::Status BadRequest(const std::string& field) {
     google::rpc::BadRequest bad;
@@ -89,6 +113,23 @@ class FakeServer : public v1::Inference::Service,
       result->add_embedding(static_cast<float>(text.size()));
       result->add_embedding(0.1f);
       result->set_token_count(3);
+      if (!request->tokens() && !request->has_attention()) continue;
+      std::vector<std::string> pieces =
+          Pieces(text + request->inputs(i).pair().first());
+      if (request->inputs(i).has_pair()) {
+        for (auto& piece : Pieces(request->inputs(i).pair().second())) {
+          pieces.push_back(std::move(piece));
+        }
+      }
+      const int tokens = static_cast<int>(pieces.size());
+      result->set_token_count(tokens);
+      if (request->tokens()) {
+        result->mutable_pieces()->Add(pieces.begin(), pieces.end());
+      }
+      if (request->has_attention()) {
+        *result->mutable_attention() =
+            Attend(request->attention(), tokens, tokens, tokens);
+      }
     }
     return grpc::Status::OK;
   }
@@ -173,7 +214,30 @@ class FakeServer : public v1::Inference::Service,
     Keep(*request, &last_translate);
     if (grpc::Status status = Begin(context); !status.ok()) return status;
     for (const v1::Input& input : request->inputs()) {
-      *response->add_results() = TranslationOf(input);
+      v1::TranslateResult* result = response->add_results();
+      *result = TranslationOf(input);
+      const v1::TranslateOptions& options = request->options();
+      v1::Hypothesis* hypothesis = result->mutable_hypotheses(0);
+      const auto words = Pieces(input.text());
+      const int tokens = static_cast<int>(words.size());
+      if (options.tokens()) {
+        hypothesis->set_token_count(tokens);
+        result->set_source_token_count(tokens);
+        for (const std::string& word : words) {
+          result->add_source_pieces(word);
+          hypothesis->add_pieces("<" + word + ">");
+        }
+        result->add_prefix_pieces("<s>");
+      }
+      if (options.has_cross_attention()) {
+        *hypothesis->mutable_cross_attention() =
+            Attend(options.cross_attention(), tokens, tokens, tokens);
+      }
+      if (options.has_decoder_attention()) {
+        *hypothesis->mutable_decoder_attention() =
+            Attend(options.decoder_attention(), tokens, tokens, 1);
+      }
+      if (options.decoding().trace()) *result->mutable_beam_trace() = trace;
     }
     return grpc::Status::OK;
   }
@@ -241,9 +305,12 @@ class FakeServer : public v1::Inference::Service,
     ++tokenize_calls;
     if (grpc::Status status = Begin(context); !status.ok()) return status;
     for (const std::string& text : request->texts()) {
-      v1::Token* token = response->add_results()->add_tokens();
-      token->set_piece(text);
-      token->set_id(7);
+      v1::TokenizedText* result = response->add_results();
+      for (const std::string& piece : Pieces(text)) {
+        v1::Token* token = result->add_tokens();
+        token->set_piece(piece);
+        token->set_id(7);
+      }
     }
     return grpc::Status::OK;
   }
@@ -271,6 +338,8 @@ class FakeServer : public v1::Inference::Service,
   }
 
  private:
+  static constexpr int kLayers = 3, kHeads = 2;
+
   grpc::Status Begin(grpc::ServerContext* context) {
     context->AddTrailingMetadata("x-request-id", "r-17");
     while (hang && !context->IsCancelled()) {
@@ -295,11 +364,46 @@ class FakeServer : public v1::Inference::Service,
     return result;
   }
 
-  static v1::Model ModelNamed(const std::string& name) {
+  // Row q sees `seen` + q keys.
+  v1::Attention Attend(const v1::AttentionSelection& selection, int queries,
+                       int keys, int seen) {
+    const auto chosen = [](const auto& some, int all) {
+      std::vector<int> numbers(some.begin(), some.end());
+      for (int i = 0; some.empty() && i < all; ++i) numbers.push_back(i);
+      return numbers;
+    };
+    const std::vector<int> layers = chosen(selection.layers(), kLayers);
+    const std::vector<int> heads = chosen(selection.heads(), kHeads);
+    const std::vector<int> rows = chosen(selection.rows(), queries);
+    v1::Attention attention;
+    attention.set_layers(static_cast<uint32_t>(layers.size()));
+    attention.set_heads(static_cast<uint32_t>(heads.size()));
+    attention.set_queries(static_cast<uint32_t>(rows.size()));
+    attention.set_keys(static_cast<uint32_t>(keys));
+    for (const int layer : layers) {
+      for (const int head : heads) {
+        for (const int row : rows) {
+          for (int key = 0; key < keys; ++key) {
+            attention.add_weights(
+                key < seen + row ? Weight(layer, head, row, key) : 0);
+          }
+        }
+      }
+    }
+    largest_attention_bytes =
+        std::max(largest_attention_bytes, 4 * attention.weights_size());
+    return attention;
+  }
+
+  v1::Model ModelNamed(const std::string& name) const {
     v1::Model model;
     model.set_name(name);
     model.set_family("marian");
-    model.set_design(v1::DESIGN_ENCODER_DECODER);
+    model.set_design(design);
+    model.set_encoder_layers(kLayers);
+    if (design != v1::DESIGN_ENCODER) model.set_decoder_layers(kLayers);
+    model.set_heads(kHeads);
+    model.mutable_limits()->set_max_response_bytes(max_response_bytes);
     model.set_precision(v1::PRECISION_INT8);
     model.add_source_languages()->set_bcp47("en");
     model.add_target_languages()->set_code("de");

@@ -184,6 +184,31 @@ TEST_F(CallsTest, ModelsAreDescribed) {
   EXPECT_GT(model->parameters(), 0u);
   EXPECT_GT(model->limits().max_inputs(), 0u);
   EXPECT_NE(model->precision(), v1::PRECISION_UNSPECIFIED);
+  EXPECT_FALSE(model->vocabulary_shortlist());
+}
+
+TEST(ShortlistTest, IsOnWhereAskedForAndSaysSo) {
+  ServerProcess server({"--vocabulary-shortlist"});
+  const auto client = server.NewClient();
+  const auto model = client->GetModel("");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(model->vocabulary_shortlist());
+  v1::TranslateRequest request;
+  request.add_inputs()->set_text("I ate an apple.");
+  const auto response = client->Translate(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->results(0).hypotheses(0).text(),
+            "Ich habe einen Apfel gegessen.");
+}
+
+TEST(ShortlistTest, AFolderWithoutOneIsAnError) {
+  const ProcessResult result = RunProgram(
+      {TRIVIUM_SERVER_PROGRAM, "--listen", "127.0.0.1:0", "--metrics-listen",
+       "off", "--model", "tiny=tests/golden/marian.translate,shortlist=on"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("tiny"),
+                                         HasSubstr("shortlist.safetensors: no "
+                                                   "such file")));
 }
 
 TEST_F(CallsTest, HealthKnowsEachService) {

@@ -84,7 +84,7 @@ TEST(LanguagesTest, TokensChooseTheTarget) {
   const FakeTokenizer tokenizer({"</s>", ">>deu<<", "word", ">>fra<<",
                                  ">>zho_Hans<<", ">>a b<<", ">><<", ">>pt<<",
                                  ">>pt_br<<"});
-  const json config = {{"source_lang", "mul"}, {"target_lang", "de"}};
+  const json config = {{"source_lang", "mul"}, {"target_lang", "mul"}};
   const LanguageTable table(&tokenizer, &config);
   EXPECT_THAT(table.sources(), IsEmpty());
   EXPECT_THAT(
@@ -110,6 +110,23 @@ TEST(LanguagesTest, TokensChooseTheTarget) {
   EXPECT_THAT(std::string(table.Resolve({}, {}).status().message()),
               HasSubstr("target_language is missing; this model translates to "
                         "de, fr, zh-Hans, pt, pt-BR"));
+}
+
+TEST(LanguagesTest, TheFolderMayNameADefaultAmongTheTokens) {
+  const FakeTokenizer tokenizer({">>en<<", "word", ">>deu<<"});
+  json config = {{"target_lang", "de"}};
+  const LanguageTable table(&tokenizer, &config);
+  EXPECT_THAT(table.targets(),
+              ElementsAre(Language{"en", ">>en<<"}, Language{"de", ">>deu<<"}));
+  EXPECT_THAT(table.Resolve({}, {}).value().prefix_ids, ElementsAre(2));
+  EXPECT_THAT(table.Resolve("en", {}).value().prefix_ids, ElementsAre(2));
+  EXPECT_THAT(table.Resolve("de", "en").value().prefix_ids, ElementsAre(0));
+  // Nobody wants German from German.
+  EXPECT_THAT(std::string(table.Resolve("de", {}).status().message()),
+              HasSubstr("target_language is missing"));
+  // One that it has no token for is none.
+  config["target_lang"] = "fr";
+  EXPECT_FALSE(LanguageTable(&tokenizer, &config).Resolve({}, {}).ok());
 }
 
 TEST(LanguagesTest, OneTokenIsTheChoice) {

@@ -55,6 +55,7 @@ TEST_F(OptionsTest, ReadsFlags) {
                                  "--result-cache-bytes",
                                  "3MiB",
                                  "--truncate",
+                                 "--vocabulary-shortlist",
                                  "--log-format",
                                  "json",
                                  "--metrics-listen",
@@ -72,9 +73,28 @@ TEST_F(OptionsTest, ReadsFlags) {
   EXPECT_FALSE(exit_code_);
   EXPECT_EQ(options.drain_timeout, absl::Milliseconds(1500));
   EXPECT_TRUE(options.truncate);
+  EXPECT_TRUE(options.vocabulary_shortlist);
+  EXPECT_FALSE(Parse({}).vocabulary_shortlist);
   EXPECT_EQ(options.log_format, LogFormat::kJson);
   EXPECT_EQ(options.metrics_listen, "");
   EXPECT_EQ(Parse({"--metrics-listen="}).metrics_listen, "");
+}
+
+TEST_F(OptionsTest, SettingsOfAModel) {
+  const auto parse = [](const char* text) {
+    return ParseModelSpec(text).value_or(ModelSpec());
+  };
+  EXPECT_EQ(parse("a=/x,shortlist=on"),
+            (ModelSpec{"a", "/x", std::nullopt, true}));
+  EXPECT_EQ(parse("a=/x,y,precision=f32,shortlist=off"),
+            (ModelSpec{"a", "/x,y", Precision::kF32, false}));
+  EXPECT_EQ(parse("a=/x,shortlist=on,precision=int8"),
+            (ModelSpec{"a", "/x", Precision::kInt8, true}));
+  EXPECT_EQ(parse("a=/x,other=on"),
+            (ModelSpec{"a", "/x,other=on", std::nullopt}));
+  EXPECT_THAT(
+      std::string(ParseModelSpec("a=/x,shortlist=yes").status().message()),
+      HasSubstr("shortlist is 'yes' and must be on or off"));
 }
 
 TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {

@@ -313,25 +313,36 @@ absl::Status PuppetEngine::Step(const StepPlan& plan, StepResult* result) {
 void PuppetEngine::FillRow(const StepPlan::Decode& decode, RowMemory* memory,
                            StepResult::Row* row) {
   Hypothesis& hypothesis = hypotheses_[decode.hypothesis];
-  const AttentionSelection* maps = decode.cross_attention;
-  const int keys = maps != nullptr ? sources_[hypothesis.source].tokens : 0;
-  const size_t planes = maps == nullptr
-                            ? 0
-                            : Selected(maps->layers, limits().decoder_layers) *
-                                  Selected(maps->heads, options_.heads);
-  memory->cross_attention.resize(planes * decode.tokens.size() * keys);
-  for (size_t t = 0; t < decode.tokens.size(); ++t) {
+  const size_t tokens = decode.tokens.size();
+  const auto planes_of = [this](const AttentionSelection* maps) -> size_t {
+    if (maps == nullptr) return 0;
+    return Selected(maps->layers, limits().decoder_layers) *
+           Selected(maps->heads, options_.heads);
+  };
+  const size_t cross_planes = planes_of(decode.cross_attention);
+  const size_t self_planes = planes_of(decode.self_attention);
+  const int source_keys =
+      cross_planes > 0 ? sources_[hypothesis.source].tokens : 0;
+  const int self_keys = hypothesis.tokens + static_cast<int>(tokens);
+  memory->cross_attention.assign(cross_planes * tokens * source_keys, 0);
+  memory->self_attention.assign(self_planes * tokens * self_keys, 0);
+  for (size_t t = 0; t < tokens; ++t) {
     Append(&hypothesis, decode.tokens[t]);
-    for (size_t plane = 0; plane < planes; ++plane) {
-      const std::vector<float> weights =
-          Floats(Mix(hypothesis.hash, plane), keys);
-      std::copy(weights.begin(), weights.end(),
-                memory->cross_attention.begin() +
-                    (plane * decode.tokens.size() + t) * keys);
-    }
+    const auto fill = [&](size_t planes, int seen, int keys,
+                          std::vector<float>* to) {
+      for (size_t plane = 0; plane < planes; ++plane) {
+        const std::vector<float> weights =
+            Floats(Mix(hypothesis.hash, plane), seen);
+        std::copy(weights.begin(), weights.end(),
+                  to->begin() + (plane * tokens + t) * keys);
+      }
+    };
+    fill(cross_planes, source_keys, source_keys, &memory->cross_attention);
+    // A token sees none after it.
+    fill(self_planes, hypothesis.tokens, self_keys, &memory->self_attention);
   }
   row->cross_attention = memory->cross_attention;
-  row->self_attention = {};
+  row->self_attention = memory->self_attention;
 
   double rest = 0;
   for (int32_t token = 0; token < limits().vocabulary; ++token) {

@@ -113,7 +113,7 @@ class PuppetEngine : public Engine {
   };
   struct RowMemory {
     std::vector<Candidate> best;
-    std::vector<float> watched, all, cross_attention;
+    std::vector<float> watched, all, cross_attention, self_attention;
   };
 
   absl::Status CheckPlan(const StepPlan& plan);

@@ -51,7 +51,7 @@ LAYERS = {
 OUTSIDE = {
     r"(oneapi/)?dnnl.*|hwy/.*|[a-z]*mmintrin\.h|immintrin\.h": ("model/kernels",),
     r"sentencepiece.*": ("model/tokenizer",),
-    r"zip\.h": ("model/weights",),
+    r"zip\.h": ("model/weights", "client/commands"),
     r"prometheus/.*|httplib\.h": ("server/observability",),
     r"spdlog/.*": ("server",),
     # The libraries' own log lines go to ours.

@@ -174,9 +174,10 @@ TEST(TokenizerFactoryTest, SeparateVocabularies) {
   const TokenizerFolder folder;
   const nlohmann::json vocabulary =
       nlohmann::json::parse(ReadAll(std::string(kEmbedded) + "/vocab.json"));
+  const int last = static_cast<int>(vocabulary.size()) - 1;
   nlohmann::json target;
   for (const auto& [piece, id] : vocabulary.items()) {
-    target[piece] = 8000 - id.get<int>();
+    target[piece] = last - id.get<int>();
   }
   folder.Write("target_vocab.json", target.dump());
   const std::string text = "I ate an 😀 apple.";
@@ -188,10 +189,10 @@ TEST(TokenizerFactoryTest, SeparateVocabularies) {
         tokenizer->Encode(text, {.side = TextSide::kTarget}).value().ids;
     ASSERT_EQ(source.size(), encoded.size());
     for (size_t i = 0; i < source.size(); ++i) {
-      EXPECT_EQ(encoded[i], 8000 - source[i]);
+      EXPECT_EQ(encoded[i], last - source[i]);
     }
     EXPECT_EQ(tokenizer->Decode(encoded), text);
-    EXPECT_EQ(tokenizer->IdToPiece(8000, TextSide::kTarget), "</s>");
+    EXPECT_EQ(tokenizer->IdToPiece(last, TextSide::kTarget), "</s>");
     EXPECT_EQ(tokenizer->IdToPiece(8000, TextSide::kSource), "<pad>");
   }
   // Said to be shared, the file is not used.

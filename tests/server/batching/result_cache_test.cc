@@ -131,6 +131,8 @@ TEST(ResultCacheTest, SomeRequestsAreNotForTheCache) {
       [](Request* r) { r->states = true; },
       [](Request* r) { r->encoder_attention.emplace(); },
       [](Request* r) { r->cross_attention.emplace(); },
+      [](Request* r) { r->decoder_attention.emplace(); },
+      [](Request* r) { r->decoding->trace = true; },
       [](Request* r) {
         class Never : public StopMatcher {
           bool Matches(std::span<const int32_t>) const override {

@@ -129,6 +129,47 @@ TEST_F(RunningBatchTest, MapsAttentionOfEachHypothesis) {
   }
 }
 
+// What the engine gives a token of its own attention depends on how many it
+// has read, so a map has to put rows of different lengths together.
+TEST_F(RunningBatchTest, MapsADecodersAttentionHoweverItIsCut) {
+  const auto run = [this](int max_rows) {
+    options_.max_rows = max_rows;
+    Create();
+    Request request = MakeRequest(Source(6), Beams(3, 9), nullptr);
+    request.prefix = {kStart, 7};
+    request.decoder_attention = AttentionSelection{.layers = {}, .heads = {1}};
+    request.decoding->trace = true;
+    const auto observer = Add(std::move(request));
+    RunAll();
+    return *observer->Wait();
+  };
+  const RequestResult whole = run(256);
+  const RequestResult cut = run(4);
+  EXPECT_TRUE(whole.cross_attention.empty());
+  ASSERT_EQ(whole.decoder_attention.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    const AttentionMap& map = whole.decoder_attention[i];
+    const int ids = static_cast<int>(whole.hypotheses[i].ids.size());
+    EXPECT_EQ(map.queries, ids);
+    EXPECT_EQ(map.keys, ids + 1);
+    EXPECT_EQ(map.heads, 1);
+    ASSERT_EQ(map.weights.size(), size_t(map.layers) * map.queries * map.keys);
+    for (int layer = 0; layer < map.layers; ++layer) {
+      for (int q = 0; q < map.queries; ++q) {
+        const float* row =
+            map.weights.data() + (layer * map.queries + q) * map.keys;
+        // A prefix of two: the first query is at position 1.
+        const float* end = row + q + 2;
+        EXPECT_NE(std::count_if(row, end, [](float w) { return w != 0; }), 0);
+        EXPECT_EQ(std::count(end, row + map.keys, 0.0f), map.keys - (q + 2));
+      }
+    }
+    EXPECT_EQ(map.weights, cut.decoder_attention[i].weights);
+  }
+  ASSERT_TRUE(whole.trace.has_value());
+  EXPECT_FALSE(whole.trace->steps.empty());
+}
+
 TEST_F(RunningBatchTest, EncodesEqualSourcesOnceAndCountsThemOnce) {
   Create();
   const auto first = Add(MakeRequest(Source(40), Greedy(8), nullptr));

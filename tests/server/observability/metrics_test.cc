@@ -31,6 +31,7 @@ std::unique_ptr<Metrics> Busy() {
   iteration.running = 9;
   iteration.duration = absl::Milliseconds(2);
   iteration.phases.encode = 0.5;
+  iteration.search_seconds = 0.25;
   metrics->OnIteration(iteration);
   metrics->OnQueued(1, 100, 3);
   metrics->OnStarted(0, absl::Milliseconds(1));
@@ -63,6 +64,7 @@ TEST(MetricsTest, CountsWhatItIsTold) {
         "trivium_iteration_rows_bucket{model=\"en-de\",phase=\"decode\",le="
         "\"64\"} 1\n",
         "trivium_phase_seconds_total{model=\"en-de\",phase=\"encode\"} 0.5\n",
+        "trivium_phase_seconds_total{model=\"en-de\",phase=\"search\"} 0.25\n",
         "trivium_result_cache_hits_total{model=\"de-en\"} 2\n",
         "trivium_result_cache_misses_total{model=\"de-en\"} 1\n",
         "trivium_result_cache_bytes 4096\n", "trivium_result_cache_results 3\n",

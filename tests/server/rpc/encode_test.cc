@@ -74,6 +74,12 @@ TEST_F(EncodeTest, RefusesWhatItCannotDo) {
   request.mutable_attention()->add_heads(1);
   request.mutable_attention()->add_heads(1);
   EXPECT_EQ(BadField(Encode(request)), "attention.heads");
+  request.mutable_attention()->Clear();
+  request.mutable_attention()->add_rows(1);
+  request.mutable_attention()->add_rows(2);  // "a" and the end token
+  status = Encode(request);
+  EXPECT_EQ(BadField(status), "attention.rows");
+  EXPECT_THAT(status.error_message(), HasSubstr("inputs[0] has tokens 0 .. 1"));
   request = Texts({"a"});
   request.set_pooling(static_cast<v1::Pooling>(77));
   EXPECT_EQ(BadField(Encode(request)), "pooling");

@@ -131,6 +131,10 @@ TEST_F(GenerateTest, ErrorsNameTheField) {
   v1::GenerateRequest request = TextRequest("a");
   request.mutable_decoding()->set_temperature(-1);
   EXPECT_EQ(BadField(Generate(request)), "decoding.temperature");
+  request.mutable_decoding()->Clear();
+  request.mutable_decoding()->set_beam_size(2);
+  request.mutable_decoding()->set_trace(true);
+  EXPECT_EQ(BadField(Generate(request)), "decoding.trace");
   EXPECT_EQ(BadField(Generate(v1::GenerateRequest())), "input");
   request = TextRequest("a");
   request.set_source_language("fr");

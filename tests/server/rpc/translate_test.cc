@@ -117,6 +117,17 @@ TEST_F(TranslateTest, NamesTheDecodingOptionThatIsWrong) {
   EXPECT_EQ(Refused([&](D* d) { d->set_beam_size(UINT32_MAX); }),
             path + "beam_size");
   EXPECT_EQ(Refused([&](D* d) { d->set_hypotheses(3); }), path + "hypotheses");
+  // There is no tree of one beam, or of samples.
+  EXPECT_EQ(Refused([&](D* d) {
+              d->set_trace(true);
+              d->set_beam_size(1);
+            }),
+            path + "trace");
+  EXPECT_EQ(Refused([&](D* d) {
+              d->set_trace(true);
+              d->set_sample(true);
+            }),
+            path + "trace");
   EXPECT_EQ(Refused([&](D* d) {
               d->set_sample(true);
               d->set_beam_size(4);

@@ -1,0 +1,197 @@
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "client/commands/attention_maps.h"
+#include "client/commands/attention_page.h"
+#include "client/commands/command.h"
+#include "client/commands/npz.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// Shows a text's attention on a page, as text, as JSON and as numbers.
+class AttentionCommand : public Command {
+ public:
+  InputFlags* inputs() override { return &inputs_; }
+
+  absl::Status Run(Client& client, const Io& io) override {
+    Output output(io, /*keep_newlines=*/true, nullptr);
+    TRIVIUM_ASSIGN_OR_RETURN(v1::Input input, OneInput(inputs_, io));
+    if (!second_.empty()) {
+      if (inputs_.ids) {
+        return absl::InvalidArgumentError(
+            "--second makes a pair of texts: leave --ids out");
+      }
+      MakePair(&input);
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
+    AttentionReader reader(client, model, input, Languages());
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<AttentionMaps> maps,
+                             reader.Plan(choice_));
+    std::vector<AttentionMaps> on_page = maps;
+    if (!html_.empty() && !ShrinkToFit(kMaxPageWeights, &on_page)) {
+      return absl::InvalidArgumentError(
+          "the text is too long for a page: choose tokens with --row, or take "
+          "the numbers with --npz and --no-html");
+    }
+    // What nobody looks at is not read.
+    if (!json_ && npz_.empty() && !html_.empty()) maps = on_page;
+    TRIVIUM_RETURN_IF_ERROR(reader.Read(&maps));
+    AttentionContext context = {model.name(), {}};
+    AddTexts(input, reader.translation(), &context);
+    if (!npz_.empty()) {
+      TRIVIUM_RETURN_IF_ERROR(WriteNpz(maps));
+      output.Complain(fmt::format("wrote {}", npz_));
+    }
+    if (!html_.empty()) {
+      TRIVIUM_RETURN_IF_ERROR(WritePage(context, maps, &on_page, output));
+    }
+    if (json_) {
+      return output.Line(
+          AttentionJson(context, maps)
+              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+    const Colors colors(ShowsColors(io.out));
+    for (const AttentionMaps& one : maps) {
+      TRIVIUM_RETURN_IF_ERROR(output.Piece(AttentionText(one, colors)));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  friend Subcommand trivium::AddAttention(CLI::App& app);
+
+  void MakePair(v1::Input* input) const {
+    std::string first = input->text();
+    input->mutable_pair()->set_first(std::move(first));
+    input->mutable_pair()->set_second(second_);
+  }
+
+  // One translation, the best by one step's look: others cost more and show
+  // the same.
+  v1::TranslateOptions Languages() const {
+    v1::TranslateOptions options = languages_;
+    options.mutable_decoding()->set_beam_size(1);
+    options.mutable_decoding()->set_hypotheses(1);
+    options.mutable_decoding()->set_sample(false);
+    return options;
+  }
+
+  static void AddTexts(const v1::Input& input, const std::string& translation,
+                       AttentionContext* context) {
+    if (input.has_text()) context->texts.push_back(input.text());
+    if (input.has_pair()) {
+      context->texts.push_back(input.pair().first());
+      context->texts.push_back(input.pair().second());
+    }
+    if (!translation.empty()) context->texts.push_back(translation);
+  }
+
+  absl::Status WriteNpz(const std::vector<AttentionMaps>& maps) const {
+    NpzWriter npz;
+    for (const AttentionMaps& one : maps) {
+      const std::string name = NameOf(one.kind);
+      npz.Add(name + ".weights",
+              {one.layers.size(), one.heads.size(), one.rows.size(),
+               one.keys.size()},
+              one.weights);
+      npz.Add(name + ".layers", one.layers);
+      npz.Add(name + ".heads", one.heads);
+      npz.Add(name + ".rows", one.rows);
+      npz.Add(name + ".queries", one.queries);
+      npz.Add(name + ".keys", one.keys);
+    }
+    return npz.Write(npz_);
+  }
+
+  absl::Status WritePage(const AttentionContext& context,
+                         const std::vector<AttentionMaps>& maps,
+                         std::vector<AttentionMaps>* on_page,
+                         Output& output) const {
+    for (size_t i = 0; i < maps.size(); ++i) {
+      AttentionMaps& one = (*on_page)[i];
+      one = Slice(maps[i], one.layers, one.heads);
+    }
+    const std::string page = AttentionPage(context, *on_page);
+    TRIVIUM_RETURN_IF_ERROR(WriteFile(html_, page));
+    output.Complain(
+        fmt::format("wrote {} ({:.1f} MB)", html_, page.size() / 1e6));
+    for (const AttentionMaps& one : *on_page) {
+      if (one.all_maps > one.layers.size() * one.heads.size()) {
+        output.Complain(fmt::format(
+            "of {} attention the page holds layers {} and heads {}, for more "
+            "of them would be over 5 MB: choose with --kind, --layer, --head "
+            "and --row",
+            NameOf(one.kind), fmt::join(one.layers, ","),
+            fmt::join(one.heads, ",")));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  InputFlags inputs_;
+  std::string model_;
+  std::string second_;
+  std::string html_ = "attention.html";
+  std::string npz_;
+  v1::TranslateOptions languages_;
+  AttentionReader::Choice choice_;
+  bool json_ = false;
+};
+
+void AddNumbers(CLI::App& app, const char* flag, const char* help,
+                std::vector<uint32_t>* numbers) {
+  app.add_option_function<uint32_t>(
+         flag, [numbers](uint32_t number) { numbers->push_back(number); }, help)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse();
+}
+
+}  // namespace
+
+Subcommand AddAttention(CLI::App& app) {
+  auto command = std::make_unique<AttentionCommand>();
+  CLI::App* sub = app.add_subcommand(
+      "attention",
+      "Who looks at whom in a text, as a page and on the terminal: trivium "
+      "attention [flags] TEXT");
+  AddModelFlag(*sub, &command->model_);
+  AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/false);
+  AddJsonFlag(*sub, &command->json_);
+  AddLanguageFlags(*sub, &command->languages_);
+  sub->add_option("--second", command->second_,
+                  "Make a pair of the text and this one");
+  AttentionReader::Choice* choice = &command->choice_;
+  sub->add_option_function<std::string>(
+         "--kind",
+         [choice](const std::string& name) {
+           const std::map<std::string, AttentionKind> names = {
+               {"encoder", AttentionKind::kEncoder},
+               {"cross", AttentionKind::kCross},
+               {"decoder", AttentionKind::kDecoder}};
+           choice->kinds.push_back(names.at(name));
+         },
+         "Only the encoder's, the decoder's to the source (cross) or the "
+         "decoder's to itself (repeatable); default: all there are")
+      ->check(CLI::IsMember({"encoder", "cross", "decoder"}))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse();
+  AddNumbers(*sub, "--layer", "Only this layer (repeatable)", &choice->layers);
+  AddNumbers(*sub, "--head", "Only this head (repeatable)", &choice->heads);
+  AddNumbers(*sub, "--row",
+             "Only this token's weights, by its number from 0 (repeatable)",
+             &choice->rows);
+  sub->add_option("--html", command->html_, "The page to write")
+      ->capture_default_str();
+  sub->add_flag_function(
+      "--no-html", [out = &command->html_](int64_t) { out->clear(); },
+      "Write no page");
+  sub->add_option("--npz", command->npz_,
+                  "Write the weights here, for numpy.load()");
+  return {sub, std::move(command)};
+}
+
+}  // namespace trivium

@@ -1,0 +1,45 @@
+#include <string_view>
+
+#include "client/pages/pages.h"
+
+namespace trivium {
+namespace {
+
+// JSON that may stand in a script element: only ASCII, and no "<".
+std::string ForScript(const nlohmann::json& data) {
+  const std::string json = data.dump(-1, ' ', /*ensure_ascii=*/true,
+                                     nlohmann::json::error_handler_t::replace);
+  std::string text;
+  text.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string MakePage(const PageFiles& files, const nlohmann::json& data) {
+  const std::pair<std::string_view, std::string> parts[] = {
+      {"{{style}}", files.style},
+      {"{{data}}", ForScript(data)},
+      {"{{script}}", files.script}};
+  // In the order in which they stand, so that what is filled in is not looked
+  // at again.
+  std::string_view rest = files.html;
+  std::string page;
+  for (const auto& [mark, part] : parts) {
+    const size_t place = rest.find(mark);
+    page += rest.substr(0, place);
+    page += part;
+    rest.remove_prefix(place + mark.size());
+  }
+  page += rest;
+  return page;
+}
+
+}  // namespace trivium

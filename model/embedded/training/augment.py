@@ -1,0 +1,155 @@
+"""Pairs as people type them: capitals, no punctuation, emoji, numbers, URLs,
+placeholders, single words, several sentences at once. Each function takes a
+pair and a random.Random and returns a pair, or None where it does not apply;
+where a translation is not also a source, both sources and then the German and
+the English to make of them."""
+
+import re
+
+WORD = re.compile(r"[\w-]+", re.UNICODE)
+NUMBER = re.compile(r"(?<![\w.,])\d{1,6}(?![\w.,]*\d|\w)")
+EMOJI = [
+    *(chr(code) for first, last in (
+        (0x1F600, 0x1F64F), (0x1F300, 0x1F32C), (0x1F330, 0x1F37F),
+        (0x1F400, 0x1F43E), (0x1F442, 0x1F4A9), (0x1F680, 0x1F6A4),
+        (0x1F910, 0x1F92F), (0x1F940, 0x1F96F))
+      for code in range(first, last + 1)),
+    "❤️", "☀️", "✅", "⭐", "⚠️", "👍🏽", "👩‍💻", "🇩🇪", "🇬🇧",
+]
+PLACEHOLDERS = [
+    "%s", "%d", "%1$s", "%2$s", "%@", "%(name)s", "{}", "{0}", "{1}", "{name}",
+    "{user}", "{count}", "{{name}}", "${name}", "$USER", "<name>", "[name]",
+]
+HOSTS = ["example.com", "example.org", "test.de", "docs.example.net", "uni.edu"]
+PATHS = ["", "/", "/index.html", "/a/b", "/login?next=home", "/v2#top", "/faq"]
+# What goes around something copied.
+FRAMES = [
+    ("See {}.", "Siehe {}."), ("Visit {}", "Besuche {}"),
+    ("More at {}.", "Mehr unter {}."), ("Open {}.", "Öffne {}."),
+    ("My address is {}.", "Meine Adresse ist {}."), ("{}", "{}"),
+]
+
+
+def upper(pair, random):
+    return tuple(text.upper() for text in pair)
+
+
+def no_final_punctuation(pair, random):
+    if not all(text[-1:] in ".!?" and text[:-1] for text in pair):
+        return None
+    return tuple(text.rstrip(".!?").rstrip() for text in pair)
+
+
+def lower(pair, random):
+    """Lower case in, usual case out."""
+    pair = random.choice((pair, no_final_punctuation(pair, random) or pair))
+    return (*(text.lower() for text in pair), pair[1], pair[0])
+
+
+def emoji(pair, random):
+    sign = "".join(random.choices(EMOJI, k=random.choice((1, 1, 1, 2, 3))))
+    where = random.random()
+    if where < 0.7:
+        return tuple(f"{text} {sign}" for text in pair)
+    if where < 0.85:
+        return tuple(f"{sign} {text}" for text in pair)
+    return tuple(text + sign for text in pair)
+
+
+def new_number(random):
+    """As English and as German write it."""
+    kind = random.random()
+    if kind < 0.4:
+        text = str(random.randint(0, 99))
+    elif kind < 0.55:
+        text = str(random.randint(100, 9999))
+    elif kind < 0.65:
+        text = str(random.randint(10000, 99999999))
+    elif kind < 0.75:
+        text = f"{random.randint(0, 23)}:{random.randint(0, 59):02}"
+    elif kind < 0.82:
+        text = ".".join(str(random.randint(0, 30)) for _ in range(3))
+    else:
+        english = (f"{random.randint(0, 999)}.{random.randint(0, 99):02}"
+                   if kind < 0.92 else f"{random.randint(1000, 9999999):,}")
+        return english, english.translate(str.maketrans(".,", ",."))
+    return text, text
+
+
+def number(pair, random):
+    """Another number where both sides have the same single one."""
+    found = [NUMBER.findall(text) for text in pair]
+    if len(found[0]) != 1 or found[0] != found[1]:
+        return None
+    # One thing stays one thing, and several stay several.
+    if found[0][0] in ("0", "1"):
+        return None
+    return tuple(NUMBER.sub(lambda _: new, text)
+                 for text, new in zip(pair, new_number(random)))
+
+
+def numbered(pair, random):
+    form = random.choice(("{}. {}", "{}) {}", "({}) {}", "{} {}", "{}: {}",
+                          "#{} {}"))
+    place = random.randint(1, 400)
+    return tuple(form.format(place, text) for text in pair)
+
+
+def address(random):
+    host = random.choice(HOSTS)
+    if random.random() < 0.25:
+        return f"{random.choice(('info', 'anna.k', 'x', 'team'))}@{host}"
+    return (random.choice(("https://", "http://", "www.", "")) + host
+            + random.choice(PATHS))
+
+
+def copied(random):
+    return random.choice(PLACEHOLDERS) if random.random() < 0.6 else (
+        address(random))
+
+
+def shared_word(pair, random):
+    """Something to copy in place of a name that both sides have once."""
+    words = [WORD.findall(text) for text in pair]
+    shared = [w for w in words[0] if len(w) > 2 and w[0].isupper()
+              and words[0].count(w) == 1 and words[1].count(w) == 1]
+    if not shared:
+        return None
+    word, new = random.choice(shared), copied(random)
+    pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    return tuple(pattern.sub(lambda _: new, text) for text in pair)
+
+
+def framed(pair, random):
+    """The pair, then a sentence with something to copy."""
+    frame, new = random.choice(FRAMES), copied(random)
+    if random.random() < 0.3:
+        return tuple(form.format(new) for form in frame)
+    return tuple(f"{text} {form.format(new)}"
+                 for text, form in zip(pair, frame))
+
+
+def one_word(pair, random):
+    """A word without its full stop, in any case."""
+    bare = tuple(text.rstrip(".!?") for text in pair)
+    if any(len(text.split()) != 1 or not text for text in bare):
+        return None
+    return bare if random.random() < 0.5 else lower(bare, random)
+
+
+# What is tried, and how often where it applies.
+WEIGHTS = [
+    (upper, 4), (lower, 3), (no_final_punctuation, 4), (emoji, 4),
+    (number, 4), (numbered, 1), (shared_word, 4), (framed, 2), (one_word, 6),
+]
+
+
+def augmented(pair, random):
+    """One variant of the pair, or None."""
+    functions, weights = zip(*WEIGHTS)
+    return random.choices(functions, weights)[0](pair, random)
+
+
+def joined(pairs):
+    """Several pairs as one text."""
+    return tuple(" ".join(texts) for texts in zip(*pairs))

@@ -1,0 +1,129 @@
+"""Beam search over batches, for validation and for a teacher's translations."""
+
+import torch
+from torch.nn import functional
+
+
+class Cache:
+    """Keys and values of a batch's rows: the decoder's own, grown at each step,
+    and those of the encoder's states."""
+
+    def __init__(self, model, states, mask):
+        self._model = model
+        self.mask = mask
+        self.source = [layer.encoder_attn.keys_values(states)
+                       for layer in model.decoder.layers]
+        self._own = [None] * len(self.source)
+        self._length = 0
+
+    def select(self, rows):
+        self.mask = self.mask[rows]
+        self.source = [(k[rows], v[rows]) for k, v in self.source]
+        self.select_own(rows)
+
+    def select_own(self, rows):
+        """Where rows trade places only with rows of the same source."""
+        self._own = [(k[rows], v[rows]) for k, v in self._own]
+
+    def step(self, ids):
+        """The last ids of all rows [rows] -> log-probabilities
+        [rows, vocabulary]."""
+        model = self._model
+        x = model.embed(ids[:, None], self._length)
+        self._length += 1
+        for i, layer in enumerate(model.decoder.layers):
+            keys, values = layer.self_attn.keys_values(x)
+            if self._own[i] is not None:
+                keys = torch.cat([self._own[i][0], keys], 2)
+                values = torch.cat([self._own[i][1], values], 2)
+            self._own[i] = keys, values
+            x = layer.decode(x, keys, values, self.source[i],
+                             self.mask[:, None, None], causal=False)
+        logits = model.logits(x[:, 0]).float()
+        logits[:, model.padding] = -torch.inf
+        return functional.log_softmax(logits, -1)
+
+
+def longest_target(sources):
+    """Tokens after which a translation is given up."""
+    return min(2 * sources.shape[1] + 10, 400)
+
+
+def without_end(ids, end):
+    """[rows, length] -> a list for each row, up to its first end."""
+    lengths = (ids != end).int().cumprod(1).sum(1).tolist()
+    return [row[:length] for row, length in zip(ids.tolist(), lengths)]
+
+
+@torch.inference_mode()
+def greedy(model, sources, mask, end):
+    """sources, mask: [rows, length] -> a list of ids for each row, without the
+    end token."""
+    cache = Cache(model, model.encode(sources, mask), mask)
+    ids = torch.full_like(sources[:, 0], model.padding)
+    done = torch.zeros_like(ids, dtype=torch.bool)
+    made = []
+    for _ in range(longest_target(sources)):
+        ids = cache.step(ids).argmax(-1)
+        ids = torch.where(done, end, ids)
+        made.append(ids)
+        done |= ids == end
+        if done.all():
+            break
+    return without_end(torch.stack(made, 1), end)
+
+
+@torch.inference_mode()
+def beam(model, sources, mask, end, size=4):
+    """As greedy: of each row the hypothesis with the best mean log-probability
+    of a token. A row is done when `size` hypotheses ended and no running one is
+    better than any of them."""
+    rows, device = len(sources), sources.device
+    states = model.encode(sources, mask)
+    each = torch.arange(rows, device=device)
+    cache = Cache(model, states.repeat_interleave(size, 0),
+                  mask.repeat_interleave(size, 0))
+    total = torch.full((rows, size), -torch.inf, device=device)
+    total[:, 0] = 0
+    ids = torch.full((rows * size,), model.padding, device=device)
+    made = torch.empty((rows * size, 0), dtype=torch.long, device=device)
+    origin = each.clone()  # of each row still searched, its place in `sources`
+    ended_scores = torch.full((rows, size), -torch.inf, device=device)
+    limit = longest_target(sources)
+    best = torch.full((rows, limit), end, device=device)  # and ends after it
+    for length in range(1, limit + 1):
+        scores = total[:, :, None] + cache.step(ids).view(len(origin), size, -1)
+        vocabulary = scores.shape[-1]
+        top, index = scores.flatten(1).topk(2 * size, -1)
+        parent, token = index // vocabulary, index % vocabulary
+        ended = token == end
+        # An end among the first `size` candidates is a hypothesis.
+        whole = ended[:, :size] & top[:, :size].isfinite()
+        mean = torch.where(whole, top[:, :size] / length, -torch.inf)
+        score, which = mean.max(-1)
+        better = (score > ended_scores[origin, 0]).nonzero()[:, 0]
+        beams = better * size + parent[better, which[better]]
+        best[origin[better], :length - 1] = made[beams]
+        best[origin[better], length - 1:] = end
+        ended_scores[origin] = torch.cat(
+            [ended_scores[origin], mean], 1).topk(size, -1).values
+        # The others go on.
+        total, kept = top.masked_fill(ended, -torch.inf).topk(size, -1)
+        parent, token = parent.gather(1, kept), token.gather(1, kept)
+        first = size * torch.arange(len(origin), device=device)
+        flat = (parent + first[:, None]).flatten()
+        made = torch.cat([made[flat], token.flatten()[:, None]], 1)
+        ids = token.flatten()
+        open_rows = total[:, 0] / length > ended_scores[origin, -1]
+        if not open_rows.any():
+            break
+        if open_rows.sum() < 0.7 * len(origin):
+            live = open_rows.repeat_interleave(size)
+            cache.select(flat[live])
+            made, ids = made[live], ids[live]
+            total, origin = total[open_rows], origin[open_rows]
+        else:
+            cache.select_own(flat)
+    never = ended_scores[origin, 0].isneginf().nonzero()[:, 0]
+    best[origin[never], :made.shape[1]] = made[never * size]
+    return without_end(best, end)

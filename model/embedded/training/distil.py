@@ -1,0 +1,165 @@
+"""A teacher's translations as training text (Kim and Rush, 2016), both ways.
+
+    python distil.py --data build/training/data --teacher FOLDER
+
+writes data/distilled.npz: every pair with its sources as they are and beam
+search's translations as targets, and a share of the pairs as they were;
+changed copies (augment.py) stay as they are, since what they teach is exact.
+Parts go to data/distilled.parts. Stopped by --minutes, it writes what it has;
+run the same command again to go on.
+"""
+
+import argparse
+import pathlib
+import time
+
+import numpy as np
+import torch
+
+import batch as batches
+import decode
+import packed
+import vocabulary
+from export import load_folder
+
+PART = 20000  # pairs of a file
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description="Translates the training sources with a teacher.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--data", type=pathlib.Path, required=True)
+    parser.add_argument("--train", default="data.npz")
+    parser.add_argument("--teacher", required=True,
+                        help="folder that export.py wrote")
+    parser.add_argument("--authentic", type=float, default=0.3, help="weight "
+                        "of the pairs as they were, beside 1 for the "
+                        "teacher's")
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--longest", type=int, default=100, help="leave out "
+                        "pairs with a longer text")
+    parser.add_argument("--row-tokens", type=int, default=32768,
+                        help="source tokens of a batch")
+    parser.add_argument("--minutes", type=float, default=0,
+                        help="stop then; 0: at the end")
+    parser.add_argument("--device", default="cuda" if
+                        torch.cuda.is_available() else "cpu")
+    return parser.parse_args()
+
+
+def translate(model, sources, words, options):
+    """Lists of ids for sources of one length or nearly."""
+    ids, mask = batches.padded(sources, words.padding)
+    with torch.autocast(options.device.split(":")[0], torch.bfloat16):
+        return decode.beam(model, ids.to(options.device),
+                           mask.to(options.device), words.end, options.beam)
+
+
+def is_useful(ids, source):
+    """False for what went round in circles or stopped at once."""
+    if not ids or len(ids) > 2 * len(source) + 8:
+        return False
+    return len(ids) < 12 or len(set(ids)) > len(ids) / 4
+
+
+def translate_part(model, data, pairs, words, options):
+    """{column: [ids of each pair, empty where useless]}"""
+    made = {}
+    for column, language in ((packed.ENGLISH, "de"), (packed.GERMAN, "en")):
+        order = sorted(pairs, key=lambda i: data.lengths[i, column])
+        results, begin = {}, 0
+        while begin < len(order):
+            end, size = begin, 0
+            while end < len(order) and (end == begin or size * (
+                    end - begin) <= options.row_tokens):
+                size = data.lengths[order[end], column] + 2
+                end += 1
+            some = order[begin:end]
+            sources = [batches.source(data.text(i, column), language, words)
+                       for i in some]
+            for i, source, ids in zip(some, sources, translate(
+                    model, sources, words, options)):
+                results[i] = ids if is_useful(ids, source) else []
+            begin = end
+        made[column] = [results[i] for i in pairs]
+    return made
+
+
+def write_part(path, made):
+    columns = [made[packed.ENGLISH], made[packed.GERMAN]]
+    texts = [ids for column in columns for ids in column]
+    new = path.with_suffix(".new")
+    with open(new, "wb") as file:
+        np.savez(file, lengths=np.array([len(ids) for ids in texts]),
+                 ids=np.concatenate([np.asarray(ids, np.uint16)
+                                     for ids in texts]))
+    new.replace(path)
+
+
+def read_part(path):
+    """(to German, to English) of each pair."""
+    with np.load(path) as file:
+        texts = np.split(file["ids"], np.cumsum(file["lengths"])[:-1])
+    half = len(texts) // 2
+    return list(zip(texts[:half], texts[half:]))
+
+
+def is_changed(section):
+    return section.name.endswith(packed.VARIANTS)
+
+
+def write(data, translations, options):
+    """translations: pair -> (to German, to English); an empty one keeps the
+    pair's own text."""
+    packer = packed.Packer()
+    for section in data.sections:
+        pairs = range(section.first, section.last)
+        translated = [i for i in pairs if i in translations]
+        packer.begin(section.name, section.weight * (
+            options.authentic if translated else 1))
+        for i in pairs:
+            packer.add(*(data.text(i, column) for column in range(4)))
+        if translated:
+            packer.begin(section.name + " (teacher)", section.weight)
+            for i in translated:
+                packer.add(data.text(i, packed.ENGLISH),
+                           data.text(i, packed.GERMAN), *translations[i])
+    packer.packed().save(options.data / "distilled.npz")
+
+
+def main():
+    options = parse_arguments()
+    words = vocabulary.Vocabulary.of_folder(options.data)
+    data = packed.Packed.load(options.data / options.train)
+    model = load_folder(options.teacher, words).eval().to(options.device)
+    folder = options.data / "distilled.parts"
+    folder.mkdir(exist_ok=True)
+    longest = data.longest()
+    chosen = [i for section in data.sections if not is_changed(section)
+              for i in range(section.first, section.last)
+              if longest[i] <= options.longest]
+    translations = {}
+    began, counted = time.monotonic(), 0
+    for begin in range(0, len(chosen), PART):
+        part = folder / f"{begin // PART:04}.npz"
+        pairs = chosen[begin:begin + PART]
+        if not part.is_file():
+            if options.minutes and (
+                    time.monotonic() - began > 60 * options.minutes):
+                print("stopped; run the same command to go on")
+                break
+            write_part(part, translate_part(model, data, pairs, words,
+                                            options))
+            counted += len(pairs)
+            speed = counted / (time.monotonic() - began)
+            print(f"{begin + len(pairs):,}/{len(chosen):,} pairs, "
+                  f"{speed:,.0f} pairs/s", flush=True)
+        translations.update(zip(pairs, read_part(part)))
+    write(data, translations, options)
+    print(f"wrote {options.data / 'distilled.npz'}: {len(translations):,} "
+          "pairs with the teacher's words")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Marian's Transformer (Vaswani et al., 2017) in PyTorch: post-norm, sinusoidal
+positions, one embedding for source, target and output. Parameters have the
+names of Transformers' MarianMTModel."""
+
+import dataclasses
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+@dataclasses.dataclass
+class Shape:
+    vocabulary: int
+    d_model: int = 256
+    encoder_layers: int = 4
+    decoder_layers: int = 2
+    heads: int = 4
+    ffn: int = 1024
+
+
+def positions(count, d_model):
+    """Sines in the first half, cosines in the second, [count, d_model]."""
+    angles = torch.arange(count)[:, None] / torch.pow(
+        10000.0, 2 * torch.arange(d_model // 2) / d_model)
+    return torch.cat([angles.sin(), angles.cos()], 1)
+
+
+def attention(queries, keys, values, mask, causal):
+    """softmax(queries keys^T / sqrt(d)) values, of [batch, heads, length, d].
+    """
+    scores = queries @ keys.transpose(2, 3) * queries.shape[-1] ** -0.5
+    if causal:
+        mask = torch.ones(
+            scores.shape[2:], dtype=torch.bool, device=scores.device).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return scores.softmax(-1).to(values.dtype) @ values
+
+
+class Attention(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.heads = shape.heads
+        for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+            setattr(self, name, nn.Linear(shape.d_model, shape.d_model))
+
+    def split(self, x):
+        """[batch, length, d] -> [batch, heads, length, d / heads]"""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def keys_values(self, x):
+        return self.split(self.k_proj(x)), self.split(self.v_proj(x))
+
+    def attend(self, x, keys, values, mask=None, causal=False):
+        """mask: [batch, 1, 1, keys], true where a key is seen."""
+        queries = self.split(self.q_proj(x))
+        if x.is_cuda:
+            out = functional.scaled_dot_product_attention(
+                queries, keys, values, mask, is_causal=causal)
+        else:  # where PyTorch's is slow for short texts, its backward most
+            out = attention(queries, keys, values, mask, causal)
+        return self.out_proj(out.transpose(1, 2).flatten(2))
+
+
+class Layer(nn.Module):
+    """x = norm(x + attention(x)); then the same with the source's states in a
+    decoder; then norm(x + fc2(swish(fc1(x))))."""
+
+    def __init__(self, shape, dropout, decoder):
+        super().__init__()
+        self.self_attn = Attention(shape)
+        self.self_attn_layer_norm = nn.LayerNorm(shape.d_model)
+        if decoder:
+            self.encoder_attn = Attention(shape)
+            self.encoder_attn_layer_norm = nn.LayerNorm(shape.d_model)
+        self.fc1 = nn.Linear(shape.d_model, shape.ffn)
+        self.fc2 = nn.Linear(shape.ffn, shape.d_model)
+        self.final_layer_norm = nn.LayerNorm(shape.d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def feed_forward(self, x):
+        inner = self.dropout(functional.silu(self.fc1(x)))
+        return self.final_layer_norm(x + self.dropout(self.fc2(inner)))
+
+    def encode(self, x, mask):
+        out = self.self_attn.attend(x, *self.self_attn.keys_values(x), mask)
+        return self.feed_forward(
+            self.self_attn_layer_norm(x + self.dropout(out)))
+
+    def decode(self, x, keys, values, source, mask, causal):
+        """keys, values: of the target so far; source: those of the encoder's
+        states."""
+        out = self.self_attn.attend(x, keys, values, causal=causal)
+        x = self.self_attn_layer_norm(x + self.dropout(out))
+        out = self.encoder_attn.attend(x, *source, mask)
+        return self.feed_forward(
+            self.encoder_attn_layer_norm(x + self.dropout(out)))
+
+
+class Stack(nn.Module):
+    def __init__(self, shape, count, dropout, decoder):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            Layer(shape, dropout, decoder) for _ in range(count))
+
+
+class Marian(nn.Module):
+    LONGEST = 512  # positions
+
+    def __init__(self, shape, dropout=0.0, padding=None):
+        """padding: the id that starts the decoder, and is never chosen."""
+        super().__init__()
+        self.shape = shape
+        self.padding = shape.vocabulary - 1 if padding is None else padding
+        self.shared = nn.Embedding(shape.vocabulary, shape.d_model)
+        self.encoder = Stack(shape, shape.encoder_layers, dropout, False)
+        self.decoder = Stack(shape, shape.decoder_layers, dropout, True)
+        self.final_logits_bias = nn.Parameter(torch.zeros(1, shape.vocabulary))
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("positions", positions(
+            self.LONGEST, shape.d_model), persistent=False)
+        nn.init.normal_(self.shared.weight, std=shape.d_model ** -0.5)
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
+            elif parameter.dim() == 2 and "shared" not in name:
+                nn.init.xavier_uniform_(parameter)
+
+    def embed(self, ids, first=0):
+        x = self.shared(ids) * math.sqrt(self.shape.d_model)
+        return self.dropout(x + self.positions[first:first + ids.shape[1]])
+
+    def encode(self, ids, mask):
+        """ids [batch, length], mask [batch, length] true for tokens ->
+        states [batch, length, d_model]."""
+        x = self.embed(ids)
+        for layer in self.encoder.layers:
+            x = layer.encode(x, mask[:, None, None])
+        return x
+
+    def decode(self, states, mask, targets):
+        """Teacher-forced: targets [batch, length], end token included ->
+        the decoder's states for each of them."""
+        start = torch.full_like(targets[:, :1], self.padding)
+        x = self.embed(torch.cat([start, targets[:, :-1]], 1))
+        for layer in self.decoder.layers:
+            x = layer.decode(x, *layer.self_attn.keys_values(x),
+                             layer.encoder_attn.keys_values(states),
+                             mask[:, None, None], causal=True)
+        return x
+
+    def logits(self, states):
+        return functional.linear(
+            states, self.shared.weight, self.final_logits_bias[0])

@@ -1,0 +1,132 @@
+"""Token ids of sentence pairs in one file, and batches of them.
+
+A pair is four texts: the English and the German source, and what a model is to
+make of each, which is the other text unless a teacher wrote something else.
+"""
+
+import dataclasses
+import json
+
+import numpy as np
+
+# Columns of a pair. A target column of length 0 says: the other source.
+ENGLISH, GERMAN, TO_GERMAN, TO_ENGLISH = range(4)
+VARIANTS = "+"  # ends the name of a section of changed copies
+
+
+@dataclasses.dataclass
+class Section:
+    """Pairs of one origin, drawn `weight` times an epoch."""
+    name: str
+    weight: float
+    first: int
+    last: int  # one past
+
+
+class Packed:
+    """Columns of ids, one after another: `ids` holds all texts, those of a
+    pair together; `ends` [pairs, 4] says where each text ends."""
+
+    def __init__(self, ids, lengths, sections):
+        """ids: uint16 [tokens]. lengths: [pairs, 4]."""
+        self.ids = ids
+        self.lengths = lengths.astype(np.int64)
+        self.sections = sections
+        ends = np.cumsum(self.lengths.reshape(-1))
+        self._begins = (ends - self.lengths.reshape(-1)).reshape(-1, 4)
+
+    def __len__(self):
+        return len(self.lengths)
+
+    def text(self, pair, column):
+        begin = self._begins[pair, column]
+        return self.ids[begin:begin + self.lengths[pair, column]]
+
+    def target(self, pair, column):
+        """The ids to make of the pair's source `column`."""
+        written = TO_GERMAN if column == ENGLISH else TO_ENGLISH
+        if self.lengths[pair, written]:
+            return self.text(pair, written)
+        return self.text(pair, GERMAN if column == ENGLISH else ENGLISH)
+
+    def longest(self):
+        """The longest text of each pair, [pairs]."""
+        return self.lengths.max(axis=1)
+
+    def save(self, path):
+        header = json.dumps([dataclasses.asdict(s) for s in self.sections])
+        with open(path, "wb") as file:
+            np.savez_compressed(
+                file, ids=self.ids, lengths=self.lengths.astype(np.uint16),
+                sections=np.frombuffer(header.encode(), np.uint8))
+
+    @classmethod
+    def load(cls, path):
+        with np.load(path) as file:
+            sections = [Section(**one)
+                        for one in json.loads(file["sections"].tobytes())]
+            return cls(file["ids"], file["lengths"], sections)
+
+
+class Packer:
+    """Adds pairs to a Packed, section by section."""
+
+    def __init__(self):
+        self._ids, self._lengths, self._sections = [], [], []
+
+    def begin(self, name, weight):
+        count = len(self._lengths)
+        self._sections.append(Section(name, weight, count, count))
+
+    def add(self, english, german, to_german=(), to_english=()):
+        texts = (english, german, to_german, to_english)
+        self._ids.extend(np.asarray(text, np.uint16) for text in texts)
+        self._lengths.append([len(text) for text in texts])
+        self._sections[-1].last += 1
+
+    def packed(self):
+        return Packed(np.concatenate(self._ids),
+                      np.asarray(self._lengths, np.int64).reshape(-1, 4),
+                      self._sections)
+
+
+def epoch(packed, seed, number, longest):
+    """The pairs of an epoch in random order: of each section its weight times
+    all pairs, the fraction drawn anew each epoch."""
+    random = np.random.default_rng((seed, number))
+    chosen = []
+    for section in packed.sections:
+        pairs = np.arange(section.first, section.last)
+        chosen.extend([pairs] * int(section.weight))
+        part = round((section.weight % 1) * len(pairs))
+        chosen.append(random.permutation(pairs)[:part])
+    chosen = np.concatenate(chosen)
+    chosen = chosen[packed.longest()[chosen] <= longest]
+    return random.permutation(chosen)
+
+
+def batches(packed, seed, number, tokens, longest, pool=100):
+    """Lists of pairs with about `tokens` target tokens each, the padding
+    counted. Pairs of about one length go together: sorted within pools of
+    `pool` batches, which keeps the padding at a few per cent and the order
+    random."""
+    order = epoch(packed, seed, number, longest)
+    random = np.random.default_rng((seed, number, 1))
+    size = packed.longest() + 1  # the end token
+    begin, result = 0, []
+    while begin < len(order):
+        count = np.searchsorted(
+            np.cumsum(2 * size[order[begin:begin + pool * tokens]]),
+            pool * tokens) + 1
+        part = order[begin:begin + count]
+        begin += count
+        part = part[np.argsort(size[part], kind="stable")]
+        made, first = [], 0
+        for i in range(len(part)):
+            # Both directions of a pair are in the batch.
+            if i > first and 2 * (i + 1 - first) * size[part[i]] > tokens:
+                made.append(part[first:i])
+                first = i
+        made.append(part[first:])
+        result.extend(made[i] for i in random.permutation(len(made)))
+    return result

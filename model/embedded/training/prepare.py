@@ -1,0 +1,154 @@
+"""Corpora to packed ids: cleans, drops what occurs in a test set, weights
+everyday language, adds variants as people type them, and makes the vocabulary.
+
+    python prepare.py --corpus tatoeba.tsv.xz=4 --corpus msdocs-ht.tsv.xz=0.3 \\
+        --test-set newstest2014.tsv --output build/training/data
+
+writes data.npz, validation.npz, source.spm, target.spm and vocab.json.
+"""
+
+import argparse
+import collections
+import itertools
+import pathlib
+import random
+
+import augment
+import corpora
+import packed
+import vocabulary
+
+# Short texts are joined to longer ones.
+JOINED_CHARACTERS = 60
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description="Makes the training data of the embedded model.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--corpus", action="append", required=True,
+                        metavar="FILE=WEIGHT", help="lines "
+                        "english<TAB>german, .xz or not; how often an epoch "
+                        "has each of its pairs; repeats")
+    parser.add_argument("--test-set", action="append", default=[],
+                        metavar="FILE", help="pairs with a side that occurs "
+                        "there are dropped; repeats")
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--vocabulary-size", type=int, default=8000)
+    parser.add_argument("--init", type=pathlib.Path, help="a Marian folder "
+                        "whose vocabulary is kept, so that its weights can be "
+                        "trained on")
+    parser.add_argument("--variants", type=float, default=0.35, help="so many "
+                        "changed copies for each short pair")
+    parser.add_argument("--validation-pairs", type=int, default=400,
+                        help="of the first corpus, kept from training")
+    parser.add_argument("--longest", type=int, default=160,
+                        help="tokens of a text")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def read_corpora(options):
+    """[(name, weight, pairs)], and prints what was dropped."""
+    held_out = corpora.HeldOut(options.test_set)
+    result = []
+    print(f"{'corpus':24}{'read':>9}{'unclean':>9}{'repeated':>9}"
+          f"{'in tests':>9}{'kept':>9}{'weight':>8}")
+    for argument in options.corpus:
+        path, _, weight = argument.rpartition("=")
+        counts = collections.Counter()
+        pairs = list(corpora.training_pairs(path, held_out, counts))
+        name = pathlib.Path(path).name.split(".")[0]
+        print(f"{name:24}{counts['read']:9,}{counts['unclean']:9,}"
+              f"{counts['repeated']:9,}{counts['held out']:9,}"
+              f"{len(pairs):9,}{weight:>8}", flush=True)
+        result.append((name, float(weight), pairs))
+    return result
+
+
+def split_validation(sections, count, generator):
+    """Takes `count` pairs from the first corpus, and everything that shares a
+    side with them."""
+    name, weight, pairs = sections[0]
+    chosen = generator.sample(pairs, min(count, len(pairs) // 10))
+    keys = {corpora.key(text) for pair in chosen for text in pair}
+    sections[0] = (name, weight, [
+        pair for pair in pairs
+        if corpora.key(pair[0]) not in keys and corpora.key(pair[1]) not in keys
+    ])
+    return chosen
+
+
+def variants(pairs, share, generator):
+    """Changed copies of pairs, and several short pairs as one text."""
+    short = [pair for pair in pairs if len(pair[0]) <= JOINED_CHARACTERS]
+    if not short:
+        return
+    for pair in generator.choices(short, k=int(len(short) * share * 0.75)):
+        changed = augment.augmented(pair, generator)
+        if changed:
+            yield changed
+    for _ in range(int(len(short) * share * 0.25)):
+        count = generator.choice((2, 2, 3, 3, 4))
+        text = augment.joined(generator.choices(short, k=count))
+        if generator.random() < 0.3:
+            text = augment.augmented(text, generator) or text
+        yield text
+
+
+def texts_of(sections, generator):
+    """What the vocabulary is made of: each corpus by its weight."""
+    texts = []
+    for _, weight, pairs in sections:
+        count = int(len(pairs) * min(1, weight))
+        texts.extend(itertools.chain.from_iterable(
+            pair[:2] for pair in generator.sample(pairs, count)))
+    generator.shuffle(texts)
+    return texts
+
+
+def pack(sections, words, longest):
+    packer = packed.Packer()
+    for name, weight, pairs in sections:
+        packer.begin(name, weight)
+        # Pairs, or sources with other targets.
+        for size in (2, 4):
+            some = [pair for pair in pairs if len(pair) == size]
+            for texts in zip(*(words.encode(side) for side in zip(*some))):
+                if all(0 < len(ids) <= longest for ids in texts):
+                    packer.add(*texts)
+    return packer.packed()
+
+
+def main():
+    options = parse_arguments()
+    options.output.mkdir(parents=True, exist_ok=True)
+    generator = random.Random(options.seed)
+    sections = read_corpora(options)
+    validation = split_validation(sections, options.validation_pairs, generator)
+    sections = list(itertools.chain.from_iterable(
+        ((name, weight, pairs),
+         (name + packed.VARIANTS, weight,
+          list(variants(pairs, options.variants, generator))))
+        for name, weight, pairs in sections))
+    sections = [section for section in sections if section[2]]
+    if options.init:
+        words = vocabulary.Vocabulary.of_folder(options.init)
+    else:
+        words = vocabulary.Vocabulary(vocabulary.train(
+            texts_of(sections, generator), options.vocabulary_size))
+    words.write(options.output)
+    data = pack(sections, words, options.longest)
+    data.save(options.output / "data.npz")
+    pack([("validation", 1.0, validation)], words, options.longest).save(
+        options.output / "validation.npz")
+    for section in data.sections:
+        tokens = data.lengths[section.first:section.last].sum()
+        print(f"{section.name:24}{section.last - section.first:9,} pairs "
+              f"{tokens:12,} tokens, weight {section.weight}")
+    print(f"{len(words):,} pieces; {options.output / 'data.npz'}: "
+          f"{(options.output / 'data.npz').stat().st_size / 2**20:.1f} MiB")
+
+
+if __name__ == "__main__":
+    main()

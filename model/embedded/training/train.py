@@ -1,0 +1,283 @@
+"""Trains a Marian model in both directions; stops and resumes at any step.
+
+    python train.py --data build/training/data \\
+        --output build/training/student --steps 20000
+
+The folder gets checkpoint.pt (everything), log.jsonl and curve.svg. Run the
+same command again to go on. The same data, flags and machine give the same
+weights, however often it was stopped.
+"""
+
+import argparse
+import concurrent.futures
+import copy
+import dataclasses
+import json
+import os
+import pathlib
+import signal
+import time
+
+import torch
+
+import batch as batches
+import curve
+import marian
+import packed
+import validation
+import vocabulary
+from export import load_folder
+from objective import loss_of
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description="Trains the embedded model or its teacher.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--data", type=pathlib.Path, required=True,
+                        help="folder that prepare.py wrote")
+    parser.add_argument("--train", default="data.npz", help="its pairs; "
+                        "distil.py writes others")
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--init", type=pathlib.Path, help="a Marian folder to "
+                        "begin with; its shape is taken")
+    shape = marian.Shape(0)
+    for name in ("d_model", "encoder_layers", "decoder_layers", "heads", "ffn"):
+        parser.add_argument("--" + name.replace("_", "-"), type=int,
+                            default=getattr(shape, name))
+    parser.add_argument("--steps", type=int, default=0, help="0: as many as "
+                        "--minutes allow, from the speed of the first 60")
+    parser.add_argument("--minutes", type=float, default=0, help="stop then, "
+                        "with a checkpoint; 0: at the last step only")
+    parser.add_argument("--tokens", type=int, default=4096, help="target "
+                        "tokens a step")
+    parser.add_argument("--longest", type=int, default=160,
+                        help="leave out pairs with a longer text")
+    parser.add_argument("--lr", type=float, default=2e-3,
+                        help="of embeddings, norms and biases (AdamW)")
+    parser.add_argument("--matrix-lr", type=float, default=2e-3,
+                        help="of the layers' matrices (Muon)")
+    parser.add_argument("--warm-up", type=int, default=300, help="steps")
+    parser.add_argument("--decay", type=float, default=0.4, help="the last "
+                        "part of the steps, in which the rates go to 0")
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--label-smoothing", type=float, default=0.1)
+    parser.add_argument("--contrast", type=float, default=0.05, help="weight "
+                        "of the term that brings the pooled states of "
+                        "translations together; 0: none")
+    parser.add_argument("--average", type=float, default=0.998, help="decay of "
+                        "the averaged weights, which are exported")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=0, help="0: all")
+    parser.add_argument("--device", default="cuda" if
+                        torch.cuda.is_available() else "cpu")
+    parser.add_argument("--save-every", type=float, default=180,
+                        help="seconds")
+    parser.add_argument("--validate-every", type=int, default=500,
+                        help="steps")
+    return parser.parse_args()
+
+
+def optimizers(model, options):
+    """Muon for the layers' matrices, AdamW for the rest."""
+    matrices, rest = [], []
+    for name, parameter in model.named_parameters():
+        inner = parameter.dim() == 2 and ".layers." in name
+        (matrices if inner else rest).append(parameter)
+    return [
+        torch.optim.Muon(matrices, lr=options.matrix_lr, weight_decay=0.01,
+                         adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(rest, lr=options.lr, betas=(0.9, 0.98), eps=1e-9,
+                          weight_decay=0.0, fused=options.device != "cpu"),
+    ]
+
+
+def rate(step, options):
+    """Of 1: a linear warm-up, level, then linearly to 0."""
+    warm_up = min(1.0, (step + 1) / options.warm_up)
+    if not options.steps:  # not known yet
+        return warm_up
+    decay = max(1, options.decay * options.steps)
+    return max(0.0, min(warm_up, (options.steps - step) / decay))
+
+
+class Trainer:
+    def __init__(self, options):
+        self._options = options
+        options.output.mkdir(parents=True, exist_ok=True)
+        self._path = options.output / "checkpoint.pt"
+        self._words = vocabulary.Vocabulary.of_folder(options.data)
+        self._data = packed.Packed.load(options.data / options.train)
+        self._validation = validation.Validation(
+            options.data / "validation.npz", self._words, options.device)
+        torch.manual_seed(options.seed)
+        model = self._new_model()
+        self._model = model.to(options.device)
+        self._optimizers = optimizers(self._model, options)
+        self._average = copy.deepcopy(self._model).eval()
+        self._step = self._epoch = self._next = self._tokens = 0
+        self._stop = False
+        if self._path.is_file():
+            self._restore()
+
+    def _new_model(self):
+        options = self._options
+        if options.init:
+            return load_folder(options.init, self._words, options.dropout)
+        shape = marian.Shape(len(self._words), *(
+            getattr(options, field.name)
+            for field in dataclasses.fields(marian.Shape)[1:]))
+        return marian.Marian(shape, options.dropout, self._words.padding)
+
+    def _restore(self):
+        state = torch.load(self._path, map_location=self._options.device,
+                           weights_only=True)
+        self._model.load_state_dict(state["model"])
+        self._average.load_state_dict(state["average"])
+        for optimizer, one in zip(self._optimizers, state["optimizers"]):
+            optimizer.load_state_dict(one)
+        for name in ("step", "epoch", "next", "tokens"):
+            setattr(self, "_" + name, state[name])
+        self._options.steps = self._options.steps or state["steps"]
+        print(f"resuming at step {self._step:,}", flush=True)
+
+    def _save(self):
+        """Whole or not at all, however it is stopped."""
+        state = {
+            "model": self._model.state_dict(),
+            "average": self._average.state_dict(),
+            "optimizers": [one.state_dict() for one in self._optimizers],
+            "shape": dataclasses.asdict(self._model.shape),
+            "steps": self._options.steps,
+        }
+        for name in ("step", "epoch", "next", "tokens"):
+            state[name] = getattr(self, "_" + name)
+        new = self._path.with_suffix(".new")
+        torch.save(state, new)
+        os.replace(new, self._path)
+
+    def _batches(self):
+        """(epoch, index, Batch) from where training stands, made one ahead."""
+        options = self._options
+
+        def make(epoch, index, pairs):
+            made = batches.make(self._data, pairs, self._words, options.seed,
+                                (epoch << 32) + index)
+            return epoch, index, made
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = []
+            epoch, first = self._epoch, self._next
+            while True:
+                order = packed.batches(self._data, options.seed, epoch,
+                                       options.tokens, options.longest)
+                for index in range(first, len(order)):
+                    waiting.append(pool.submit(make, epoch, index,
+                                               order[index]))
+                    if len(waiting) > 2:
+                        yield waiting.pop(0).result()
+                epoch, first = epoch + 1, 0
+
+    def _train(self, batch):
+        options = self._options
+        # Of the step alone, so that a resumed run draws the same.
+        torch.manual_seed((options.seed << 32) + self._step)
+        factor = rate(self._step, options)
+        for optimizer, lr in zip(self._optimizers,
+                                 (options.matrix_lr, options.lr)):
+            for group in optimizer.param_groups:
+                group["lr"] = lr * factor
+            optimizer.zero_grad()
+        with torch.autocast(options.device.split(":")[0], torch.bfloat16):
+            loss, translation = loss_of(self._model, batch, options)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
+        for optimizer in self._optimizers:
+            optimizer.step()
+        self._step += 1
+        decay = min(options.average, self._step / (self._step + 20))
+        with torch.no_grad():
+            for mean, new in zip(self._average.parameters(),
+                                 self._model.parameters()):
+                mean.lerp_(new, 1 - decay)
+        return translation
+
+    def _log(self, **entry):
+        with open(self._options.output / "log.jsonl", "a") as file:
+            file.write(json.dumps(
+                {"step": self._step, "tokens": self._tokens, **entry}) + "\n")
+
+    def _validate(self):
+        bleu, loss = self._validation.scores(self._average)
+        self._log(validation_loss=loss, bleu=bleu)
+        print(f"\nstep {self._step:,}: validation loss {loss:.3f}, greedy BLEU "
+              + ", ".join(f"to {k} {v:.1f}" for k, v in bleu.items()),
+              flush=True)
+        curve.draw(self._options.output)
+
+    def _fit_steps(self, began, each):
+        """As many steps of `each` seconds as the minutes allow."""
+        left = 60 * self._options.minutes - (time.monotonic() - began)
+        self._options.steps = self._step + max(0, int(0.95 * left / each))
+        print(f"--steps {self._options.steps} gives these weights again")
+
+    def run(self):
+        options = self._options
+        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "_stop", True))
+        began = saved = shown = time.monotonic()
+        done, counted, places, losses = 0, 0, 0, []
+        for epoch, index, batch in self._batches():
+            if 0 < options.steps <= self._step:
+                break
+            loss = self._train(batch.to(options.device))
+            done += 1
+            self._epoch, self._next = epoch, index + 1
+            count = int(batch.target_mask.sum())
+            self._tokens += count
+            counted += count
+            places += batch.targets.numel()
+            losses.append(loss)
+            if not options.steps and done in (20, 60):
+                loss.item()  # waits for the device
+                if done == 20:
+                    warm = time.monotonic()
+                else:
+                    self._fit_steps(began, (time.monotonic() - warm) / 40)
+            if self._step % 20 == 0:
+                mean = torch.stack(losses).mean().item()
+                speed = counted / (time.monotonic() - shown)
+                self._log(loss=mean, speed=speed)
+                print(f"step {self._step:,}/{options.steps or '?'}, epoch "
+                      f"{epoch}, {self._tokens / 1e6:.2f} M target tokens, "
+                      f"loss {mean:.3f}, {speed:,.0f} tokens/s, padding "
+                      f"{1 - counted / places:.1%}", flush=True)
+                losses, counted, places = [], 0, 0
+                shown = time.monotonic()
+            if self._step % options.validate_every == 0:
+                self._validate()
+            if time.monotonic() - saved > options.save_every:
+                self._save()
+                saved = time.monotonic()
+            if self._stop or (options.minutes and time.monotonic() - began
+                              > 60 * options.minutes):
+                break
+        if self._step % options.validate_every:
+            self._validate()
+        self._save()
+        return 0 < options.steps <= self._step
+
+
+def main():
+    options = parse_arguments()
+    if not options.steps and not options.minutes:
+        raise SystemExit("give --steps, --minutes, or both")
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    done = Trainer(options).run()
+    print("done" if done else "stopped; run the same command to go on")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    main()

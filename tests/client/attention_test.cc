@@ -1,0 +1,349 @@
+// trivium attention: the numbers on a page, in a file and in JSON are the
+// server's, whatever the texts are.
+#include <zip.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "client/commands/attention_maps.h"
+#include "client/commands/attention_page.h"
+#include "client/commands/command.h"
+#include "client/commands/npz.h"
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/client/fake_server.h"
+#include "tests/client/page_data.h"
+#include "tests/client/run_command.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ReadFile(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class AttentionTest : public testing::Test {
+ protected:
+  CommandRun Run(std::vector<std::string> arguments) {
+    arguments.insert(
+        arguments.begin(),
+        {"attention", "--address", server_.address(), "--html", page_path_});
+    return RunWithFiles(
+        [&](const Io& io) { return RunTrivium(arguments, io); });
+  }
+
+  // The numbers of a map of the page, as the page's script reads them.
+  static std::vector<double> Weights(const json& data, int map) {
+    std::string bytes;
+    EXPECT_TRUE(absl::Base64Unescape(
+        data["maps"][map]["weights"].get<std::string>(), &bytes));
+    std::vector<double> weights;
+    if (data["bits"] == 16) {
+      for (size_t i = 0; i < bytes.size(); i += 2) {
+        weights.push_back((static_cast<uint8_t>(bytes[i]) +
+                           256 * static_cast<uint8_t>(bytes[i + 1])) /
+                          65535.0);
+      }
+    } else {
+      for (const char code : bytes) {
+        const double root = static_cast<uint8_t>(code) / 255.0;
+        weights.push_back(root * root);
+      }
+    }
+    return weights;
+  }
+
+  FakeServer server_;
+  std::string page_path_ = testing::TempDir() + "/attention_test.html";
+};
+
+TEST_F(AttentionTest, PutsEveryWeightOnThePage) {
+  const CommandRun run = Run({"one two three"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("wrote " + page_path_));
+  const json data = PageData(ReadFile(page_path_));
+  EXPECT_EQ(data["bits"], 16);
+  ASSERT_EQ(data["maps"].size(), 3u);
+  EXPECT_EQ(data["maps"][0]["kind"], "encoder");
+  EXPECT_EQ(data["maps"][1]["kind"], "cross");
+  EXPECT_EQ(data["maps"][2]["kind"], "decoder");
+  EXPECT_EQ(data["maps"][0]["queries"], json({"one ", "two ", "three"}));
+  EXPECT_EQ(data["maps"][1]["queries"], json({"<one >", "<two >", "<three>"}));
+  EXPECT_EQ(data["maps"][2]["keys"], json({"<s>", "<one >", "<two >"}));
+  EXPECT_EQ(data["maps"][2]["seen_first"], 1);
+  EXPECT_EQ(data["maps"][0]["seen_first"], nullptr);
+  for (int map = 0; map < 3; ++map) {
+    const std::vector<double> weights = Weights(data, map);
+    ASSERT_EQ(weights.size(), 3u * 2 * 3 * 3);
+    size_t i = 0;
+    for (int layer = 0; layer < 3; ++layer) {
+      for (int head = 0; head < 2; ++head) {
+        for (int q = 0; q < 3; ++q) {
+          for (int k = 0; k < 3; ++k, ++i) {
+            const bool seen = map < 2 || k < 1 + q;
+            EXPECT_NEAR(weights[i],
+                        seen ? FakeServer::Weight(layer, head, q, k) : 0,
+                        1.0 / 65535);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(AttentionTest, TakesTheChosenLayersHeadsAndRowsFromTheServer) {
+  const CommandRun run =
+      Run({"--kind", "encoder", "--layer", "2", "--layer", "0", "--head", "1",
+           "--row", "1", "one two three"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  const json data = PageData(ReadFile(page_path_));
+  ASSERT_EQ(data["maps"].size(), 1u);
+  const json& map = data["maps"][0];
+  EXPECT_EQ(map["layers"], json({0, 2}));
+  EXPECT_EQ(map["heads"], json({1}));
+  EXPECT_EQ(map["rows"], json({1}));
+  EXPECT_EQ(map["queries"], json({"two "}));
+  EXPECT_EQ(map["keys"].size(), 3u);
+  const std::vector<double> weights = Weights(data, 0);
+  ASSERT_EQ(weights.size(), 6u);
+  EXPECT_NEAR(weights[3], FakeServer::Weight(2, 1, 1, 0), 1e-4);
+  EXPECT_EQ(server_.last_encode.attention().ShortDebugString(),
+            "layers: 0 layers: 2 heads: 1 rows: 1");
+  EXPECT_THAT(run.out, HasSubstr("Encoder self-attention, layer 2, head 1"));
+}
+
+TEST_F(AttentionTest, AsksInPartsThatFitIntoAnAnswer) {
+  server_.max_response_bytes = 64;  // 14 weights: a row of three at a time
+  CommandRun run = Run({"one two three"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_LE(server_.largest_attention_bytes, 64);
+  const std::string small = ReadFile(page_path_);
+  server_.max_response_bytes = 4 << 20;
+  run = Run({"one two three"});
+  EXPECT_EQ(ReadFile(page_path_), small);
+  server_.max_response_bytes = 16;  // not even a row fits whole, but is tried
+  EXPECT_EQ(Run({"one two three"}).code, kExitOk);
+  EXPECT_EQ(ReadFile(page_path_), small);
+}
+
+TEST_F(AttentionTest, MarksTheSecondTextOfAPair) {
+  server_.design = v1::DESIGN_ENCODER;
+  const CommandRun run = Run({"--second", "c d e", "a b"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  const json data = PageData(ReadFile(page_path_));
+  EXPECT_EQ(data["texts"], json({"a b", "c d e"}));
+  ASSERT_EQ(data["maps"].size(), 1u);
+  EXPECT_EQ(data["maps"][0]["boundary"], 2);
+  EXPECT_EQ(data["maps"][0]["keys"].size(), 5u);
+}
+
+TEST_F(AttentionTest, SaysWhatIsNotThere) {
+  EXPECT_THAT(Run({"--layer", "3", "a"}).err,
+              HasSubstr("there is no layer 3: the model has layers 0 to 2"));
+  EXPECT_THAT(Run({"--head", "9", "a"}).err, HasSubstr("no head 9"));
+  EXPECT_THAT(Run({"--row", "5", "a"}).err, HasSubstr("rows"));
+  EXPECT_THAT(Run({"a", "b"}).err, HasSubstr("takes one text"));
+  EXPECT_EQ(Run({"--kind", "other", "a"}).code, kExitUsage);
+  EXPECT_THAT(Run({"--ids", "--second", "b", "1 2"}).err, HasSubstr("--ids"));
+  EXPECT_EQ(Run({"bad"}).code, kExitFailed);
+  server_.design = v1::DESIGN_ENCODER;
+  EXPECT_THAT(Run({"--kind", "cross", "a"}).err, HasSubstr("no decoder"));
+  server_.design = v1::DESIGN_DECODER;
+  EXPECT_THAT(Run({"a"}).err, HasSubstr("has no encoder"));
+}
+
+TEST_F(AttentionTest, AFileThatCannotBeWrittenIsAnIoError) {
+  EXPECT_EQ(Run({"--npz", "/nowhere/a.npz", "a"}).code, kExitIo);
+  page_path_ = "/nowhere/a.html";
+  const CommandRun run = Run({"a"});
+  EXPECT_EQ(run.code, kExitIo);
+  EXPECT_THAT(run.err, HasSubstr("cannot write /nowhere/a.html"));
+}
+
+TEST_F(AttentionTest, HostileTextsStayTexts) {
+  const std::vector<std::string> texts = {
+      "</script><script>alert(1)</script><!-- x",
+      "<!--<script> ]]> <style></style> {{data}} {{script}}",
+      "\"quotes\" 'and' \\backslashes\\ &amp; `${1}`",
+      "\u202ereversed \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+      "\U0001F469\u200d\U0001F469\u200d\U0001F467 \U0001F34E e\u0301",
+      "\x01\x1b[31mred\x1b[0m\a\b\x7f \u2028\u2029 \u0085",
+  };
+  for (const std::string& text : texts) {
+    SCOPED_TRACE(text);
+    const CommandRun run = Run({text});
+    ASSERT_EQ(run.code, kExitOk) << run.err;
+    const std::string page = ReadFile(page_path_);
+    const json data = PageData(page);
+    EXPECT_EQ(data["texts"], json({text, "<" + text + ">"}));
+    std::string joined;
+    for (const auto& piece : data["maps"][0]["keys"]) {
+      joined += piece.get<std::string>();
+    }
+    EXPECT_EQ(joined, text);
+    // Nothing that moves a terminal's cursor or reorders its line.
+    for (const char* sign : {"\x1b", "\a", "\b", "\x7f", "\u202e", "\u2028"}) {
+      EXPECT_THAT(run.out, Not(HasSubstr(sign)));
+    }
+  }
+}
+
+TEST_F(AttentionTest, WritesJson) {
+  const CommandRun run =
+      Run({"--no-html", "--json", "--kind", "decoder", "one two"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  const json data = json::parse(run.out);
+  EXPECT_EQ(data["texts"], json({"one two", "<one two>"}));
+  const json& map = data["attention"][0];
+  EXPECT_EQ(map["queries"], json({"<one >", "<two>"}));
+  ASSERT_EQ(map["weights"].size(), 3u);
+  EXPECT_EQ(map["weights"][2][1][1][1].get<float>(),
+            FakeServer::Weight(2, 1, 1, 1));
+  EXPECT_EQ(map["weights"][2][1][0][1], 0);
+}
+
+TEST_F(AttentionTest, ShowsTheLastLayerOnATerminal) {
+  server_.design = v1::DESIGN_ENCODER;
+  const CommandRun run = Run({"--layer", "0", "--head", "0", "a b"});
+  EXPECT_EQ(run.out,
+            "Encoder self-attention, layer 0, head 0\n"
+            "   0 a  |  |  b 0.01  a  0.00\n"
+            "   1 b  |\u2591\u2591|  b 0.08  a  0.07\n");
+}
+
+TEST_F(AttentionTest, NoHtmlWritesNoPage) {
+  std::remove(page_path_.c_str());
+  EXPECT_EQ(Run({"--no-html", "a"}).code, kExitOk);
+  EXPECT_FALSE(std::ifstream(page_path_).good());
+}
+
+// ---- Parts ----------------------------------------------------------------
+
+AttentionMaps Maps(AttentionKind kind, uint32_t layers, uint32_t heads,
+                   uint32_t tokens) {
+  AttentionMaps maps;
+  maps.kind = kind;
+  for (uint32_t i = 0; i < layers; ++i) maps.layers.push_back(i);
+  for (uint32_t i = 0; i < heads; ++i) maps.heads.push_back(i);
+  for (uint32_t i = 0; i < tokens; ++i) maps.rows.push_back(i);
+  maps.queries.assign(tokens, "q");
+  maps.keys.assign(tokens, "k");
+  return maps;
+}
+
+TEST(ShrinkToFitTest, DropsLayersThenHeadsOfTheLargest) {
+  std::vector<AttentionMaps> maps = {Maps(AttentionKind::kEncoder, 3, 2, 10),
+                                     Maps(AttentionKind::kCross, 1, 2, 5)};
+  EXPECT_TRUE(ShrinkToFit(650, &maps));
+  EXPECT_EQ(maps[0].layers.size(), 3u);
+  EXPECT_TRUE(ShrinkToFit(649, &maps));
+  EXPECT_THAT(maps[0].layers, ElementsAre(1, 2));
+  EXPECT_TRUE(ShrinkToFit(200, &maps));
+  EXPECT_THAT(maps[0].layers, ElementsAre(2));
+  EXPECT_THAT(maps[0].heads, ElementsAre(0));
+  EXPECT_EQ(maps[1].heads.size(), 2u);
+  EXPECT_FALSE(ShrinkToFit(100, &maps));
+}
+
+TEST(AttentionPageTest, StaysUnderFiveMegabytesWhenFull) {
+  AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 13, 512);
+  maps.weights.resize(maps.size());
+  for (size_t i = 0; i < maps.weights.size(); ++i) {
+    maps.weights[i] = static_cast<float>(i % 1000) / 1000;
+  }
+  ASSERT_LE(maps.size(), kMaxPageWeights);
+  const std::string page = AttentionPage({"m", {}}, {maps});
+  EXPECT_LT(page.size(), 5'000'000u);
+  const json data = PageData(page);
+  EXPECT_EQ(data["bits"], 8);
+  std::string bytes;
+  ASSERT_TRUE(absl::Base64Unescape(
+      data["maps"][0]["weights"].get<std::string>(), &bytes));
+  ASSERT_EQ(bytes.size(), maps.size());
+  for (size_t i = 0; i < 1000; ++i) {
+    const double root = static_cast<uint8_t>(bytes[i]) / 255.0;
+    EXPECT_NEAR(root, std::sqrt(maps.weights[i]), 0.5 / 255 + 1e-6);
+  }
+}
+
+TEST(AttentionPageTest, StrangeWeightsDoNoHarm) {
+  AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 1, 2);
+  maps.weights = {NAN, -1, 7, INFINITY};
+  const json data = PageData(AttentionPage({"m", {}}, {maps}));
+  std::string bytes;
+  ASSERT_TRUE(absl::Base64Unescape(
+      data["maps"][0]["weights"].get<std::string>(), &bytes));
+  EXPECT_EQ(bytes, std::string("\0\0\0\0\xFF\xFF\xFF\xFF", 8));
+}
+
+// An entry of a zip file.
+std::string Entry(const std::string& path, const char* name) {
+  int error = 0;
+  zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &error);
+  EXPECT_NE(archive, nullptr);
+  if (archive == nullptr) return "";
+  zip_stat_t stat;
+  EXPECT_EQ(zip_stat(archive, name, 0, &stat), 0) << name;
+  EXPECT_EQ(stat.comp_method, ZIP_CM_STORE);
+  std::string bytes(stat.size, '\0');
+  zip_file_t* file = zip_fopen(archive, name, 0);
+  EXPECT_NE(file, nullptr);
+  EXPECT_EQ(zip_fread(file, bytes.data(), bytes.size()),
+            static_cast<zip_int64_t>(bytes.size()));
+  zip_fclose(file);
+  zip_close(archive);
+  return bytes;
+}
+
+// The values of an npy file of version 1.0 whose header begins so.
+std::string Values(const std::string& npy, const std::string& header) {
+  EXPECT_EQ(npy.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+  const size_t size =
+      static_cast<uint8_t>(npy[8]) + 256 * static_cast<uint8_t>(npy[9]);
+  EXPECT_EQ((10 + size) % 64, 0u);
+  EXPECT_EQ(npy.substr(10, header.size()), header);
+  EXPECT_EQ(npy[10 + size - 1], '\n');
+  return npy.substr(10 + size);
+}
+
+TEST_F(AttentionTest, ExportsArraysForNumpy) {
+  const std::string path = testing::TempDir() + "/attention_test.npz";
+  // An old, longer file is replaced.
+  std::ofstream(path) << std::string(100000, 'x');
+  const CommandRun run = Run({"--npz", path, "--no-html", "--kind", "cross",
+                              "--head", "1", "e\u0301\U0001F34E two"});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const std::string weights =
+      Values(Entry(path, "cross.weights.npy"),
+             "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1, 2, 2,), "
+             "}");
+  ASSERT_EQ(weights.size(), 12 * sizeof(float));
+  float last;
+  std::memcpy(&last, weights.data() + 11 * sizeof(float), sizeof(float));
+  EXPECT_EQ(last, FakeServer::Weight(2, 1, 1, 1));
+  const std::string heads =
+      Values(Entry(path, "cross.heads.npy"),
+             "{'descr': '<u4', 'fortran_order': False, 'shape': (1,), }");
+  EXPECT_EQ(heads, std::string("\1\0\0\0", 4));
+  const std::string keys =
+      Values(Entry(path, "cross.keys.npy"),
+             "{'descr': '<U4', 'fortran_order': False, 'shape': (2,), }");
+  EXPECT_EQ(keys, std::string("e\0\0\0\x01\x03\0\0\x4E\xF3\x01\0 \0\0\0"
+                              "t\0\0\0w\0\0\0o\0\0\0\0\0\0\0",
+                              32));
+}
+
+}  // namespace
+}  // namespace trivium

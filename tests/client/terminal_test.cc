@@ -1,0 +1,127 @@
+// What goes to a terminal, and what to a pipe.
+#include "client/commands/terminal.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "client/commands/command.h"
+#include "gmock/gmock.h"
+#include "tests/client/fake_server.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(VisibleTest, ShowsWhatATerminalWouldObey) {
+  EXPECT_EQ(Visible("a\x1b[31mb"), "a\u241b[31mb");
+  EXPECT_EQ(Visible("\n\t"), "\u240a\u2409");
+  EXPECT_EQ(Visible("\x7f"), "<7f>");
+  EXPECT_EQ(Visible("\u202ex\u200b"), "<202e>x<200b>");
+  EXPECT_EQ(Visible("\u0085"), "<85>");
+  EXPECT_EQ(Visible("\u2581h\u00e9 \U0001F34E"), "\u2581h\u00e9 \U0001F34E");
+  // A joiner belongs to an emoji.
+  EXPECT_EQ(Visible("\U0001F469\u200d\U0001F469"),
+            "\U0001F469\u200d\U0001F469");
+  EXPECT_EQ(Visible(""), "");
+  // Cut off in the middle: no byte is read beyond the end.
+  EXPECT_EQ(Visible("\xe2\x96"), "\xe2<96>");
+}
+
+TEST(ColumnsTest, CountsCharactersThatTakeTwoColumnsOrNone) {
+  EXPECT_EQ(Columns("abc"), 3);
+  EXPECT_EQ(Columns("e\u0301"), 1);
+  EXPECT_EQ(Columns("\u4f60\u597d"), 4);
+  EXPECT_EQ(InColumns("abc", 5), "abc  ");
+  EXPECT_EQ(InColumns("abcdef", 4), "abc\u2026");
+  EXPECT_EQ(InColumns("\u4f60\u597d\u5417", 4), "\u4f60\u2026 ");
+}
+
+// The program's end of a terminal of its own.
+class Terminal {
+ public:
+  Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    EXPECT_GE(master_, 0);
+    EXPECT_EQ(grantpt(master_), 0);
+    EXPECT_EQ(unlockpt(master_), 0);
+    const int slave = open(ptsname(master_), O_RDWR | O_NOCTTY);
+    EXPECT_GE(slave, 0);
+    file_ = fdopen(slave, "w");
+  }
+  ~Terminal() { close(master_); }
+
+  FILE* file() { return file_; }
+  // What was written; closes the file.
+  std::string Take() {
+    std::fflush(file_);
+    std::string text;
+    // What a terminal holds back is little: a line fits.
+    char buffer[4096];
+    const ssize_t count = read(master_, buffer, sizeof(buffer));
+    if (count > 0) text.assign(buffer, count);
+    std::fclose(file_);
+    return text;
+  }
+
+ private:
+  int master_;
+  FILE* file_;
+};
+
+class TokensTest : public testing::Test {
+ protected:
+  TokensTest() {
+    unsetenv("NO_COLOR");
+    setenv("TERM", "xterm", 1);
+  }
+  ~TokensTest() override { unsetenv("NO_COLOR"); }
+
+  std::string OnATerminal() {
+    Terminal terminal;
+    Io io;
+    io.out = terminal.file();
+    io.err = std::tmpfile();
+    EXPECT_EQ(
+        RunTrivium({"tokens", "--address", server_.address(), "one two\x1b[2J"},
+                   io),
+        kExitOk);
+    std::fclose(io.err);
+    return terminal.Take();
+  }
+
+  FakeServer server_;
+};
+
+TEST_F(TokensTest, ColoursPiecesOnATerminal) {
+  const std::string out = OnATerminal();
+  EXPECT_THAT(out, HasSubstr("\x1b[30;46mone \x1b[0m\x1b[2m:7\x1b[0m"));
+  // The next piece has another colour, and its own escape is a sign.
+  EXPECT_THAT(out, HasSubstr("\x1b[30;43mtwo\u241b[2J\x1b[0m"));
+  EXPECT_THAT(out, Not(HasSubstr("\x1b[2J")));
+}
+
+TEST_F(TokensTest, HonoursNoColor) {
+  setenv("NO_COLOR", "1", 1);
+  // Still no place for a text's own escapes.
+  EXPECT_EQ(OnATerminal(), "one :7 two\u241b[2J:7\r\n");
+  setenv("NO_COLOR", "", 1);  // no-color.org: only if it is not empty
+  EXPECT_THAT(OnATerminal(), HasSubstr("\x1b[3"));
+  setenv("TERM", "dumb", 1);
+  EXPECT_THAT(OnATerminal(), Not(HasSubstr("\x1b[3")));
+}
+
+TEST(ColorsTest, PaintNothingWhenOff) {
+  EXPECT_EQ(Colors(false).Paint("31", "x"), "x");
+  EXPECT_EQ(Colors(true).Paint("31", "x"), "\x1b[31mx\x1b[0m");
+  EXPECT_FALSE(ShowsColors(std::tmpfile()));
+}
+
+}  // namespace
+}  // namespace trivium

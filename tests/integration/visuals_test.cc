@@ -1,0 +1,182 @@
+// What is shown of a model is what it computed: attention maps and beam traces
+// of a real server with the embedded model, and the programs that draw them.
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/integration/server_process.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kText[] =
+    "The animal didn't cross the street because it was too tired.";
+
+class VisualsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    server_ = new ServerProcess({"--precision", "f32"});
+  }
+  static void TearDownTestSuite() {
+    EXPECT_TRUE(server_->running()) << "the server died";
+    delete server_;
+  }
+
+  v1::TranslateResult Translate(const v1::TranslateOptions& options) {
+    v1::TranslateRequest request;
+    request.add_inputs()->set_text(kText);
+    *request.mutable_options() = options;
+    const auto response = client_->Translate(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->results(0) : v1::TranslateResult();
+  }
+
+  ProcessResult Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), TRIVIUM_PROGRAM);
+    arguments.insert(arguments.begin() + 2, {"--address", server_->address()});
+    return RunProgram(arguments);
+  }
+
+  static ServerProcess* server_;
+  const std::unique_ptr<Client> client_ = server_->NewClient();
+};
+
+ServerProcess* VisualsTest::server_ = nullptr;
+
+TEST_F(VisualsTest, ADecodersAttentionSeesOnlyWhatWasRead) {
+  v1::TranslateOptions options;
+  options.set_tokens(true);
+  options.mutable_decoding()->set_beam_size(3);
+  options.mutable_decoding()->set_hypotheses(2);
+  options.mutable_decoder_attention();
+  const v1::TranslateResult result = Translate(options);
+  ASSERT_EQ(result.hypotheses_size(), 2);
+  EXPECT_EQ(result.prefix_pieces_size(), 1);
+  for (const v1::Hypothesis& hypothesis : result.hypotheses()) {
+    EXPECT_FALSE(hypothesis.has_cross_attention());
+    const v1::Attention& map = hypothesis.decoder_attention();
+    ASSERT_EQ(map.queries(), hypothesis.token_count());
+    ASSERT_EQ(map.keys(), hypothesis.token_count());
+    const float* weight = map.weights().data();
+    for (uint32_t plane = 0; plane < map.layers() * map.heads(); ++plane) {
+      for (uint32_t q = 0; q < map.queries(); ++q) {
+        double sum = 0;
+        for (uint32_t k = 0; k < map.keys(); ++k, ++weight) {
+          sum += *weight;
+          if (k > q) EXPECT_EQ(*weight, 0);
+        }
+        EXPECT_NEAR(sum, 1, 1e-5);
+      }
+    }
+  }
+}
+
+TEST_F(VisualsTest, ChosenRowsAreThoseOfTheWholeMap) {
+  v1::EncodeRequest request;
+  request.add_inputs()->set_text(kText);
+  request.mutable_attention()->add_layers(2);
+  const auto whole = client_->Encode(request);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  request.mutable_attention()->add_rows(9);
+  request.mutable_attention()->add_rows(1);
+  const auto some = client_->Encode(request);
+  ASSERT_TRUE(some.ok()) << some.status();
+  const v1::Attention& all = whole->results(0).attention();
+  const v1::Attention& two = some->results(0).attention();
+  ASSERT_EQ(two.queries(), 2u);
+  const int keys = all.keys(), queries = all.queries();
+  for (int head = 0; head < static_cast<int>(all.heads()); ++head) {
+    for (int k = 0; k < keys; ++k) {
+      EXPECT_EQ(two.weights(2 * head * keys + k),
+                all.weights((head * queries + 1) * keys + k));
+      EXPECT_EQ(two.weights((2 * head + 1) * keys + k),
+                all.weights((head * queries + 9) * keys + k));
+    }
+  }
+  request.mutable_attention()->add_rows(100);
+  EXPECT_THAT(std::string(client_->Encode(request).status().message()),
+              HasSubstr("attention.rows"));
+  // Of a translation nobody knows its length before.
+  v1::TranslateOptions options;
+  options.mutable_cross_attention()->add_rows(0);
+  options.mutable_cross_attention()->add_rows(1000);
+  EXPECT_EQ(Translate(options).hypotheses(0).cross_attention().queries(), 1u);
+}
+
+TEST_F(VisualsTest, ATraceLeadsToTheResults) {
+  v1::TranslateOptions options;
+  options.set_tokens(true);
+  options.mutable_decoding()->set_beam_size(4);
+  options.mutable_decoding()->set_hypotheses(4);
+  EXPECT_FALSE(Translate(options).has_beam_trace());
+  options.mutable_decoding()->set_trace(true);
+  const v1::TranslateResult result = Translate(options);
+  const v1::BeamTrace& trace = result.beam_trace();
+  EXPECT_FALSE(trace.truncated());
+  int found = 0;
+  for (int s = 0; s < trace.steps_size(); ++s) {
+    for (const auto& end : trace.steps(s).candidates()) {
+      if (!end.has_hypothesis()) continue;
+      ++found;
+      const v1::Hypothesis& hypothesis = result.hypotheses(end.hypothesis());
+      ASSERT_EQ(hypothesis.ids_size(), s + 1);
+      const auto* one = &end;
+      for (int i = s; i >= 0; --i) {
+        EXPECT_EQ(one->id(), hypothesis.ids(i));
+        EXPECT_EQ(one->piece(), hypothesis.pieces(i));
+        if (i > 0) one = &trace.steps(i - 1).candidates(one->parent());
+      }
+      EXPECT_EQ(end.score(), hypothesis.score());
+      EXPECT_EQ(end.log_probability(), hypothesis.log_probability());
+    }
+  }
+  EXPECT_EQ(found, 4);
+}
+
+TEST_F(VisualsTest, TraceIsRefusedWhereThereIsNone) {
+  v1::TranslateRequest request;
+  request.add_inputs()->set_text(kText);
+  request.mutable_options()->mutable_decoding()->set_trace(true);
+  request.mutable_options()->mutable_decoding()->set_beam_size(1);
+  EXPECT_THAT(std::string(client_->Translate(request).status().message()),
+              HasSubstr("options.decoding.trace"));
+}
+
+TEST_F(VisualsTest, TheProgramShowsAllThreeKinds) {
+  const std::string page = testing::TempDir() + "/visuals_test.html";
+  const ProcessResult run = Run({"attention", "--html", page, "--json", kText});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json data = json::parse(run.out);
+  ASSERT_EQ(data["attention"].size(), 3u);
+  EXPECT_EQ(data["texts"].size(), 2u);
+  for (const json& map : data["attention"]) {
+    for (const json& layer : map["weights"]) {
+      for (const json& head : layer) {
+        for (const json& row : head) {
+          double sum = 0;
+          for (const json& weight : row) sum += weight.get<double>();
+          EXPECT_NEAR(sum, 1, 1e-5);
+        }
+      }
+    }
+  }
+  std::stringstream text;
+  text << std::ifstream(page).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("</html>"));
+}
+
+TEST_F(VisualsTest, TheProgramDrawsABeamTree) {
+  const ProcessResult run = Run({"beams", "--beam-size", "3", kText});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(" pruned\n"));
+  EXPECT_THAT(run.out, HasSubstr(": result 1\nresult 1 -"));
+}
+
+}  // namespace
+}  // namespace trivium

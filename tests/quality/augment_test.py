@@ -1,0 +1,85 @@
+import pathlib
+import random
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]
+                       / "model/embedded/training"))
+import augment  # noqa: E402
+
+PAIR = ("Tom paid 30 dollars.", "Tom zahlte 30 Dollar.")
+
+
+def draws(function, pair, count=200):
+    generator = random.Random(1)
+    return [function(pair, generator) for _ in range(count)]
+
+
+class AugmentTest(unittest.TestCase):
+    def test_capitals_are_for_both_sides(self):
+        self.assertEqual(augment.upper(("Is", "Straße"), None),
+                         ("IS", "STRASSE"))
+
+    def test_lower_case_is_never_a_target(self):
+        for english, german, to_german, to_english in draws(
+                augment.lower, PAIR):
+            self.assertEqual(english, english.lower())
+            self.assertEqual(german, german.lower())
+            self.assertIn(to_german, (PAIR[1], PAIR[1][:-1]))
+            self.assertIn(to_english, (PAIR[0], PAIR[0][:-1]))
+
+    def test_a_number_becomes_the_same_on_both_sides(self):
+        decimal = False
+        for english, german in draws(augment.number, PAIR):
+            self.assertTrue(english.startswith("Tom paid "))
+            number = english[len("Tom paid "):-len(" dollars.")]
+            own = german[len("Tom zahlte "):-len(" Dollar.")]
+            decimal |= own != number
+            if own != number:  # as German writes it
+                self.assertEqual(
+                    own, number.translate(str.maketrans(".,", ",.")))
+        self.assertTrue(decimal)
+
+    def test_numbers_that_are_not_surely_the_same_stay(self):
+        for pair in (("I am 3 or 4", "3 oder 4"), ("1 dog", "1 Hund"),
+                     ("at 7:45", "um 7:45"), ("5 men", "fünf Männer")):
+            self.assertIsNone(augment.number(pair, random.Random(1)), pair)
+
+    def test_something_to_copy_takes_a_names_place(self):
+        seen = set()
+        for english, german in draws(augment.shared_word, PAIR):
+            new = english[:-len(" paid 30 dollars.")]
+            self.assertEqual(german, new + " zahlte 30 Dollar.")
+            seen.add(new)
+        self.assertIn("{name}", seen)
+        self.assertIn("%s", seen)
+        self.assertTrue(any(one.startswith("https://") for one in seen))
+        self.assertIsNone(
+            augment.shared_word(("He came", "Er kam"), random.Random(1)))
+
+    def test_one_word_loses_its_full_stop(self):
+        self.assertIsNone(augment.one_word(PAIR, random.Random(1)))
+        found = draws(augment.one_word, ("Wait!", "Warte!"))
+        self.assertIn(("Wait", "Warte"), found)
+        self.assertIn(("wait", "warte", "Warte", "Wait"), found)
+
+    def test_every_variant_has_text_on_all_sides(self):
+        generator = random.Random(5)
+        made = [augment.augmented(PAIR, generator) for _ in range(2000)]
+        made = [one for one in made if one]
+        self.assertGreater(len(made), 1000)
+        for one in made:
+            self.assertIn(len(one), (2, 4))
+            self.assertTrue(all(text.strip() for text in one))
+
+    def test_the_same_seed_gives_the_same(self):
+        self.assertEqual(draws(augment.augmented, PAIR),
+                         draws(augment.augmented, PAIR))
+
+    def test_joined(self):
+        self.assertEqual(augment.joined([("A.", "B."), ("C.", "D.")]),
+                         ("A. C.", "B. D."))
+
+
+if __name__ == "__main__":
+    unittest.main()

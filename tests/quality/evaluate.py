@@ -1,0 +1,145 @@
+"""The embedded model's scores: see the command evaluate."""
+
+import argparse
+import json
+import pathlib
+import time
+
+import numpy as np
+import sacrebleu
+
+from served import Served
+
+# Columns of the table, files of --test-sets.
+TEST_SETS = {
+    "Tatoeba unseen": "tatoeba-unseen-1500.en-de.tsv",
+    "Multi30k 2016": "multi30k_test_2016_flickr.en-de.tsv",
+    "newstest2014": "newstest2014.en-de.tsv",
+    "FLORES-200": "flores200-devtest.en-de.tsv",
+}
+RETRIEVED = 1000  # pairs among which a translation is sought
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="evaluate", description="Scores a translation model as served: "
+        "sacrebleu's BLEU and chrF in each of its directions, and how often "
+        "Encode finds a sentence's translation.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--model", default="model/embedded")
+    parser.add_argument("--test-sets", type=pathlib.Path,
+                        default=pathlib.Path("../shared/data/en-de/dev"),
+                        help="folder of files with english<TAB>german lines")
+    parser.add_argument("--only", action="append", choices=list(TEST_SETS),
+                        help="this test set (repeatable)")
+    parser.add_argument("--precision", default="int8",
+                        choices=["int8", "bf16", "f32"])
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--card", type=pathlib.Path, help="write the table "
+                        "into this file, between its score marks")
+    parser.add_argument("--json", help="write every figure there, too")
+    parser.add_argument("--programs", required=True, help="folder of "
+                        "trivium-server and trivium, which the command builds")
+    return parser.parse_args()
+
+
+def read(path):
+    """([English], [German])"""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return tuple(zip(*(line.split("\t")[:2] for line in lines if line)))
+
+
+def score(server, sources, references, language, beam):
+    began = time.monotonic()
+    results = server.translate(sources, language, beam)
+    seconds = time.monotonic() - began
+    texts = [one["result"]["hypotheses"][0].get("text", "")
+             for one in results]
+    return {
+        "bleu": sacrebleu.corpus_bleu(texts, [references]).score,
+        "chrf": sacrebleu.corpus_chrf(texts, [references]).score,
+        "sentences": len(texts),
+        "seconds": seconds,
+    }
+
+
+def retrieval(server, english, german):
+    """Of RETRIEVED texts, the share whose most similar text of the other
+    language is their translation, from English and from German."""
+    vectors = [np.array(server.encode(texts[:RETRIEVED], language))
+               for texts, language in ((english, "de"), (german, "en"))]
+    likeness = vectors[0] @ vectors[1].T
+    own = np.arange(len(likeness))
+    return [float(np.mean(table.argmax(1) == own))
+            for table in (likeness, likeness.T)]
+
+
+def measure(options):
+    report = {"precision": options.precision, "beam": options.beam,
+              "scores": {}, "retrieval": {}}
+    chosen = options.only or list(TEST_SETS)
+    with Served(options.programs, options.model, options.precision,
+                options.threads) as server:
+        report["isa"] = server.isa
+        directions = [language for language in ("de", "en")
+                      if language in server.targets]
+        for name in chosen:
+            english, german = read(options.test_sets / TEST_SETS[name])
+            for language in directions:
+                sources, references = (
+                    (english, german) if language == "de"
+                    else (german, english))
+                report["scores"].setdefault(name, {})[language] = score(
+                    server, sources, list(references), language, options.beam)
+            report["retrieval"][name] = retrieval(server, english, german)
+    return report
+
+
+def table(report):
+    names = list(report["scores"])
+    lines = ["| BLEU / chrF | " + " | ".join(names) + " |",
+             "|---" * (len(names) + 1) + "|"]
+    titles = {"de": "English to German", "en": "German to English"}
+    for language in next(iter(report["scores"].values())):
+        cells = [report["scores"][name][language] for name in names]
+        lines.append(f"| {titles[language]} | " + " | ".join(
+            f"{one['bleu']:.1f} / {one['chrf']:.1f}" for one in cells) + " |")
+    for i, title in enumerate(("English finds German",
+                               "German finds English")):
+        lines.append(f"| {title}, of {RETRIEVED:,} | " + " | ".join(
+            f"{report['retrieval'][name][i]:.1%}" for name in names) + " |")
+    return "\n".join([
+        *lines, "",
+        f"sacrebleu {sacrebleu.__version__}, beam {report['beam']}, "
+        f"{report['precision']} as served ({report['isa']}). The lower lines: "
+        "how often Encode's vector of a sentence is most like that of its "
+        f"translation, among the first {RETRIEVED:,} pairs."])
+
+
+def write_card(path, text):
+    """Between the lines <!-- scores --> and <!-- end of scores -->."""
+    card = path.read_text(encoding="utf-8")
+    begin, end = "<!-- scores -->\n", "<!-- end of scores -->"
+    if begin not in card or end not in card:
+        raise SystemExit(f"{path} has no lines {begin.strip()} and {end}")
+    before, rest = card.split(begin, 1)
+    after = rest.split(end, 1)[1]
+    path.write_text(before + begin + text + "\n" + end + after,
+                    encoding="utf-8")
+
+
+def main():
+    options = parse_arguments()
+    report = measure(options)
+    text = table(report)
+    print(text)
+    if options.card:
+        write_card(options.card, text)
+    if options.json:
+        pathlib.Path(options.json).write_text(
+            json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""A server of one model, and the command line client as its user."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+
+
+class Served:
+    """A context in which `model` is served as an ordinary user would, with the
+    programs trivium-server and trivium of a folder."""
+
+    def __init__(self, programs, model, precision="int8", threads=0):
+        programs = pathlib.Path(programs)
+        self._client = str(programs / "trivium")
+        self._command = [
+            str(programs / "trivium-server"), "--listen", "127.0.0.1:0",
+            "--metrics-listen", "off", "--log-level", "warn", "--threads",
+            str(threads), "--model", f"served={model},precision={precision}"]
+
+    def __enter__(self):
+        self._folder = tempfile.TemporaryDirectory()
+        ports = pathlib.Path(self._folder.name, "ports")
+        self._process = subprocess.Popen(
+            [*self._command, "--port-file", str(ports)])
+        give_up = time.monotonic() + 60
+        while not (ports.is_file() and "grpc " in ports.read_text()):
+            if self._process.poll() is not None or time.monotonic() > give_up:
+                self._process.kill()
+                raise SystemExit("the server did not get ready")
+            time.sleep(0.02)
+        self._address = "127.0.0.1:" + ports.read_text().split()[1]
+        model = json.loads(self._call("models", "--json").stdout)
+        self.targets = [one["bcp47"] for one in model["target_languages"]]
+        self.precision = model["precision"].rpartition("_")[2].lower()
+        self.isa = model["isa"]
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def _call(self, command, *flags, texts=()):
+        return subprocess.run(
+            [self._client, command, "--address", self._address, *flags],
+            input="".join(text + "\n" for text in texts), text=True,
+            check=True, stdout=subprocess.PIPE)
+
+    def _to(self, language):
+        # A model of several languages must be told.
+        return ["--target-language", language] if len(self.targets) > 1 else []
+
+    def translate(self, texts, language, beam=4):
+        """A TranslateStreamResponse, as JSON, for each text."""
+        out = self._call("translate", "--beam-size", str(beam), "--json",
+                         *self._to(language), "--file", "-", texts=texts)
+        return [json.loads(line) for line in out.stdout.splitlines()]
+
+    def encode(self, texts, language):
+        """A vector of length 1 for each text, read as one to be translated to
+        `language`."""
+        out = self._call("encode", *self._to(language), "--file", "-",
+                         texts=texts)
+        return [[float(x) for x in line.split()]
+                for line in out.stdout.splitlines()]

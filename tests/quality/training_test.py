@@ -1,0 +1,145 @@
+"""The training's parts that need PyTorch; CTest leaves this one out, because
+Debian's Python has none:
+
+    python tests/quality/training_test.py
+"""
+
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TRAINING = (pathlib.Path(__file__).resolve().parents[2]
+            / "model/embedded/training")
+sys.path.insert(0, str(TRAINING))
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+import batch as batches  # noqa: E402
+import decode  # noqa: E402
+import packed  # noqa: E402
+import vocabulary  # noqa: E402
+from export import load_checkpoint, load_folder  # noqa: E402
+
+SMALL = ["--d-model", "32", "--ffn", "64", "--encoder-layers", "1",
+         "--decoder-layers", "1", "--heads", "2", "--tokens", "256",
+         "--threads", "1", "--device", "cpu", "--validate-every", "1000"]
+
+
+def run(script, *arguments):
+    subprocess.run([sys.executable, "-B", TRAINING / f"{script}.py",
+                    *map(str, arguments)], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+class TrainingTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.work = pathlib.Path(folder.name)
+        generator = random.Random(1)
+        words = {"dog": "Hund", "cat": "Katze", "sees": "sieht",
+                 "hears": "hört", "house": "Haus", "tree": "Baum"}
+        lines = []
+        for _ in range(600):
+            some = generator.choices(list(words), k=generator.randint(1, 9))
+            lines.append(" ".join(some) + "\t"
+                         + " ".join(words[word] for word in some) + "\n")
+        corpus = cls.work / "corpus.tsv"
+        corpus.write_text("".join(lines), encoding="utf-8")
+        cls.data = cls.work / "data"
+        run("prepare", "--corpus", f"{corpus}=1.5", "--output", cls.data,
+            "--vocabulary-size", 365, "--validation-pairs", 20)
+        cls.whole = cls.work / "whole"
+        run("train", "--data", cls.data, "--output", cls.whole,
+            "--steps", 8, *SMALL)
+        cls.words = vocabulary.Vocabulary.of_folder(cls.data)
+
+    def test_stopped_after_every_step_it_gives_the_same_weights(self):
+        pieces = self.work / "pieces"
+        for _ in range(8):
+            run("train", "--data", self.data, "--output", pieces, "--steps",
+                8, "--minutes", 1e-9, *SMALL)
+        one, other = (torch.load(folder / "checkpoint.pt", weights_only=True)
+                      for folder in (self.whole, pieces))
+        self.assertEqual(other["step"], 8)
+        for part in ("model", "average"):
+            for name, tensor in one[part].items():
+                self.assertTrue(torch.equal(tensor, other[part][name]), name)
+
+    def test_batches_hold_every_pair_and_little_padding(self):
+        data = packed.Packed.load(self.data / "data.npz")
+        made = packed.batches(data, 1, 0, 512, 160)
+        seen = np.bincount(np.concatenate(made), minlength=len(data))
+        longest = data.longest()
+        for section in data.sections:
+            part = slice(section.first, section.last)
+            self.assertTrue(((seen[part] == 1) | (seen[part] == 2)).all())
+            count = section.last - section.first
+            self.assertEqual(seen[part].sum(), count + round(0.5 * count))
+        places = sum(2 * len(one) * (longest[one].max() + 1) for one in made)
+        tokens = sum(2 * (longest[one] + 1).sum() for one in made)
+        self.assertLess(1 - tokens / places, 0.05)
+        self.assertTrue(all(
+            len(one) == 1 or 2 * len(one) * (longest[one].max() + 1) <= 512
+            for one in made))
+
+    def test_a_folder_holds_what_the_checkpoint_holds(self):
+        folder = self.work / "folder"
+        run("export", "--data", self.data, "--checkpoint",
+            self.whole / "checkpoint.pt", "--output", folder)
+        words = vocabulary.Vocabulary.of_folder(folder)
+        self.assertEqual(words.ids, self.words.ids)
+        loaded = load_folder(folder, words).state_dict()
+        for name, tensor in load_checkpoint(
+                self.whole / "checkpoint.pt", self.words).state_dict().items():
+            self.assertTrue(torch.equal(tensor.half().float(), loaded[name]))
+
+    def test_rows_of_a_search_do_not_touch(self):
+        embedded = TRAINING.parent
+        words = vocabulary.Vocabulary.of_folder(embedded)
+        model = load_folder(embedded, words).eval()
+        texts = ["I ate an apple.", "No.", "Where is the train station?"]
+        sources = [batches.source(ids, None, words)
+                   for ids in words.encode(texts)]
+        together = batches.padded(sources, words.padding)
+        for search in (decode.greedy, decode.beam):
+            found = search(model, *together, words.end)
+            for source, ids in zip(sources, found):
+                alone = batches.padded([source], words.padding)
+                self.assertEqual(search(model, *alone, words.end), [ids])
+        self.assertEqual(words.decode(decode.beam(
+            model, *together, words.end)[0]), "Ich habe einen Apfel gegessen.")
+
+    def test_distilled_pairs_keep_their_sources(self):
+        folder = self.work / "teacher"
+        run("export", "--data", self.data, "--checkpoint",
+            self.whole / "checkpoint.pt", "--output", folder)
+        run("distil", "--data", self.data, "--teacher", folder,
+            "--device", "cpu", "--beam", 2)
+        before, after = (packed.Packed.load(self.data / name)
+                         for name in ("data.npz", "distilled.npz"))
+        names = [section.name for section in after.sections]
+        self.assertEqual(names, ["corpus", "corpus (teacher)", "corpus+"])
+        teacher = after.sections[1]
+        for i in range(teacher.last - teacher.first):
+            for column in (packed.ENGLISH, packed.GERMAN):
+                self.assertEqual(
+                    after.text(teacher.first + i, column).tolist(),
+                    before.text(i, column).tolist())
+
+    def test_a_vocabulary_keeps_its_ids_when_it_gets_languages(self):
+        embedded = TRAINING.parent
+        words = vocabulary.Vocabulary.of_folder(embedded)
+        self.assertEqual(words.decode(words.encode(["Guten Morgen!"])[0]),
+                         "Guten Morgen!")
+        self.assertGreaterEqual(min(words.languages.values()), 2)
+        self.assertEqual(len(set(words.ids.values())), len(words))
+
+
+if __name__ == "__main__":
+    unittest.main()

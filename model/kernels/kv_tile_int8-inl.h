@@ -24,6 +24,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/kv_tile.h"
 #include "model/kernels/vector-inl.h"
 
@@ -31,8 +32,6 @@ HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-using I32 = hn::RebindToSigned<F32>;
 
 constexpr int kQuad = 4;
 // Lanes of a row of quads, and its bytes.

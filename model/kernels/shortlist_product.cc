@@ -1,7 +1,5 @@
 #include "model/kernels/shortlist_product.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstddef>
 
@@ -11,7 +9,9 @@
 #define HWY_TARGET_INCLUDE "model/kernels/shortlist_product.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/vector-inl.h"
 
 // A chunk of a product: `count` of the rows, as many queries as the function
@@ -81,44 +81,56 @@ HWY_INLINE void StoreSums(D d, const hn::Vec<D>* v, hn::TFromD<D>* y) {
 }
 #endif
 
-using S32 = hn::CappedTag<int32_t, 16>;
+// Rows that are fetched while those so far before them are multiplied: their
+// places follow no pattern that the CPU could foresee.
+constexpr int kAhead = 12;
 
-HWY_INLINE hn::Vec<F32> LoadValues(F32 d, const float* p) {
-  return hn::LoadU(d, p);
-}
-// From s8 or u8.
-template <typename T>
-HWY_INLINE hn::Vec<S32> LoadValues(S32 d, const T* p) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, S32>(), p));
-}
+// What a lane holds of a row, and how it is multiplied.
+struct Floats {
+  using D = F32;
+  HWY_INLINE hn::Vec<D> Load(const float* p) const { return hn::LoadU(D(), p); }
+  HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) const {
+    return hn::MulAdd(x, w, sum);
+  }
+  static constexpr size_t kValues = 1;  // of a lane
+};
+template <bool kVnni>
+struct ByteQuads {
+  using D = I32;
+  template <typename T>
+  HWY_INLINE hn::Vec<D> Load(const T* p) const {
+    return hn::LoadU(D(), reinterpret_cast<const int32_t*>(p));
+  }
+  HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) const {
+    return AddDots<kVnni>(sum, x, w);
+  }
+  static constexpr size_t kValues = 4;
+};
 
-HWY_INLINE hn::Vec<F32> AddProduct(hn::Vec<F32> a, hn::Vec<F32> b,
-                                   hn::Vec<F32> sum) {
-  return hn::MulAdd(a, b, sum);
-}
-HWY_INLINE hn::Vec<S32> AddProduct(hn::Vec<S32> a, hn::Vec<S32> b,
-                                   hn::Vec<S32> sum) {
-  return hn::Add(hn::Mul(a, b), sum);
-}
-
-template <class D, int kQueries, class Chunk>
-HWY_INLINE void RunRows(const Chunk& chunk) {
-  const D d;
-  const size_t lanes = hn::Lanes(d);
+template <int kQueries, class Lanes, class Chunk>
+HWY_INLINE void RunRows(const Lanes& lanes, const Chunk& chunk) {
+  const typename Lanes::D d;
+  using V = hn::Vec<typename Lanes::D>;
+  const size_t step = hn::Lanes(d) * Lanes::kValues;
   for (int i = 0; i < chunk.count; i += 4) {
     decltype(chunk.w) w[4];
-    hn::Vec<D> sum[kQueries][4];
+    decltype(chunk.w) ahead[4];
+    V sum[kQueries][4];
     for (int j = 0; j < 4; ++j) {
       w[j] = chunk.Row(i, j);
+      ahead[j] = chunk.Row(i, j + kAhead);
       for (int q = 0; q < kQueries; ++q) sum[q][j] = hn::Zero(d);
     }
-    for (size_t k = 0; k < chunk.stride; k += lanes) {
-      hn::Vec<D> row[4];
-      for (int j = 0; j < 4; ++j) row[j] = LoadValues(d, w[j] + k);
+    for (size_t k = 0; k < chunk.stride; k += step) {
+      V row[4];
+      for (int j = 0; j < 4; ++j) {
+        row[j] = lanes.Load(w[j] + k);
+        hwy::Prefetch(ahead[j] + k);
+      }
       for (int q = 0; q < kQueries; ++q) {
-        const auto x = LoadValues(d, chunk.x + q * chunk.stride + k);
+        const V x = lanes.Load(chunk.x + q * chunk.stride + k);
         for (int j = 0; j < 4; ++j) {
-          sum[q][j] = AddProduct(x, row[j], sum[q][j]);
+          sum[q][j] = lanes.Add(sum[q][j], x, row[j]);
         }
       }
     }
@@ -128,13 +140,30 @@ HWY_INLINE void RunRows(const Chunk& chunk) {
   }
 }
 
-void F32Rows1(const F32Chunk& chunk) { RunRows<F32, 1>(chunk); }
-void F32Rows2(const F32Chunk& chunk) { RunRows<F32, 2>(chunk); }
-void F32Rows4(const F32Chunk& chunk) { RunRows<F32, 4>(chunk); }
-// Where the CPU has no VNNI.
-void Int8Rows1(const Int8Chunk& chunk) { RunRows<S32, 1>(chunk); }
-void Int8Rows2(const Int8Chunk& chunk) { RunRows<S32, 2>(chunk); }
-void Int8Rows4(const Int8Chunk& chunk) { RunRows<S32, 4>(chunk); }
+// Of 1, 2 or 4 queries.
+template <class Lanes, class Chunk>
+HWY_INLINE void RunQueries(const Lanes& lanes, const Chunk& chunk,
+                           int queries) {
+  switch (queries) {
+    case 4:
+      return RunRows<4>(lanes, chunk);
+    case 2:
+      return RunRows<2>(lanes, chunk);
+    default:
+      return RunRows<1>(lanes, chunk);
+  }
+}
+
+void RunFloats(const F32Chunk& chunk, int queries) {
+  RunQueries(Floats(), chunk, queries);
+}
+void RunBytes(const Int8Chunk& chunk, int queries, bool vnni) {
+  if (HWY_TARGET == HWY_AVX3 && vnni) {
+    RunQueries(ByteQuads<true>(), chunk, queries);
+  } else {
+    RunQueries(ByteQuads<false>(), chunk, queries);
+  }
+}
 
 }  // namespace trivium::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -142,85 +171,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
-HWY_EXPORT(F32Rows1);
-HWY_EXPORT(F32Rows2);
-HWY_EXPORT(F32Rows4);
-HWY_EXPORT(Int8Rows1);
-HWY_EXPORT(Int8Rows2);
-HWY_EXPORT(Int8Rows4);
+HWY_EXPORT(RunFloats);
+HWY_EXPORT(RunBytes);
 
 namespace {
 
 // So many bytes of W's rows stay in the first cache for the next queries.
 constexpr int kChunkBytes = 16 << 10;
 
-#define TRIVIUM_VNNI __attribute__((target("avx512f,avx512bw,avx512vnni")))
-
-// As StoreSums. Highway 1.0 has VNNI only where a CPU has much more.
-TRIVIUM_VNNI inline void StoreVnniSums(const __m512i* v, int32_t* y) {
-  const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(v[0], v[1]),
-                                      _mm512_unpackhi_epi32(v[0], v[1]));
-  const __m512i ce = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2], v[3]),
-                                      _mm512_unpackhi_epi32(v[2], v[3]));
-  const __m512i sums = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, ce),
-                                        _mm512_unpackhi_epi64(ab, ce));
-  const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(sums),
-                                        _mm512_extracti64x4_epi64(sums, 1));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(y),
-                   _mm_add_epi32(_mm256_castsi256_si128(half),
-                                 _mm256_extracti128_si256(half, 1)));
-}
-
-// Rows that are fetched while those so far before them are multiplied: their
-// places follow no pattern that the CPU could foresee.
-constexpr int kAhead = 12;
-
-template <int kQueries>
-TRIVIUM_VNNI void VnniRows(const Int8Chunk& chunk) {
-  for (int i = 0; i < chunk.count; i += 4) {
-    const int8_t* w[4];
-    const int8_t* ahead[4];
-    __m512i sum[kQueries][4];
-    for (int j = 0; j < 4; ++j) {
-      w[j] = chunk.Row(i, j);
-      ahead[j] = chunk.Row(i, j + kAhead);
-      for (int q = 0; q < kQueries; ++q) sum[q][j] = _mm512_setzero_si512();
-    }
-    for (size_t k = 0; k < chunk.stride; k += 64) {
-      __m512i row[4];
-      for (int j = 0; j < 4; ++j) {
-        row[j] = _mm512_loadu_si512(w[j] + k);
-        _mm_prefetch(ahead[j] + k, _MM_HINT_T0);
-      }
-      for (int q = 0; q < kQueries; ++q) {
-        const __m512i x = _mm512_loadu_si512(chunk.x + q * chunk.stride + k);
-        for (int j = 0; j < 4; ++j) {
-          sum[q][j] = _mm512_dpbusd_epi32(sum[q][j], x, row[j]);
-        }
-      }
-    }
-    for (int q = 0; q < kQueries; ++q) {
-      StoreVnniSums(sum[q], chunk.y + q * chunk.y_stride + i);
-    }
-  }
-}
-
 void RunChunk(const F32Chunk& chunk, int queries) {
-  if (queries == 4) return HWY_DYNAMIC_DISPATCH(F32Rows4)(chunk);
-  if (queries == 2) return HWY_DYNAMIC_DISPATCH(F32Rows2)(chunk);
-  HWY_DYNAMIC_DISPATCH(F32Rows1)(chunk);
+  HWY_DYNAMIC_DISPATCH(RunFloats)(chunk, queries);
 }
-
 void RunChunk(const Int8Chunk& chunk, int queries) {
-  static const bool vnni = ActiveIsa() >= Isa::kAvx512Vnni;
-  if (vnni) {
-    if (queries == 4) return VnniRows<4>(chunk);
-    if (queries == 2) return VnniRows<2>(chunk);
-    return VnniRows<1>(chunk);
-  }
-  if (queries == 4) return HWY_DYNAMIC_DISPATCH(Int8Rows4)(chunk);
-  if (queries == 2) return HWY_DYNAMIC_DISPATCH(Int8Rows2)(chunk);
-  HWY_DYNAMIC_DISPATCH(Int8Rows1)(chunk);
+  HWY_DYNAMIC_DISPATCH(RunBytes)
+  (chunk, queries, ActiveIsa() >= Isa::kAvx512Vnni);
 }
 
 template <typename W, typename X, typename Y>

@@ -1,0 +1,63 @@
+// Dot products of bytes, four to a lane. Compiled once for each target, hence
+// the toggled guard.
+#if defined(TRIVIUM_MODEL_KERNELS_BYTE_DOTS_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
+#ifdef TRIVIUM_MODEL_KERNELS_BYTE_DOTS_INL_H_
+#undef TRIVIUM_MODEL_KERNELS_BYTE_DOTS_INL_H_
+#else
+#define TRIVIUM_MODEL_KERNELS_BYTE_DOTS_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "model/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using I32 = hn::RebindToSigned<F32>;
+using VI32 = hn::Vec<I32>;
+
+// sum + the four products of unsigned bytes `u` and signed bytes `s` of each
+// lane, exact. kVnni: the CPU has AVX512-VNNI.
+template <bool kVnni>
+HWY_INLINE VI32 AddDots(VI32 sum, VI32 u, VI32 s) {
+#if HWY_TARGET == HWY_AVX3
+  // No target of Highway's has this instruction without others that CPUs with
+  // it may lack.
+  if (kVnni) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(u.raw), "vm"(s.raw));
+    return sum;
+  }
+#endif
+  const I32 d;
+#if HWY_TARGET == HWY_SCALAR
+  const int32_t u_quad = hn::GetLane(u), s_quad = hn::GetLane(s);
+  int32_t dot = 0;
+  for (int shift = 0; shift < 32; shift += 8) {
+    dot += static_cast<uint8_t>(u_quad >> shift) *
+           static_cast<int8_t>(s_quad >> shift);
+  }
+  return hn::Add(sum, hn::Set(d, dot));
+#else
+  // Even and odd bytes apart, as 16 bits.
+  const hn::Repartition<int16_t, I32> d16;
+  const hn::RebindToUnsigned<decltype(d16)> du16;
+  const auto s16 = hn::BitCast(d16, s);
+  const auto u_even = hn::And(hn::BitCast(d16, u), hn::Set(d16, int16_t{0xff}));
+  const auto s_even = hn::ShiftRight<8>(hn::ShiftLeft<8>(s16));
+  const auto u_odd = hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, u)));
+  const auto s_odd = hn::ShiftRight<8>(s16);
+  auto unused = hn::Zero(d);  // on x86 neighbours are added into one sum
+  sum = hn::ReorderWidenMulAccumulate(d, u_even, s_even, sum, unused);
+  return hn::ReorderWidenMulAccumulate(d, u_odd, s_odd, sum, unused);
+#endif
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // TRIVIUM_MODEL_KERNELS_BYTE_DOTS_INL_H_

@@ -17,16 +17,18 @@ std::vector<uint32_t> UpTo(uint32_t end) {
   return all;
 }
 
-// Pieces, or without a tokenizer the ids themselves.
+// Pieces, or without a tokenizer the ids themselves: one for each token.
 template <typename Pieces>
-std::vector<std::string> Labels(const Pieces& pieces, uint32_t count,
-                                const v1::TokenIds& ids) {
+absl::StatusOr<std::vector<std::string>> Labels(const Pieces& pieces,
+                                                const v1::TokenIds& ids,
+                                                uint32_t tokens) {
   std::vector<std::string> labels(pieces.begin(), pieces.end());
   if (labels.empty()) {
     for (const uint32_t id : ids.ids()) labels.push_back(fmt::to_string(id));
   }
-  labels.resize(count);
-  return labels;
+  if (labels.size() == tokens) return labels;
+  return absl::InternalError(fmt::format(
+      "the server sent {} pieces of {} tokens", labels.size(), tokens));
 }
 
 // What a server sends is looked at before it is used.
@@ -138,19 +140,31 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::Plan(
   return maps;
 }
 
-absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
+v1::EncodeRequest AttentionReader::EncodeOnly() const {
   v1::EncodeRequest request;
   request.set_model(model_.name());
   *request.add_inputs() = input_;
   request.set_pooling(v1::POOLING_NONE);
+  if (languages_.has_source_language()) {
+    request.set_source_language(languages_.source_language());
+  }
+  if (languages_.has_target_language()) {
+    request.set_target_language(languages_.target_language());
+  }
+  return request;
+}
+
+absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
+  v1::EncodeRequest request = EncodeOnly();
   request.set_tokens(true);
   TRIVIUM_ASSIGN_OR_RETURN(const v1::EncodeResponse response,
                            client_.Encode(request));
   TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
   const v1::EncodeResult& result = response.results(0);
   AttentionMaps maps;
-  maps.queries = maps.keys =
-      Labels(result.pieces(), result.token_count(), input_.ids());
+  TRIVIUM_ASSIGN_OR_RETURN(
+      maps.keys, Labels(result.pieces(), input_.ids(), result.token_count()));
+  maps.queries = maps.keys;
   TRIVIUM_ASSIGN_OR_RETURN(maps.boundary, Boundary());
   return maps;
 }
@@ -185,9 +199,11 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanDecoder() {
   *ids.mutable_ids() = hypothesis.ids();
   AttentionMaps cross;
   cross.kind = AttentionKind::kCross;
-  cross.queries = Labels(hypothesis.pieces(), hypothesis.token_count(), ids);
-  cross.keys =
-      Labels(result.source_pieces(), result.source_token_count(), input_.ids());
+  TRIVIUM_ASSIGN_OR_RETURN(cross.queries, Labels(hypothesis.pieces(), ids,
+                                                 hypothesis.token_count()));
+  TRIVIUM_ASSIGN_OR_RETURN(cross.keys,
+                           Labels(result.source_pieces(), input_.ids(),
+                                  result.source_token_count()));
   AttentionMaps decoder;
   decoder.kind = AttentionKind::kDecoder;
   decoder.queries = cross.queries;
@@ -209,10 +225,7 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanDecoder() {
 absl::StatusOr<v1::Attention> AttentionReader::Call(
     AttentionKind kind, const v1::AttentionSelection& part) {
   if (kind == AttentionKind::kEncoder) {
-    v1::EncodeRequest request;
-    request.set_model(model_.name());
-    *request.add_inputs() = input_;
-    request.set_pooling(v1::POOLING_NONE);
+    v1::EncodeRequest request = EncodeOnly();
     *request.mutable_attention() = part;
     TRIVIUM_ASSIGN_OR_RETURN(v1::EncodeResponse response,
                              client_.Encode(request));

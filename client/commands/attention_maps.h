@@ -70,6 +70,7 @@ class AttentionReader {
   const std::string& translation() const { return translation_; }
 
  private:
+  v1::EncodeRequest EncodeOnly() const;
   absl::StatusOr<AttentionMaps> PlanEncoder();
   absl::StatusOr<std::vector<AttentionMaps>> PlanDecoder();
   // The first token of a pair's second text.

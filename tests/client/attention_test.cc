@@ -149,6 +149,18 @@ TEST_F(AttentionTest, MarksTheSecondTextOfAPair) {
   EXPECT_EQ(data["maps"][0]["keys"].size(), 5u);
 }
 
+TEST_F(AttentionTest, LanguagesReachBothCalls) {
+  EXPECT_EQ(
+      Run({"--source-language", "en", "--target-language", "de", "a"}).code,
+      kExitOk);
+  EXPECT_EQ(server_.last_encode.source_language(), "en");
+  EXPECT_EQ(server_.last_encode.target_language(), "de");
+  EXPECT_EQ(server_.last_translate.options().target_language(), "de");
+  // One greedy translation, as long as it was.
+  EXPECT_EQ(server_.last_translate.options().decoding().ShortDebugString(),
+            "beam_size: 1 hypotheses: 1 max_new_tokens: 1 sample: false");
+}
+
 TEST_F(AttentionTest, SaysWhatIsNotThere) {
   EXPECT_THAT(Run({"--layer", "3", "a"}).err,
               HasSubstr("there is no layer 3: the model has layers 0 to 2"));

@@ -69,7 +69,9 @@ TEST_F(VisualsTest, ADecodersAttentionSeesOnlyWhatWasRead) {
         double sum = 0;
         for (uint32_t k = 0; k < map.keys(); ++k, ++weight) {
           sum += *weight;
-          if (k > q) EXPECT_EQ(*weight, 0);
+          if (k > q) {
+            EXPECT_EQ(*weight, 0);
+          }
         }
         EXPECT_NEAR(sum, 1, 1e-5);
       }

@@ -80,7 +80,9 @@ void ExpectTrue(const TracedSearch& search, const DecodingOptions& options) {
     double worst = 0;
     for (size_t i = 0; i < step.size(); ++i) {
       const BeamTrace::Candidate& one = step[i];
-      if (i > 0) EXPECT_LE(one.log_probability, step[i - 1].log_probability);
+      if (i > 0) {
+        EXPECT_LE(one.log_probability, step[i - 1].log_probability);
+      }
       double before = 0;
       if (s > 0) {
         const BeamTrace::Candidate& parent = trace.steps[s - 1].at(one.parent);
@@ -127,7 +129,9 @@ void ExpectTrue(const TracedSearch& search, const DecodingOptions& options) {
     // on with, those that ran end after all.
     const bool stuck = s + 1 == trace.steps.size() &&
                        search.running.size() > trace.steps.size();
-    if (!stuck) EXPECT_EQ(running, search.running[s]);
+    if (!stuck) {
+      EXPECT_EQ(running, search.running[s]);
+    }
     EXPECT_LE(running.size(), beam);
   }
   EXPECT_LE(ended, beam);

@@ -108,8 +108,8 @@ absl::StatusOr<Shortlist::Table> Shortlist::Read(const std::string& path) {
 }
 
 absl::StatusOr<std::shared_ptr<const Shortlist>> Shortlist::Create(
-    const Table& table, int source_vocabulary, int target_vocabulary,
-    int most) {
+    const Table& table, std::span<const int32_t> also, int source_vocabulary,
+    int target_vocabulary, int most) {
   TRIVIUM_RETURN_IF_ERROR(CheckOffsets(table, source_vocabulary));
   TRIVIUM_RETURN_IF_ERROR(
       CheckTokens(table.always, target_vocabulary, "always"));
@@ -125,6 +125,7 @@ absl::StatusOr<std::shared_ptr<const Shortlist>> Shortlist::Create(
   shortlist->targets_ = table.targets;
   shortlist->always_.resize((target_vocabulary + 63) / 64);
   SetBits(table.always, &shortlist->always_);
+  SetBits(also, &shortlist->always_);
   shortlist->most_ = static_cast<size_t>(most);
   return std::shared_ptr<const Shortlist>(std::move(shortlist));
 }

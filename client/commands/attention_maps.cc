@@ -216,8 +216,7 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanDecoder() {
   }
   if (cross.queries.empty()) {
     return absl::InvalidArgumentError(
-        "the text is blank: there is nothing to "
-        "translate");
+        "the text is blank: there is nothing to translate");
   }
   return std::vector<AttentionMaps>{std::move(cross), std::move(decoder)};
 }

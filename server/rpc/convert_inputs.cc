@@ -115,8 +115,7 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   if (in.target_case() == v1::Input::TARGET_NOT_SET) return ids;
   if (!options.decodes) {
     return InvalidField(path,
-                        "has a target prefix, but the call decodes "
-                        "nothing");
+                        "has a target prefix, but the call decodes nothing");
   }
   if (in.target_case() == v1::Input::kTargetPrefixIds) {
     return CheckIds(in.target_prefix_ids(), path + ".target_prefix_ids",

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "client/commands/flags.h"
 #include "client/commands/line_reader.h"
-#include "client/utf8.h"
 #include "fmt/format.h"
 
 namespace trivium {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/status.h"
-#include "server/rpc/utf8.h"
 
 namespace trivium {
 namespace {

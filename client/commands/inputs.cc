@@ -129,4 +129,10 @@ absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io) {
   return item->input;
 }
 
+absl::Status ExpectOneResult(int results) {
+  if (results == 1) return absl::OkStatus();
+  return absl::InternalError(
+      fmt::format("the server sent {} results for one text", results));
+}
+
 }  // namespace trivium

@@ -60,10 +60,9 @@ absl::Status CheckTokens(std::span<const int32_t> tokens, int vocabulary,
                          const std::string& what) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= vocabulary) {
-      return absl::InvalidArgumentError(
-          fmt::format("token id {} of {} is outside the target vocabulary of "
-                      "{}; {}",
-                      tokens[i], what, vocabulary, kRemake));
+      return absl::InvalidArgumentError(fmt::format(
+          "token id {} of {} is outside the target vocabulary of {}; {}",
+          tokens[i], what, vocabulary, kRemake));
     }
     if (i > 0 && tokens[i] <= tokens[i - 1]) {
       return absl::InvalidArgumentError(

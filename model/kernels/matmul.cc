@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "model/kernels/dnnl_compat.h"
+#include "model/kernels/panel_product.h"
 #include "model/kernels/runtime.h"
 
 // Of libgomp, which the distribution's oneDNN is built with.
@@ -128,8 +129,10 @@ class MatmulShape {
 };
 
 struct PackedMatrix::Rep {
-  std::shared_ptr<MatmulShape> shape;
+  MatmulType type;
+  int n, k;
   RawBuffer buffer;
+  std::shared_ptr<MatmulShape> shape;  // null: a PanelProduct
   dnnl::memory memory;
 };
 
@@ -138,17 +141,24 @@ PackedMatrix::~PackedMatrix() = default;
 PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
 PackedMatrix& PackedMatrix::operator=(PackedMatrix&&) noexcept = default;
 
-int PackedMatrix::n() const { return rep_->shape->n; }
-int PackedMatrix::k() const { return rep_->shape->k; }
-MatmulType PackedMatrix::type() const { return rep_->shape->type; }
+int PackedMatrix::n() const { return rep_->n; }
+int PackedMatrix::k() const { return rep_->k; }
+MatmulType PackedMatrix::type() const { return rep_->type; }
 int64_t PackedMatrix::bytes() const {
-  return static_cast<int64_t>(rep_->shape->weights.get_size());
+  const size_t bytes = rep_->shape == nullptr ? PanelsSize(rep_->n, rep_->k) *
+                                                    OperandSize(rep_->type)
+                                              : rep_->shape->weights.get_size();
+  return static_cast<int64_t>(bytes);
 }
 std::string PackedMatrix::implementation() const {
-  return rep_->shape->implementation;
+  return rep_->shape == nullptr ? "trivium:panels"
+                                : rep_->shape->implementation;
 }
-bool PackedMatrix::batch_invariant() const { return rep_->shape->invariant; }
+bool PackedMatrix::batch_invariant() const {
+  return rep_->shape == nullptr || rep_->shape->invariant;
+}
 int PackedMatrix::ComputedRows(int rows) const {
+  if (rep_->shape == nullptr) return rows;
   if (rep_->shape->fixed_rows) {
     return (rows + kFixedRows - 1) / kFixedRows * kFixedRows;
   }
@@ -198,18 +208,30 @@ MatmulRunner::~MatmulRunner() = default;
 
 absl::Status MatmulRunner::Run(const PackedMatrix& matrix, const void* x,
                                int rows, void* y) {
+  const PackedMatrix::Rep& rep = *matrix.rep_;
+  if (rep.shape == nullptr) {
+    if (rep.type == MatmulType::kInt8) {
+      PanelProduct(static_cast<const int8_t*>(rep.buffer.data()), rep.n, rep.k,
+                   static_cast<const uint8_t*>(x), rows,
+                   static_cast<int32_t*>(y));
+    } else {
+      PanelProduct(static_cast<const float*>(rep.buffer.data()), rep.n, rep.k,
+                   static_cast<const float*>(x), rows, static_cast<float*>(y));
+    }
+    return absl::OkStatus();
+  }
   UseOneThread();
   return CatchDnnl("running a product", [&] {
-    const MatmulShape& shape = *matrix.rep_->shape;
+    const MatmulShape& shape = *rep.shape;
     if (!shape.fixed_rows) {
-      rep_->Execute(*matrix.rep_, BucketIndex(rows), x, y);
+      rep_->Execute(rep, BucketIndex(rows), x, y);
       return;
     }
     const size_t x_step =
         size_t{kFixedRows} * shape.k * OperandSize(shape.type);
     const size_t y_step = size_t{kFixedRows} * shape.n * sizeof(float);
     for (int row = 0, call = 0; row < rows; row += kFixedRows, ++call) {
-      rep_->Execute(*matrix.rep_, BucketIndex(kFixedRows),
+      rep_->Execute(rep, BucketIndex(kFixedRows),
                     static_cast<const char*>(x) + call * x_step,
                     static_cast<char*>(y) + call * y_step);
     }
@@ -264,6 +286,22 @@ absl::StatusOr<PackedMatrix> PackedMatrix::Create(MatmulType type, int n, int k,
   PackedMatrix matrix;
   matrix.rep_ = std::make_unique<Rep>();
   Rep& rep = *matrix.rep_;
+  rep.type = type;
+  rep.n = n;
+  rep.k = k;
+  const size_t panels_bytes = PanelsSize(n, k) * OperandSize(type);
+  if (type == MatmulType::kInt8 && HasBytePanels(k)) {
+    rep.buffer = RawBuffer(panels_bytes);
+    PackPanels(static_cast<const int8_t*>(weights), n, k,
+               static_cast<int8_t*>(rep.buffer.data()));
+    return matrix;
+  }
+  if (type == MatmulType::kF32 && HasFloatPanels()) {
+    rep.buffer = RawBuffer(panels_bytes);
+    PackPanels(static_cast<const float*>(weights), n, k,
+               static_cast<float*>(rep.buffer.data()));
+    return matrix;
+  }
   TRIVIUM_ASSIGN_OR_RETURN(rep.shape, MatmulShape::Get(type, n, k));
   MatmulShape& shape = *rep.shape;
   TRIVIUM_RETURN_IF_ERROR(CatchDnnl("packing weights", [&] {

@@ -28,7 +28,8 @@ inline constexpr int kMaxMatmulRows = 64;
 // one packed layout of the weights. Shared by all matrices of that shape.
 class MatmulShape;
 
-// Weights [N, K] in the layout that oneDNN likes best.
+// Weights [N, K], packed for the faster of our own products (panel_product.h)
+// and oneDNN's.
 class PackedMatrix {
  public:
   // `weights` is row-major [N, K] of the type's W (bf16 as uint16_t).
@@ -43,7 +44,8 @@ class PackedMatrix {
   int k() const;
   MatmulType type() const;
   int64_t bytes() const;
-  // What oneDNN runs, for the log: "brg:avx512_core_vnni".
+  // What runs, for the log: "trivium:panels", or oneDNN's
+  // "brg:avx512_core_amx".
   std::string implementation() const;
 
   // Whether each row of a product has the same bits whatever the row count
@@ -51,9 +53,9 @@ class PackedMatrix {
   // shape found.
   bool batch_invariant() const;
 
-  // Rows that a product of `rows` really computes: the next of the buckets
-  // 1, 2, 4, 8, 12 .. 64; or a multiple of 16 where only calls of one
-  // fixed row count are invariant (f32 without AVX-512).
+  // Rows that a product of `rows` really computes. Our own: these. oneDNN's:
+  // the next of the buckets 1, 2, 4, 8, 12 .. 64; or a multiple of 16 where
+  // only calls of one fixed row count are invariant (f32 without AVX-512).
   int ComputedRows(int rows) const;
 
  private:

@@ -76,9 +76,9 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
 }
 
 TEST(MatmulTest, ComputedRowsAreTheNextBucket) {
-  const std::vector<int8_t> w(16, 1);
+  const std::vector<int8_t> w(12, 1);
   absl::StatusOr<PackedMatrix> matrix =
-      PackedMatrix::Create(MatmulType::kInt8, 4, 4, w.data());
+      PackedMatrix::Create(MatmulType::kInt8, 4, 3, w.data());  // by oneDNN
   ASSERT_TRUE(matrix.ok());
   EXPECT_EQ(matrix->ComputedRows(1), 1);
   EXPECT_EQ(matrix->ComputedRows(3), 4);

@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_KERNELS_ATTENTION_H_
 
 #include <cstddef>
+#include <span>
 
 #include "model/kernels/kv_tile.h"
 
@@ -28,6 +29,8 @@ struct AttentionCall {
   // Leaves the attention weights in `weights`, as
   // [heads, queries, PaddedKeys(keys)].
   bool keep_weights;
+  // Tiles of the next call: of int8 ones the keys begin to come out of memory.
+  std::span<const char* const> next_tiles = {};
 };
 void Attend(const AttentionCall& call);
 

@@ -265,6 +265,10 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
                                         scale, heads[h].out);
       }
     }
+    for (const char* tile : call.next_tiles) {
+      const Int8Head<const char> next(call.shape, tile, heads[h].head);
+      PrefetchBytes(next.keys, Int8Head<const char>::KeyBytes(head_size));
+    }
     if (call.keep_weights) {
       Normalize<kQueries>(call, inverse[h], heads[h].weights);
     }

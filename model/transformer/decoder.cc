@@ -10,6 +10,9 @@ namespace {
 
 // Queries of one Attend call, as in the encoder.
 constexpr int kQueryGroup = 16;
+// Keys of the next call that are fetched during one, so that they do not fill
+// the second cache.
+constexpr int kMostKeysAhead = 128;
 
 }  // namespace
 
@@ -98,13 +101,13 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   rows_.other.Resize(rows_.rows(), d_model);
   for (int row = 0; row < rows_.rows(); ++row) {
     const Item& item = items[row_[row].item];
-    const int keys = row_[row].position + 1;
+    const Keys keys = SelfKeys(items, row);
     const AttentionSelection* selection = item.work->self_attention;
-    Attend(*cache, item.hypothesis->blocks, layer_index, row, 1, keys,
+    Attend(*cache, layer_index, row, 1, keys, SelfKeys(items, row + 1),
            selection != nullptr);
     if (selection != nullptr) {
       KeepMaps(
-          item, *selection, layer_index, row, map_.data(), 1, keys,
+          item, *selection, layer_index, row, map_.data(), 1, keys.count,
           item.hypothesis->length + static_cast<int>(item.work->tokens.size()),
           &self_maps_[row_[row].item]);
     }
@@ -140,7 +143,8 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
       keep |= item.work->cross_attention != nullptr;
     }
     const int keys = source->tokens();
-    Attend(cache, source->cross_blocks, layer_index, first, count, keys, keep);
+    Attend(cache, layer_index, first, count, CrossKeys(items, first),
+           CrossKeys(items, first + count), keep);
     for (int i = 0; keep && i < count; ++i) {
       const Item& item = items[row_[first + i].item];
       if (item.work->cross_attention == nullptr) continue;
@@ -158,26 +162,43 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
       });
 }
 
-void Decoder::Attend(const KvCache& cache, const BlockTable& blocks, int layer,
-                     int first, int count, int keys, bool keep) {
-  tile_list_.clear();
-  for (int b = 0; b * kTileTokens < keys; ++b) {
-    tile_list_.push_back(cache.Tile(blocks[b], layer));
-  }
+Decoder::Keys Decoder::SelfKeys(std::span<const Item> items, int row) const {
+  if (row == rows_.rows()) return {};
+  return {&items[row_[row].item].hypothesis->blocks, row_[row].position + 1};
+}
+
+Decoder::Keys Decoder::CrossKeys(std::span<const Item> items, int row) const {
+  if (row == rows_.rows()) return {};
+  const SourceState& source = *items[row_[row].item].source;
+  return {&source.cross_blocks, source.tokens()};
+}
+
+void Decoder::Attend(const KvCache& cache, int layer, int first, int count,
+                     Keys keys, Keys next, bool keep) {
+  const auto list = [&](Keys of, std::vector<const char*>* tiles) {
+    tiles->clear();
+    for (int b = 0; b * kTileTokens < of.count; ++b) {
+      tiles->push_back(cache.Tile((*of.blocks)[b], layer));
+    }
+  };
+  list(keys, &tiles_);
+  next.count = std::min(next.count, kMostKeysAhead);
+  list(next, &next_tiles_);
   const KvShape& shape = cache.shape();
   float* query = query_.data() + static_cast<size_t>(first) * stack_.d_model;
   trivium::Attend(
       {.shape = shape,
-       .tiles = tile_list_.data(),
-       .keys = keys,
+       .tiles = tiles_.data(),
+       .keys = keys.count,
        .queries = count,
        .query = query,
        .query_stride = static_cast<size_t>(stack_.d_model),
        .scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size)),
        .out = query,
        .out_stride = static_cast<size_t>(stack_.d_model),
-       .weights = map_.Reserve(WeightsSize(shape, count, keys, keep)),
-       .keep_weights = keep});
+       .weights = map_.Reserve(WeightsSize(shape, count, keys.count, keep)),
+       .keep_weights = keep,
+       .next_tiles = next_tiles_});
 }
 
 void Decoder::KeepMaps(const Item& item, const AttentionSelection& selection,

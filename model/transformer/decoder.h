@@ -45,11 +45,18 @@ class Decoder {
                              KvCache* cache, LinearScratch* scratch);
   absl::Status CrossAttention(std::span<const Item> items, int layer,
                               const KvCache& cache, LinearScratch* scratch);
-  // Attention of rows [first, first + count), whose keys are the first `keys`
-  // of `blocks`; the output replaces the queries. `keep` leaves the weights in
-  // map_, [heads, count, PaddedKeys(keys)].
-  void Attend(const KvCache& cache, const BlockTable& blocks, int layer,
-              int first, int count, int keys, bool keep);
+  // What a row attends to: the first `count` keys of `blocks`.
+  struct Keys {
+    const BlockTable* blocks;
+    int count;
+  };
+  Keys SelfKeys(std::span<const Item> items, int row) const;
+  Keys CrossKeys(std::span<const Item> items, int row) const;
+  // Attention of rows [first, first + count) to `keys`; the output replaces the
+  // queries. `keep` leaves the weights in map_, [heads, count,
+  // PaddedKeys(keys.count)]. `next`: the keys of the next call.
+  void Attend(const KvCache& cache, int layer, int first, int count, Keys keys,
+              Keys next, bool keep);
   absl::Status ProjectOut(std::span<const Item> items, LinearScratch* scratch,
                           StepResult* result);
   // Copies a row's weights over the keys it has seen, which lie in every head
@@ -66,7 +73,7 @@ class Decoder {
   std::vector<int> last_row_;  // of each item
   Buffer<float> query_;        // [rows, d_model]; attention's output afterwards
   Buffer<float> map_;          // attention weights of a group of rows
-  std::vector<const char*> tile_list_;
+  std::vector<const char*> tiles_, next_tiles_;
   Operand last_;                // the rows that the output projection reads
   std::vector<int> projected_;  // their items
   std::vector<RowCandidates> candidates_;  // [items]

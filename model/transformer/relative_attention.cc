@@ -1,7 +1,7 @@
 #include "model/transformer/relative_attention.h"
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/status.h"
 #include "model/transformer/relative_row.h"

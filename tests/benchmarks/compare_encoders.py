@@ -24,9 +24,9 @@ import machine
 import sentences
 from machine import ROOT
 
-# A peer goes on with the batchings that had at least so much of the speed of
-# its fastest one: in the first round, in which it also prepares for every new
-# length, and in the second. Further rounds count.
+# A peer goes on with the batchings whose best round had at least so much of the
+# speed of its fastest one's: after the first round, in which it also prepares
+# for every new length, and after the second. Further rounds count.
 KEPT = (0.4, 0.85)
 
 
@@ -147,8 +147,8 @@ def measure(sides, rounds):
     went on to the end, whose first rounds are left out."""
     seconds = [[] for _ in sides]
     going_on = list(range(len(sides)))
+    best = {}
     for number in range(rounds):
-        best = {}
         for i in going_on:
             taken = sides[i].round()
             seconds[i].append(taken)
@@ -158,7 +158,7 @@ def measure(sides, rounds):
             going_on = [
                 i for i in going_on
                 if best[sides[i].name, sides[i].precision]
-                >= KEPT[number] * seconds[i][-1]]
+                >= KEPT[number] * min(seconds[i])]
     for i in going_on:
         seconds[i] = seconds[i][len(KEPT):] or seconds[i][-1:]
     return seconds, going_on

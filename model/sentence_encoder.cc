@@ -27,10 +27,9 @@ constexpr std::pair<const char*, TokenPooling> kPoolings[] = {
 };
 
 absl::Status Unusable(const std::string& file, const std::string& what) {
-  return absl::InvalidArgumentError(
-      fmt::format("{}: {}; remove modules.json to use the model without its "
-                  "modules",
-                  file, what));
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: {}; remove modules.json to use the model without its modules", file,
+      what));
 }
 
 void Pool(std::span<const float> states, size_t width, TokenPooling pooling,

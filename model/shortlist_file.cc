@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,11 +25,6 @@ bool MadeFor(const Shortlist::Table& table, const Tokenizer& tokenizer) {
   return table.pieces ==
          Shortlist::PiecesDigest(Pieces(tokenizer, TextSide::kSource),
                                  Pieces(tokenizer, TextSide::kTarget));
-}
-
-void Allow(int32_t token, std::vector<int32_t>* always) {
-  const auto place = std::lower_bound(always->begin(), always->end(), token);
-  if (place == always->end() || *place != token) always->insert(place, token);
 }
 
 void AddTo(Digest* digest, const std::vector<int32_t>& values) {
@@ -71,15 +65,10 @@ void ReadShortlist(const std::string& path, Problems* problems,
   }
   const int source = description.encoder->vocabulary;
   const int target = description.decoder->vocabulary;
-  // Checked before anything is added to it.
+  const std::vector<int32_t>& end_ids = folder->generation.options.end_ids;
   absl::StatusOr<std::shared_ptr<const Shortlist>> shortlist =
-      Shortlist::Create(*table, source, target, Shortlist::MostOf(target));
-  if (shortlist.ok()) {
-    const DecodingOptions& options = folder->generation.options;
-    for (const int32_t token : options.end_ids) Allow(token, &table->always);
-    shortlist =
-        Shortlist::Create(*table, source, target, Shortlist::MostOf(target));
-  }
+      Shortlist::Create(*table, end_ids, source, target,
+                        Shortlist::MostOf(target));
   if (!shortlist.ok()) {
     report(std::string(shortlist.status().message()));
     return;
@@ -88,6 +77,7 @@ void ReadShortlist(const std::string& path, Problems* problems,
   AddTo(digest, table->offsets);
   AddTo(digest, table->targets);
   AddTo(digest, table->always);
+  AddTo(digest, end_ids);
 }
 
 }  // namespace trivium

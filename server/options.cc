@@ -180,8 +180,7 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.set_group("Resources");
   flags
       .Add("threads", &options->threads,
-           "Workers, one a core; 0: as many as there are physical cores to "
-           "use")
+           "Workers, one a core; 0: as many as there are physical cores to use")
       ->check(CLI::Range(0, 4096));
   flags.Bytes("kv-cache-bytes", &options->kv_cache_bytes,
               "Cache of keys and values, of each worker and model");
@@ -259,10 +258,9 @@ absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
   ModelSpec spec;
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    return absl::InvalidArgumentError(
-        fmt::format("model '{}' must be "
-                    "NAME=FOLDER[,precision=...][,shortlist=on|off]",
-                    text));
+    return absl::InvalidArgumentError(fmt::format(
+        "model '{}' must be NAME=FOLDER[,precision=...][,shortlist=on|off]",
+        text));
   }
   spec.name = text.substr(0, equals);
   spec.folder = text.substr(equals + 1);

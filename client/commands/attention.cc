@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/status.h"
-#include "client/commands/attention_maps.h"
 #include "client/commands/attention_page.h"
+#include "client/commands/attention_reader.h"
 #include "client/commands/command.h"
 #include "client/commands/npz.h"
 #include "fmt/format.h"

@@ -25,10 +25,7 @@ class BeamsCommand : public Command {
     if (!decoding->has_beam_size()) decoding->set_beam_size(kDefaultBeamSize);
     TRIVIUM_ASSIGN_OR_RETURN(const v1::TranslateResponse response,
                              client.Translate(request_));
-    if (response.results_size() != 1) {
-      return absl::InternalError(fmt::format(
-          "the server sent {} results for one text", response.results_size()));
-    }
+    TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
     if (json_) return output.Json(response.results(0));
     TRIVIUM_ASSIGN_OR_RETURN(const BeamTree tree,
                              BeamTree::Create(response.results(0)));

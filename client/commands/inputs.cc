@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "client/commands/flags.h"
 #include "client/commands/line_reader.h"
-#include "client/utf8.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -127,6 +127,12 @@ absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io) {
         "each");
   }
   return item->input;
+}
+
+absl::Status ExpectOneResult(int results) {
+  if (results == 1) return absl::OkStatus();
+  return absl::InternalError(
+      fmt::format("the server sent {} results for one text", results));
 }
 
 }  // namespace trivium

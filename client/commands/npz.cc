@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "client/commands/io.h"
-#include "client/utf8.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -17,26 +17,12 @@ std::string BytesOf(const std::vector<T>& values) {
                      values.size() * sizeof(T));
 }
 
-// The code points of UTF-8; other bytes are U+FFFD.
-std::vector<uint32_t> CodePoints(const std::string& text) {
+std::vector<uint32_t> CodePoints(std::string_view text) {
   std::vector<uint32_t> points;
-  for (size_t i = 0; i < text.size();) {
-    const uint8_t lead = static_cast<uint8_t>(text[i]);
-    const size_t bytes = lead < 0x80   ? 1
-                         : lead < 0xE0 ? 2
-                         : lead < 0xF0 ? 3
-                                       : 4;
-    if (!IsUtf8(std::string_view(text).substr(i, bytes))) {
-      points.push_back(0xFFFD);
-      ++i;
-      continue;
-    }
-    uint32_t code = bytes == 1 ? lead : lead & (0xFF >> (bytes + 1));
-    for (size_t k = 1; k < bytes; ++k) {
-      code = (code << 6) | (static_cast<uint8_t>(text[i + k]) & 0x3F);
-    }
-    points.push_back(code);
-    i += bytes;
+  while (!text.empty()) {
+    const CodePoint first = FirstCodePoint(text);
+    points.push_back(first.value);
+    text.remove_prefix(first.size);
   }
   return points;
 }

@@ -1,49 +1,50 @@
 #include "client/commands/terminal.h"
 
+#include <unicode/uchar.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "fmt/format.h"
 
 namespace trivium {
 namespace {
 
-// The code point at the beginning of `text`, and its bytes; bytes that are not
-// UTF-8 are code points of one byte.
-uint32_t NextCodePoint(std::string_view text, size_t* bytes) {
-  const auto at = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = at(0);
-  *bytes = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (*bytes == 1 || *bytes > text.size()) {
-    *bytes = 1;
-    return lead;
+constexpr char32_t kZeroWidthJoiner = 0x200D;
+
+bool Is(char32_t c, UProperty property) {
+  return u_hasBinaryProperty(static_cast<UChar32>(c), property);
+}
+
+int32_t ValueOf(char32_t c, UProperty property) {
+  return u_getIntPropertyValue(static_cast<UChar32>(c), property);
+}
+
+bool IsInvisible(char32_t c) {
+  // Parts of emoji; and signs around numbers, which have shapes.
+  if (c == kZeroWidthJoiner || Is(c, UCHAR_VARIATION_SELECTOR) ||
+      Is(c, UCHAR_PREPENDED_CONCATENATION_MARK)) {
+    return false;
   }
-  uint32_t code = lead & (0xFF >> (*bytes + 1));
-  for (size_t i = 1; i < *bytes; ++i) code = (code << 6) | (at(i) & 0x3F);
-  return code;
+  constexpr uint32_t kInvisible =
+      U_GC_CC_MASK | U_GC_CF_MASK | U_GC_ZL_MASK | U_GC_ZP_MASK;
+  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & kInvisible) != 0 ||
+         Is(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT);
 }
 
-bool IsInvisible(uint32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0xAD ||
-         code == 0x61C ||
-         (code >= 0x200B && code <= 0x200F && code != 0x200D) ||
-         (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF;
-}
-
-int WidthOf(uint32_t code) {
-  const bool combining = (code >= 0x300 && code < 0x370) || code == 0x200D ||
-                         (code >= 0x20D0 && code < 0x2100) ||
-                         (code >= 0xFE00 && code < 0xFE10);
-  if (combining) return 0;
-  const bool wide =
-      (code >= 0x1100 && code < 0x1160) || (code >= 0x2E80 && code < 0xA4D0) ||
-      (code >= 0xAC00 && code < 0xD7A4) || (code >= 0xF900 && code < 0xFB00) ||
-      (code >= 0xFE30 && code < 0xFE70) || (code >= 0xFF00 && code < 0xFF61) ||
-      (code >= 0x1F300 && code < 0x1FB00) || code >= 0x20000;
-  return wide ? 2 : 1;
+// Columns (Unicode's annex 11).
+int WidthOf(char32_t c) {
+  constexpr uint32_t kAbove = U_GC_MN_MASK | U_GC_ME_MASK;
+  const int32_t syllable = ValueOf(c, UCHAR_HANGUL_SYLLABLE_TYPE);
+  if (c == kZeroWidthJoiner ||
+      (U_GET_GC_MASK(static_cast<UChar32>(c)) & kAbove) != 0 ||
+      syllable == U_HST_VOWEL_JAMO || syllable == U_HST_TRAILING_JAMO) {
+    return 0;
+  }
+  const int32_t width = ValueOf(c, UCHAR_EAST_ASIAN_WIDTH);
+  return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
 }
 
 }  // namespace
@@ -60,17 +61,17 @@ bool ShowsColors(FILE* file) {
 std::string Visible(std::string_view text) {
   std::string visible;
   while (!text.empty()) {
-    size_t bytes;
-    const uint32_t code = NextCodePoint(text, &bytes);
-    if (code < 0x20) {
-      // U+2400: signs for these.
-      visible += {'\xE2', '\x90', static_cast<char>(0x80 + code)};
-    } else if (IsInvisible(code)) {
-      visible += fmt::format("<{:x}>", code);
+    const CodePoint first = FirstCodePoint(text);
+    if (!first.well_formed) {
+      visible += fmt::format("<0x{:02X}>", static_cast<uint8_t>(text[0]));
+    } else if (first.value < 0x20) {
+      AppendUtf8(0x2400 + first.value, &visible);  // signs for these
+    } else if (IsInvisible(first.value)) {
+      visible += fmt::format("<{:x}>", static_cast<uint32_t>(first.value));
     } else {
-      visible += text.substr(0, bytes);
+      visible += text.substr(0, first.size);
     }
-    text.remove_prefix(bytes);
+    text.remove_prefix(first.size);
   }
   return visible;
 }
@@ -78,9 +79,9 @@ std::string Visible(std::string_view text) {
 int Columns(std::string_view text) {
   int columns = 0;
   while (!text.empty()) {
-    size_t bytes;
-    columns += WidthOf(NextCodePoint(text, &bytes));
-    text.remove_prefix(bytes);
+    const CodePoint first = FirstCodePoint(text);
+    columns += WidthOf(first.value);
+    text.remove_prefix(first.size);
   }
   return columns;
 }
@@ -91,12 +92,12 @@ std::string InColumns(std::string_view text, int columns) {
   const int room = cut ? columns - 1 : columns;
   int used = 0;
   while (!text.empty()) {
-    size_t bytes;
-    const int width = WidthOf(NextCodePoint(text, &bytes));
+    const CodePoint first = FirstCodePoint(text);
+    const int width = WidthOf(first.value);
     if (used + width > room) break;
     used += width;
-    out += text.substr(0, bytes);
-    text.remove_prefix(bytes);
+    out += text.substr(0, first.size);
+    text.remove_prefix(first.size);
   }
   if (cut) {
     out += "\u2026";

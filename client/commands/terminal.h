@@ -13,7 +13,8 @@ bool IsTerminal(FILE* file);
 bool ShowsColors(FILE* file);
 
 // `text`, which may hold anything, as a terminal can show it: what would move
-// its cursor, change its colours or reorder its neighbours becomes a sign.
+// its cursor, change its colours, reorder its neighbours or not be seen becomes
+// a sign: \n U+240A, U+202E <202e>, a byte that is not UTF-8 <0x96>.
 std::string Visible(std::string_view text);
 
 // Columns that `text`, which is Visible, takes.

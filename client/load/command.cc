@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "client/commands/flags.h"
 #include "client/commands/line_reader.h"
 #include "client/load/runner.h"
-#include "client/utf8.h"
 #include "fmt/format.h"
 
 namespace trivium {

@@ -1,4 +1,4 @@
-// The beams page. `data` (client/commands/beams_page.h):
+// The beams page. `data` (client/commands/beam_tree.h):
 //   model, text, truncated, hypotheses: [{text, score, tokens, reason}],
 //   steps: [[{parent, token, logprob, sum, score, fate, why, hypothesis}]]
 // Every column is a step, its candidates from the best down.

@@ -5,9 +5,11 @@ const data = JSON.parse(document.getElementById('data').textContent);
 
 // Text from models and users goes into the page through here and
 // textContent only. What would be invisible, or would reorder its neighbours,
-// is shown by a sign or its number.
-const INVISIBLE =
-    /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+// is shown by a sign or its number; joiners and selectors are parts of emoji.
+const INVISIBLE = new RegExp(
+    '(?![\\u200d\\p{Variation_Selector}])' +
+        '[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb]',
+    'gu');
 const visible = (piece) => piece === '' ? '∅' : marked(piece);
 function marked(text) {
   return text.replace(INVISIBLE, (c) => {

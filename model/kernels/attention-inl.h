@@ -58,6 +58,19 @@ struct HeadCall {
   float* out;
 };
 
+// Exponentials of kQueries queries of `count` heads; `inverse`, 1 / their sums.
+template <int kQueries>
+HWY_INLINE void Softmax(int keys, const HeadCall* heads, int count,
+                        float (*inverse)[kQueries]) {
+  const int padded = PaddedKeys(keys);
+  for (int h = 0; h < count; ++h) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      inverse[h][q] = Exponentials(keys, heads[h].weights + q * padded);
+    }
+  }
+}
+
 // Makes the weights of kQueries queries sum to 1, for whoever asked for them.
 template <int kQueries>
 HWY_INLINE void Normalize(const AttentionCall& call, const float* inverse,

@@ -149,12 +149,7 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
     }
   }
   float inverse[kHeadsAtOnce][kQueries];
-  for (int h = 0; h < count; ++h) {
-    TRIVIUM_UNROLL
-    for (int q = 0; q < kQueries; ++q) {
-      inverse[h][q] = Exponentials(call.keys, heads[h].weights + q * padded);
-    }
-  }
+  Softmax<kQueries>(call.keys, heads, count, inverse);
   const int groups = Groups(head_size);
   for (int h = 0; h < count; ++h) {
     const int offset = call.shape.heads * KeyNumbers(head_size) +

@@ -38,15 +38,21 @@ constexpr int HeadsAtOnce(int queries) {
   return queries < 4 ? kHeadsAtOnce : 1;
 }
 
+// Floats of the weights that are under way, or of all that are kept.
+constexpr size_t PlainWeightsSize(const KvShape& shape, int queries, int keys,
+                                  bool keep) {
+  const size_t heads = keep ? shape.heads : HeadsAtOnce(queries);
+  return heads * queries * PaddedKeys(keys);
+}
+
 // Floats that AttentionCall::weights has room for: the weights and, for int8
 // tiles, queries and weights in bytes.
 constexpr size_t WeightsSize(const KvShape& shape, int queries, int keys,
                              bool keep) {
-  const size_t heads = keep ? shape.heads : HeadsAtOnce(queries);
-  const size_t padded = PaddedKeys(keys);
-  const size_t bytes =
-      shape.type == KvType::kInt8 ? 3 * padded + 2 * (shape.head_size + 15) : 0;
-  return heads * queries * padded + bytes;
+  const size_t bytes = shape.type == KvType::kInt8
+                           ? 3 * PaddedKeys(keys) + 2 * (shape.head_size + 15)
+                           : 0;
+  return PlainWeightsSize(shape, queries, keys, keep) + bytes;
 }
 
 }  // namespace trivium

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -213,11 +212,8 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
   const int head_size = call.shape.head_size;
   const int padded = PaddedKeys(call.keys);
   const int query_stride = DimensionGroups(head_size) * kQuadLanes;
-  float* scaled =
-      call.weights + static_cast<size_t>(call.keep_weights
-                                             ? call.shape.heads
-                                             : HeadsAtOnce(call.queries)) *
-                         call.queries * padded;
+  float* scaled = call.weights + PlainWeightsSize(call.shape, call.queries,
+                                                  call.keys, call.keep_weights);
   Bytes bytes;
   bytes.upper = reinterpret_cast<uint8_t*>(scaled + padded);
   bytes.lower = bytes.upper + kQueries * padded;
@@ -247,12 +243,7 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
     }
   }
   float inverse[kHeadsAtOnce][kQueries];
-  for (int h = 0; h < count; ++h) {
-    TRIVIUM_UNROLL
-    for (int q = 0; q < kQueries; ++q) {
-      inverse[h][q] = Exponentials(call.keys, heads[h].weights + q * padded);
-    }
-  }
+  Softmax<kQueries>(call.keys, heads, count, inverse);
   const int groups = DimensionGroups(head_size);
   constexpr int kGroups = kQueries == 1 ? 4 : 2;
   for (int h = 0; h < count; ++h) {

@@ -17,10 +17,9 @@ absl::Status ValidateStopStrings(std::span<const std::string> stops,
   }
   for (size_t i = 0; i < stops.size(); ++i) {
     if (stops[i].empty() || stops[i].size() > limits.bytes) {
-      return absl::InvalidArgumentError(
-          fmt::format("stop[{}]: a length of {} bytes is out of range, give 1 "
-                      "to {}",
-                      i, stops[i].size(), limits.bytes));
+      return absl::InvalidArgumentError(fmt::format(
+          "stop[{}]: a length of {} bytes is out of range, give 1 to {}", i,
+          stops[i].size(), limits.bytes));
     }
   }
   return absl::OkStatus();

@@ -67,10 +67,9 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
   TRIVIUM_RETURN_IF_ERROR(
       CheckRange("beam_size", options.beam_size, 1, kMaxBeamSize));
   if (options.sample && options.beam_size != 1) {
-    return absl::InvalidArgumentError(
-        fmt::format("beam_size: {} does not go with sample, give 1 or leave "
-                    "sample out",
-                    options.beam_size));
+    return absl::InvalidArgumentError(fmt::format(
+        "beam_size: {} does not go with sample, give 1 or leave sample out",
+        options.beam_size));
   }
   TRIVIUM_RETURN_IF_ERROR(
       CheckRange("hypotheses", options.hypotheses, 1,

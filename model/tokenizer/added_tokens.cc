@@ -11,10 +11,7 @@ namespace {
 // Where the last character of text[0, end) begins.
 size_t LastCharacter(std::string_view text, size_t end) {
   size_t at = end - 1;
-  while (at > 0 && end - at < 4 &&
-         (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) {
-    --at;
-  }
+  while (at > 0 && end - at < 4 && IsContinuation(text[at])) --at;
   return at;
 }
 

@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/unicode.h"
-#include "model/tokenizer/utf8.h"
 
 namespace trivium {
 namespace {
@@ -116,7 +115,8 @@ void BpeModel::AppendSymbols(std::string_view word,
     symbols->push_back({id, size, 0, 0});
   };
   for (size_t at = 0; at < word.size();) {
-    const std::string_view character = word.substr(at, Utf8Length(word, at));
+    const std::string_view character =
+        word.substr(at, FirstCodePoint(word.substr(at)).size);
     const bool first = at == 0;
     at += character.size();
     const uint32_t size = static_cast<uint32_t>(character.size());

@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <utility>
 
-#include "model/tokenizer/utf8.h"
+#include "model/tokenizer/unicode.h"
 
 namespace trivium {
 namespace {
 
-constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";
+constexpr char32_t kSpaceSymbol = 0x2581;
 
 }  // namespace
 
@@ -72,27 +72,24 @@ void Detokenizer::PushByte(uint8_t byte, std::string* out) {
 }
 
 void Detokenizer::FlushBytes(bool all, std::string* out) {
-  while (!bytes_.empty()) {
-    const size_t length = Utf8Length(bytes_, 0);
-    const uint8_t first = static_cast<uint8_t>(bytes_[0]);
-    const size_t wanted = Utf8LengthFromFirstByte(first);
-    if (!all && length < wanted && bytes_.size() < wanted) return;
-    if (length == 1 && first >= 0x80) {
-      PushCharacters(kReplacementCharacter, out);
-    } else {
-      PushCharacters(bytes_.substr(0, length), out);
-    }
-    bytes_.erase(0, length);
+  const size_t size = all ? bytes_.size() : WholeSize(bytes_);
+  if (size == 0) return;
+  std::string text;
+  for (size_t at = 0; at < size;) {
+    AppendUtf8(NextCharacter(bytes_, &at), &text);
   }
+  bytes_.erase(0, size);
+  PushCharacters(text, out);
 }
 
 void Detokenizer::PushCharacters(std::string_view text, std::string* out) {
   std::string part;
   for (size_t at = 0; at < text.size();) {
-    std::string_view character = text.substr(at, Utf8Length(text, at));
-    at += character.size();
-    if (character == kSpaceSymbol) character = " ";
-    if (IsPythonSpace(character)) {
+    const size_t begin = at;
+    const char32_t c = NextCharacter(text, &at);
+    const std::string_view character =
+        c == kSpaceSymbol ? " " : text.substr(begin, at - begin);
+    if (c == kSpaceSymbol || IsPythonSpace(c)) {
       if (started_) whitespace_ += character;
       continue;
     }

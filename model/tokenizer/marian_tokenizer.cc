@@ -9,7 +9,7 @@
 #include "fmt/format.h"
 #include "model/tokenizer/special_texts.h"
 #include "model/tokenizer/tokenizer_config.h"
-#include "model/tokenizer/utf8.h"
+#include "model/tokenizer/unicode.h"
 
 namespace trivium {
 namespace {

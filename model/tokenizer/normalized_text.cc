@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "model/tokenizer/utf8.h"
-
 namespace trivium {
 namespace {
 
@@ -101,7 +99,8 @@ std::vector<Change> Compose(std::span<const Change> decomposed) {
 NormalizedText::NormalizedText(std::string_view original, size_t offset)
     : text_(original), spans_(original.size()) {
   for (size_t at = 0; at < text_.size();) {
-    const size_t end = at + Utf8Length(text_, at);
+    size_t end = at;
+    NextCharacter(text_, &end);
     const ByteSpan span = {static_cast<uint32_t>(offset + at),
                            static_cast<uint32_t>(offset + end)};
     for (; at < end; ++at) spans_[at] = span;
@@ -116,7 +115,7 @@ void NormalizedText::Transform(std::span<const Change> changes,
   spans.reserve(text_.size() + 16);
   size_t at = 0;  // of the first byte that has not been replaced yet
   const auto skip = [&] {
-    if (at < text_.size()) at += Utf8Length(text_, at);
+    if (at < text_.size()) NextCharacter(text_, &at);
   };
   for (size_t i = 0; i < removed; ++i) skip();
   for (const Change& change : changes) {

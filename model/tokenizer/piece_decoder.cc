@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "model/tokenizer/unicode.h"
-#include "model/tokenizer/utf8.h"
 
 namespace trivium {
 namespace {
@@ -116,18 +115,13 @@ class ByteFallbackStep : public DecoderStep {
   // A run is text as a whole or not at all.
   void Finish(const Sink& next) override {
     if (bytes_.empty()) return;
-    std::string broken;
-    bool valid = true;
-    for (size_t at = 0; at < bytes_.size();) {
-      const size_t size = Utf8Length(bytes_, at);
-      valid &= size > 1 || static_cast<uint8_t>(bytes_[at]) < 0x80;
-      at += size;
+    std::string text = std::exchange(bytes_, "");
+    if (!IsUtf8(text)) {
+      for (size_t bytes = std::exchange(text, "").size(); bytes > 0; --bytes) {
+        AppendUtf8(0xFFFD, &text);
+      }
     }
-    for (size_t i = 0; i < bytes_.size() && !valid; ++i) {
-      broken += kReplacementCharacter;
-    }
-    next(valid ? std::move(bytes_) : std::move(broken));
-    bytes_.clear();
+    next(std::move(text));
   }
 
  private:

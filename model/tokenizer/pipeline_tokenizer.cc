@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "model/tokenizer/detokenizer.h"
 #include "model/tokenizer/truncation.h"
-#include "model/tokenizer/utf8.h"
+#include "model/tokenizer/unicode.h"
 
 namespace trivium {
 namespace {

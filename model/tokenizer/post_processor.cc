@@ -6,7 +6,6 @@
 
 #include "model/tokenizer/byte_alphabet.h"
 #include "model/tokenizer/unicode.h"
-#include "model/tokenizer/utf8.h"
 
 namespace trivium {
 namespace {
@@ -27,18 +26,20 @@ std::pair<int, int> SpacesAround(std::string_view piece) {
   for (size_t end = piece.size(); end > begin; ++trailing) {
     do {
       --end;
-    } while (end > begin && (static_cast<uint8_t>(piece[end]) & 0xC0) == 0x80);
+    } while (end > begin && IsContinuation(piece[end]));
     size_t at = end;
     if (!IsSpace(NextCharacter(piece, &at))) break;
   }
   return {leading, trailing};
 }
 
+int SizeOfCharacter(std::string_view text, int at) {
+  return FirstCodePoint(text.substr(at)).size;
+}
+
 int CharactersBetween(std::string_view text, int begin, int end) {
   int count = 0;
-  for (int at = begin; at < end; ++count) {
-    at += static_cast<int>(Utf8Length(text, at));
-  }
+  for (int at = begin; at < end; ++count) at += SizeOfCharacter(text, at);
   return count;
 }
 
@@ -104,8 +105,7 @@ void PostProcessor::TrimOffsets(std::string_view text,
     if (leading > 0) {
       if (at_start && prefix_space_added_ && leading == 1) leading = 0;
       for (; leading > 0 && token.byte_begin < token.byte_end; --leading) {
-        token.byte_begin +=
-            static_cast<int>(Utf8Length(text, token.byte_begin));
+        token.byte_begin += SizeOfCharacter(text, token.byte_begin);
       }
     }
     if (trailing == 0) continue;
@@ -114,9 +114,7 @@ void PostProcessor::TrimOffsets(std::string_view text,
         CharactersBetween(text, token.byte_begin, token.byte_end);
     const int kept = std::max(characters - trailing, 0);
     int end = token.byte_begin;
-    for (int i = 0; i < kept; ++i) {
-      end += static_cast<int>(Utf8Length(text, end));
-    }
+    for (int i = 0; i < kept; ++i) end += SizeOfCharacter(text, end);
     token.byte_end = end;
   }
 }

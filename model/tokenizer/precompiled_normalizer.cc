@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "model/tokenizer/utf8.h"
+#include "model/tokenizer/unicode.h"
 
 namespace trivium {
 namespace {
@@ -90,7 +90,7 @@ class Precompiled : public Normalizer {
 
   static size_t Count(std::string_view text) {
     size_t count = 0;
-    for (size_t at = 0; at < text.size(); at += Utf8Length(text, at)) ++count;
+    for (size_t at = 0; at < text.size(); ++count) NextCharacter(text, &at);
     return count;
   }
 

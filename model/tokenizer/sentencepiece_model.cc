@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace trivium {
 namespace {
@@ -113,7 +113,8 @@ std::vector<SentencePieceModel::Piece> SentencePieceModel::Encode(
       run.clear();
     };
     for (size_t at = 0; at < text.size();) {
-      const std::string_view character = text.substr(at, Utf8Length(text, at));
+      const std::string_view character =
+          text.substr(at, FirstCodePoint(text.substr(at)).size);
       const auto [entry, is_new] = unknown.try_emplace(character, false);
       if (is_new) entry->second = UnknownAlone(character);
       if (!entry->second) end_run(at);

@@ -6,10 +6,7 @@
 #include <unicode/unorm2.h>
 #include <unicode/utext.h>
 
-#include <cstdint>
 #include <memory>
-
-#include "model/tokenizer/utf8.h"
 
 namespace trivium {
 namespace {
@@ -31,45 +28,32 @@ const UNormalizer2* Normalizer(DecompositionKind kind) {
 }  // namespace
 
 char32_t NextCharacter(std::string_view text, size_t* at) {
-  const uint8_t first = static_cast<uint8_t>(text[*at]);
-  if (first < 0x80) {
-    ++*at;
-    return first;
-  }
-  const size_t length = Utf8Length(text, *at);
-  if (length == 1) {
-    ++*at;
-    return 0xFFFD;
-  }
-  char32_t c = first & (0x7F >> length);
-  for (size_t i = 1; i < length; ++i) {
-    c = (c << 6) | (static_cast<uint8_t>(text[*at + i]) & 0x3F);
-  }
-  *at += length;
-  return c;
+  const CodePoint first = FirstCodePoint(text.substr(*at));
+  *at += first.size;
+  return first.value;
 }
 
-void AppendUtf8(char32_t c, std::string* out) {
-  if (c < 0x80) {
-    out->push_back(static_cast<char>(c));
-  } else if (c < 0x800) {
-    out->push_back(static_cast<char>(0xC0 | (c >> 6)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else if (c < 0x10000) {
-    out->push_back(static_cast<char>(0xE0 | (c >> 12)));
-    out->push_back(static_cast<char>(0x80 | ((c >> 6) & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else {
-    out->push_back(static_cast<char>(0xF0 | (c >> 18)));
-    out->push_back(static_cast<char>(0x80 | ((c >> 12) & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | ((c >> 6) & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+std::vector<int> CharacterOfByte(std::string_view text) {
+  std::vector<int> characters(text.size() + 1);
+  int count = 0;
+  for (size_t at = 0; at < text.size(); ++count) {
+    const size_t end = at + FirstCodePoint(text.substr(at)).size;
+    for (; at < end; ++at) characters[at] = count;
   }
+  characters[text.size()] = count;
+  return characters;
 }
 
 bool IsWhiteSpace(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
   return u_isUWhiteSpace(Icu(c));
+}
+
+// As Python's str.isspace is defined.
+bool IsPythonSpace(char32_t c) {
+  const UCharDirection direction = u_charDirection(Icu(c));
+  return HasCategory(c, U_GC_ZS_MASK) || direction == U_WHITE_SPACE_NEUTRAL ||
+         direction == U_BLOCK_SEPARATOR || direction == U_SEGMENT_SEPARATOR;
 }
 
 bool IsPunctuation(char32_t c) {

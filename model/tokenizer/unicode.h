@@ -6,16 +6,22 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace trivium {
 
 // The character at `text[*at]`, which moves behind it. A byte that begins no
 // valid character counts as U+FFFD.
 char32_t NextCharacter(std::string_view text, size_t* at);
 
-void AppendUtf8(char32_t character, std::string* out);
+// [text.size() + 1] The number of the character that a byte belongs to, and in
+// the end the number of characters.
+std::vector<int> CharacterOfByte(std::string_view text);
 
 // Unicode's White_Space, as Rust's char::is_whitespace.
 bool IsWhiteSpace(char32_t c);
+// White space to Python's str.strip.
+bool IsPythonSpace(char32_t c);
 // What BERT calls punctuation: category P and ASCII's other symbols.
 bool IsPunctuation(char32_t c);
 // What BERT cleans away: categories Cc, Cf and Co.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "base/utf8.h"
 #include "fmt/format.h"
-#include "model/tokenizer/utf8.h"
 
 namespace trivium {
 namespace {
@@ -94,7 +94,7 @@ void UnigramModel::Tokenize(std::string_view word,
   for (size_t at = 0; at < word.size();) {
     const double so_far = best[at].score;
     const uint32_t begin = static_cast<uint32_t>(at);
-    const size_t character = Utf8Length(word, at);
+    const size_t character = FirstCodePoint(word.substr(at)).size;
     bool known = false;
     const auto offer = [&](size_t length, double score, int32_t id) {
       Arrival& arrival = best[at + length];

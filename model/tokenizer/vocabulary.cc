@@ -83,8 +83,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
   if (!file || std::filesystem::is_directory(path, error)) {
     return absl::InvalidArgumentError(
         path +
-        " cannot be read, check that it is a file with permission to "
-        "read");
+        " cannot be read, check that it is a file with permission to read");
   }
   return std::move(contents).str();
 }
@@ -115,10 +114,9 @@ absl::StatusOr<Vocabulary> Vocabulary::LoadLines(const std::string& path) {
       --trimmed;
     }
     if (static_cast<int64_t>(entries.size()) >= MostIds()) {
-      return absl::InvalidArgumentError(
-          fmt::format("{} has more than {} lines, check that it is a "
-                      "vocabulary",
-                      path, MostIds()));
+      return absl::InvalidArgumentError(fmt::format(
+          "{} has more than {} lines, check that it is a vocabulary", path,
+          MostIds()));
     }
     entries.emplace_back(text.substr(at, trimmed - at),
                          static_cast<int32_t>(entries.size()));

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
-#include "model/tokenizer/utf8.h"
+#include "model/tokenizer/unicode.h"
 
 namespace trivium {
 
@@ -37,7 +37,8 @@ void WordPieceModel::Tokenize(std::string_view word,
   };
   if (word.size() > options_.max_word_characters) {
     size_t characters = 0;
-    for (size_t at = 0; at < word.size(); at += Utf8Length(word, at)) {
+    for (size_t at = 0; at < word.size();) {
+      NextCharacter(word, &at);
       if (++characters > options_.max_word_characters) return unknown();
     }
   }
@@ -56,10 +57,7 @@ void WordPieceModel::Tokenize(std::string_view word,
     int32_t id = -1;
     for (; size > prefix; --size) {
       // Not inside a character.
-      if (size < rest.size() &&
-          (static_cast<uint8_t>(rest[size]) & 0xC0) == 0x80) {
-        continue;
-      }
+      if (size < rest.size() && IsContinuation(rest[size])) continue;
       id = vocabulary_.IdOf(rest.substr(0, size));
       if (id >= 0) break;
     }

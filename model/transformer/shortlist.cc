@@ -60,10 +60,9 @@ absl::Status CheckTokens(std::span<const int32_t> tokens, int vocabulary,
                          const std::string& what) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= vocabulary) {
-      return absl::InvalidArgumentError(
-          fmt::format("token id {} of {} is outside the target vocabulary of "
-                      "{}; {}",
-                      tokens[i], what, vocabulary, kRemake));
+      return absl::InvalidArgumentError(fmt::format(
+          "token id {} of {} is outside the target vocabulary of {}; {}",
+          tokens[i], what, vocabulary, kRemake));
     }
     if (i > 0 && tokens[i] <= tokens[i - 1]) {
       return absl::InvalidArgumentError(
@@ -108,8 +107,8 @@ absl::StatusOr<Shortlist::Table> Shortlist::Read(const std::string& path) {
 }
 
 absl::StatusOr<std::shared_ptr<const Shortlist>> Shortlist::Create(
-    const Table& table, int source_vocabulary, int target_vocabulary,
-    int most) {
+    const Table& table, std::span<const int32_t> also, int source_vocabulary,
+    int target_vocabulary, int most) {
   TRIVIUM_RETURN_IF_ERROR(CheckOffsets(table, source_vocabulary));
   TRIVIUM_RETURN_IF_ERROR(
       CheckTokens(table.always, target_vocabulary, "always"));
@@ -125,6 +124,7 @@ absl::StatusOr<std::shared_ptr<const Shortlist>> Shortlist::Create(
   shortlist->targets_ = table.targets;
   shortlist->always_.resize((target_vocabulary + 63) / 64);
   SetBits(table.always, &shortlist->always_);
+  SetBits(also, &shortlist->always_);
   shortlist->most_ = static_cast<size_t>(most);
   return std::shared_ptr<const Shortlist>(std::move(shortlist));
 }

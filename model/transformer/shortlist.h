@@ -36,12 +36,14 @@ class Shortlist {
   // tensor and what is wrong with it.
   static absl::StatusOr<Table> Read(const std::string& path);
 
-  // Sources that would need more than `most` tokens are not restricted: their
-  // product with the whole vocabulary is faster. INVALID_ARGUMENT where the
-  // table is not what the vocabularies need.
+  // `also`, target tokens in any order, are always allowed beside the table's:
+  // without its end token no translation would end. Sources that would need
+  // more than `most` tokens are not restricted: their product with the whole
+  // vocabulary is faster. INVALID_ARGUMENT where the table is not what the
+  // vocabularies need.
   static absl::StatusOr<std::shared_ptr<const Shortlist>> Create(
-      const Table& table, int source_vocabulary, int target_vocabulary,
-      int most);
+      const Table& table, std::span<const int32_t> also, int source_vocabulary,
+      int target_vocabulary, int most);
   // `most` that is about as fast with 32 running, and faster with fewer.
   static int MostOf(int target_vocabulary) { return target_vocabulary / 8; }
 

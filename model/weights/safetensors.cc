@@ -92,8 +92,7 @@ absl::StatusOr<TensorView> ParseTensor(const json& entry,
       elements ? ByteCount(*elements, *dtype) : std::nullopt;
   if (bytes != range->end - range->begin) {
     return fail(fmt::format(
-        "its shape [{}] of {} does not take the {} bytes "
-        "that it has",
+        "its shape [{}] of {} does not take the {} bytes that it has",
         fmt::join(*shape, ", "), type_name, range->end - range->begin));
   }
   return TensorView{*dtype, *shape,
@@ -114,17 +113,15 @@ absl::Status CheckCoverage(std::vector<Range> ranges, int64_t data_size) {
     }
     if (range.begin > covered) {
       return absl::InvalidArgumentError(fmt::format(
-          "{} bytes before tensor {} belong to no tensor; fetch the "
-          "file again",
+          "{} bytes before tensor {} belong to no tensor; fetch the file again",
           range.begin - covered, Quoted(*range.name)));
     }
     covered = range.end;
   }
   if (covered != data_size) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} bytes at its end belong to no tensor; fetch the "
-                    "file again",
-                    data_size - covered));
+    return absl::InvalidArgumentError(fmt::format(
+        "{} bytes at its end belong to no tensor; fetch the file again",
+        data_size - covered));
   }
   return absl::OkStatus();
 }

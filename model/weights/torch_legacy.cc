@@ -70,8 +70,7 @@ absl::StatusOr<StorageMap> ReadStorages(std::span<const std::byte> bytes,
     const auto storage = named.find(key);
     if (storage == named.end()) {
       return Problem(
-          fmt::format("storage {} belongs to no tensor; fetch the "
-                      "file again",
+          fmt::format("storage {} belongs to no tensor; fetch the file again",
                       Quoted(key)));
     }
     if (!storage->second.dtype) {

@@ -111,8 +111,7 @@ absl::StatusOr<StridedView> ParseView(const Pickle& pickle,
   // Only a stride of 0 repeats elements; no weight is stored so.
   if (*count > storage.elements) {
     return Problem(
-        "it repeats the elements of its storage; save a "
-        "contiguous copy");
+        "it repeats the elements of its storage; save a contiguous copy");
   }
   return view;
 }

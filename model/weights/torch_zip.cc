@@ -101,9 +101,7 @@ class Archive {
       const zip_int64_t count =
           zip_fread(entry.get(), copy->data() + done, copy->size() - done);
       if (count <= 0) {
-        return fail(
-            "is truncated or fails its checksum; fetch the file "
-            "again");
+        return fail("is truncated or fails its checksum; fetch the file again");
       }
       done += static_cast<size_t>(count);
     }

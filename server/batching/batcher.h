@@ -27,10 +27,10 @@ class BatchingObserver {
     int running;  // requests of this worker in the iteration
     absl::Duration duration;
     PhaseSeconds phases;
-    // Of following the step: picking tokens, stop conditions, answers.
-    double search_seconds = 0;
   };
   virtual void OnIteration(const Iteration& iteration) {}
+  // After an iteration: picking tokens, stop conditions, answers.
+  virtual void OnSearch(int model, absl::Duration duration) {}
   virtual void OnQueued(int model, int64_t waiting_tokens,
                         int64_t waiting_requests) {}
   virtual void OnStarted(int model, absl::Duration queue_wait) {}

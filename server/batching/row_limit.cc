@@ -28,11 +28,10 @@ RowLimit::RowLimit(int most_rows, bool fixed) {
   }
 }
 
-void RowLimit::Observe(int64_t reserved, int rows, double seconds) {
-  const int limit = levels_[at_].rows;
-  if (rows == 0 || reserved > limit || reserved * 4 < int64_t{limit} * 3) {
-    return;
-  }
+void RowLimit::Observe(int rows, double seconds) {
+  const bool full = refused_ && joined_;
+  refused_ = false;
+  if (!full || rows == 0) return;
   rows_ += rows;
   seconds_ += seconds;
   if (++steps_ < kWindowSteps) return;
@@ -66,7 +65,10 @@ void RowLimit::Choose() {
       least = levels_[next].cost;
     }
   }
-  at_ = best != at_ ? best : unknown;
+  const int next = best != at_ ? best : unknown;
+  if (next == at_) return;
+  at_ = next;
+  joined_ = false;
 }
 
 }  // namespace trivium

@@ -9,13 +9,19 @@ namespace trivium {
 // How many rows a worker runs of a model at once, from what a row cost lately.
 // More rows share the reading of the weights; but the keys and values of too
 // many no longer fit the caches, and each costs more again. Where the best is
-// depends on model, machine and lengths, so it is sought: while more waits
-// than runs, the limit goes to the cheapest of its neighbours, and each of
-// these is tried now and then. Not thread-safe: one worker's, of one model.
+// depends on model, machine and lengths, so it is sought: while requests wait
+// for room, the limit goes to the cheapest of its neighbours, and each of these
+// is tried now and then. Not thread-safe: one worker's, of one model.
 //
-//   requests join while they need at most limit.rows() rows
+//   while (a request waits) {
+//     if (all would need more than limit.rows() rows) {
+//       limit.Refused();
+//       break;
+//     }
+//     limit.Joined();
+//   }
 //   ... a step ...
-//   limit.Observe(rows that they need, the step's decoder rows, seconds);
+//   limit.Observe(the step's decoder rows, seconds);
 class RowLimit {
  public:
   // At least 1. The limit never exceeds it; with `fixed` it is always that.
@@ -23,10 +29,13 @@ class RowLimit {
 
   int rows() const { return levels_[at_].rows; }
 
-  // Of a step: `reserved`, the rows of all requests that have joined, of which
-  // some wait for their source; seconds besides encoding. Only steps about as
-  // full as the limit lets them be tell something.
-  void Observe(int64_t reserved, int rows, double seconds);
+  // Before a step: a request joined; one had to wait for want of rows.
+  void Joined() { joined_ = true; }
+  void Refused() { refused_ = true; }
+  // After it: its rows, and its seconds besides encoding. A step tells
+  // something of the limit only when this is what kept others out, and not
+  // while more run than a lower limit would let in.
+  void Observe(int rows, double seconds);
 
  private:
   struct Level {
@@ -41,6 +50,8 @@ class RowLimit {
   std::vector<Level> levels_;  // ascending
   int at_ = 0;
   int64_t windows_ = 0;
+  bool joined_ = false;   // since the limit moved
+  bool refused_ = false;  // since the last step
   // Of the window under way.
   int steps_ = 0;
   int64_t rows_ = 0;

@@ -44,7 +44,7 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   }
   if (!new_call && encode >= EncodeTokens()) return kSkip;
 
-  const int64_t total_blocks = engine_->limits().total_blocks;
+  const int total_blocks = engine_->limits().total_blocks;
   const int64_t source_blocks =
       sources_.Has(request) ? 0 : request.cost.source_blocks;
   const int64_t blocks = reserved_blocks_ + sources_.reserved_blocks() +
@@ -53,17 +53,21 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   int limit = row_limit_.rows();
   const auto calls = static_cast<int>(requests_of_call_.size());
   if (new_call && calls < limit / kHeadroomShare) limit = options_.max_rows;
-  if (new_call) {
-    return blocks <= total_blocks && rows <= limit ? kTake : kStop;
+  const auto less_headroom = [new_call](int room) {
+    return new_call ? room : room - room / kHeadroomShare;
+  };
+  if (rows > less_headroom(limit)) {
+    row_limit_.Refused();
+  } else if (blocks <= less_headroom(total_blocks)) {
+    return kTake;
   }
-  const bool leaves_headroom =
-      blocks <= total_blocks - total_blocks / kHeadroomShare &&
-      rows <= limit - limit / kHeadroomShare;
-  lacks_room_ = !leaves_headroom;
-  return leaves_headroom ? kTake : kSkip;
+  if (new_call) return kStop;
+  lacks_room_ = true;
+  return kSkip;
 }
 
 void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
+  row_limit_.Joined();
   ++requests_of_call_[request->call];
   reserved_rows_ += request->cost.rows;
   reserved_blocks_ += request->cost.decoder_blocks();
@@ -107,9 +111,9 @@ void RunningBatch::Iterate() {
         absl::ToDoubleSeconds(end - begin) - result_.seconds.encode;
     encode_budget_.Observe(encode_work_, result_.seconds.encode,
                            result_.decoder_rows, other);
-    row_limit_.Observe(reserved_rows_, result_.decoder_rows, other);
-    Follow(end);
+    row_limit_.Observe(result_.decoder_rows, other);
     Report(begin, end, running);
+    Follow(end);
   } else {
     FailPlan(status);
   }
@@ -147,6 +151,9 @@ void RunningBatch::Follow(absl::Time now) {
     if (sequence->done()) {
       Answer(sequence.get(), sequence->TakeResult(now));
     }
+  }
+  if (options_.observer != nullptr) {
+    options_.observer->OnSearch(options_.model, options_.clock->Now() - now);
   }
 }
 
@@ -217,16 +224,14 @@ void RunningBatch::ReportToken(Sequence* sequence, absl::Time now) {
 
 void RunningBatch::Report(absl::Time begin, absl::Time end, int running) {
   if (options_.observer == nullptr) return;
-  options_.observer->OnIteration(
-      {.model = options_.model,
-       .worker = options_.worker,
-       .encoder_rows = result_.encoder_rows,
-       .decoder_rows = result_.decoder_rows,
-       .padding_rows = result_.padding_rows,
-       .running = running,
-       .duration = end - begin,
-       .phases = result_.seconds,
-       .search_seconds = absl::ToDoubleSeconds(options_.clock->Now() - end)});
+  options_.observer->OnIteration({.model = options_.model,
+                                  .worker = options_.worker,
+                                  .encoder_rows = result_.encoder_rows,
+                                  .decoder_rows = result_.decoder_rows,
+                                  .padding_rows = result_.padding_rows,
+                                  .running = running,
+                                  .duration = end - begin,
+                                  .phases = result_.seconds});
 }
 
 }  // namespace trivium

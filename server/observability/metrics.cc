@@ -160,13 +160,16 @@ std::unique_ptr<Metrics::ForModel> Metrics::MakeModel(const std::string& name,
            .Add(labels);
   auto& phases = CounterFamily(registry, "trivium_phase_seconds_total",
                                "Time of iterations, by phase.");
-  static constexpr const char* kPhases[] = {
-      "encode",       "self_attention",    "cross_attention",
-      "feed_forward", "output_projection", "search",
-      "other"};
-  for (size_t i = 0; i < model.phases.size(); ++i) {
-    model.phases[i] = &phases.Add({{"model", name}, {"phase", kPhases[i]}});
-  }
+  const auto phase = [&](const char* which) {
+    return &phases.Add({{"model", name}, {"phase", which}});
+  };
+  model.phases = {phase("encode"),
+                  phase("self_attention"),
+                  phase("cross_attention"),
+                  phase("feed_forward"),
+                  phase("output_projection"),
+                  phase("other")};
+  model.search = phase("search");
   auto& tokens = CounterFamily(registry, "trivium_tokens_total",
                                "Tokens of answered requests, by kind.");
   model.source_tokens = &tokens.Add({{"model", name}, {"kind", "source"}});
@@ -264,11 +267,14 @@ void Metrics::OnIteration(const Iteration& iteration) {
   const PhaseSeconds& phases = iteration.phases;
   const double seconds[] = {
       phases.encode,       phases.self_attention,    phases.cross_attention,
-      phases.feed_forward, phases.output_projection, iteration.search_seconds,
-      phases.other};
+      phases.feed_forward, phases.output_projection, phases.other};
   for (size_t i = 0; i < model.phases.size(); ++i) {
     model.phases[i]->Increment(seconds[i]);
   }
+}
+
+void Metrics::OnSearch(int model, absl::Duration duration) {
+  At(model).search->Increment(absl::ToDoubleSeconds(duration));
 }
 
 void Metrics::OnQueued(int model, int64_t waiting_tokens,

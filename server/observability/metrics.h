@@ -67,6 +67,7 @@ class Metrics : public BatchingObserver {
   void OnTokens(int model, int64_t source, int64_t generated);
 
   void OnIteration(const Iteration& iteration) override;
+  void OnSearch(int model, absl::Duration duration) override;
   void OnQueued(int model, int64_t waiting_tokens,
                 int64_t waiting_requests) override;
   void OnStarted(int model, absl::Duration queue_wait) override;
@@ -108,7 +109,8 @@ class Metrics : public BatchingObserver {
     prometheus::Histogram* decode_rows;
     prometheus::Histogram* iteration_requests;
     prometheus::Counter* padding_rows;
-    std::array<prometheus::Counter*, 7> phases;
+    std::array<prometheus::Counter*, 6> phases;  // PhaseSeconds
+    prometheus::Counter* search;
     prometheus::Counter* source_tokens;
     prometheus::Counter* generated_tokens;
     prometheus::Counter* shared_sources;

@@ -40,8 +40,7 @@ class FieldReader {
     const bool above = closed ? value >= low : value > low;
     if (!std::isfinite(value) || !above || value > high) {
       return Fail(name,
-                  fmt::format("is {}; it must be a number {} {} and at "
-                              "most {}",
+                  fmt::format("is {}; it must be a number {} {} and at most {}",
                               value, closed ? "at least" : "over", low, high));
     }
     *out = value;
@@ -167,8 +166,7 @@ absl::Status ReadStop(const v1::DecodingOptions& in, const std::string& path,
     if (in.stop(i).empty()) return InvalidField(name, "is empty");
     if (static_cast<int>(in.stop(i).size()) > limits.max_stop_bytes) {
       return InvalidField(
-          name, fmt::format("has {} bytes; at most {} are "
-                            "allowed",
+          name, fmt::format("has {} bytes; at most {} are allowed",
                             in.stop(i).size(), limits.max_stop_bytes));
     }
   }

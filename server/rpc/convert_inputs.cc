@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/status.h"
-#include "server/rpc/utf8.h"
 
 namespace trivium {
 namespace {
@@ -115,8 +115,7 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   if (in.target_case() == v1::Input::TARGET_NOT_SET) return ids;
   if (!options.decodes) {
     return InvalidField(path,
-                        "has a target prefix, but the call decodes "
-                        "nothing");
+                        "has a target prefix, but the call decodes nothing");
   }
   if (in.target_case() == v1::Input::kTargetPrefixIds) {
     return CheckIds(in.target_prefix_ids(), path + ".target_prefix_ids",

@@ -77,12 +77,11 @@ int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
 
 absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits) {
   if (bytes <= limits.max_response_bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "the response would have up to {} bytes and the server sends at most "
-      "{}; ask for fewer inputs, hypotheses, layers, heads, rows or details in "
-      "a "
-      "call",
-      bytes, limits.max_response_bytes));
+  return absl::InvalidArgumentError(
+      fmt::format("the response would have up to {} bytes and the server sends "
+                  "at most {}; ask for fewer inputs, hypotheses, layers, "
+                  "heads, rows or details in a call",
+                  bytes, limits.max_response_bytes));
 }
 
 }  // namespace trivium

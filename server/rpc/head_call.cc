@@ -21,10 +21,9 @@ absl::Status HeadCall::FindHead(const std::string& model, std::string_view rpc,
   const std::optional<HeadInfo>& head = served->model->info().head;
   if (!head ||
       std::find(kinds.begin(), kinds.end(), head->kind) == kinds.end()) {
-    return absl::FailedPreconditionError(
-        fmt::format("the model '{}' has no head for {}; GetModel lists its "
-                    "calls",
-                    served->name, rpc));
+    return absl::FailedPreconditionError(fmt::format(
+        "the model '{}' has no head for {}; GetModel lists its calls",
+        served->name, rpc));
   }
   options_.model = served->model;
   options_.limits = &environment().limits;

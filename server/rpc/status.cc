@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "base/utf8.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -76,9 +77,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status,
 std::string Shorten(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-    --end;
-  }
+  while (end > 0 && IsContinuation(text[end])) --end;
   return std::string(text.substr(0, end)) + "...";
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace trivium {
 namespace {
 
@@ -81,7 +83,7 @@ bool IsInsideWord(const Tokenizer& tokenizer, std::string_view text,
   if (tokenizer.marks_pieces_inside_words()) {
     const auto characters =
         std::count_if(token.piece.begin(), token.piece.end(),
-                      [](char c) { return (c & 0xC0) != 0x80; });
+                      [](char c) { return !IsContinuation(c); });
     return characters != token.char_end - token.char_begin;
   }
   return token.byte_begin > 0 &&

@@ -9,8 +9,8 @@
 #include <map>
 #include <string>
 
+#include "base/utf8.h"
 #include "server/rpc/status.h"
-#include "server/rpc/utf8.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {

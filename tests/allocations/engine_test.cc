@@ -36,7 +36,7 @@ TEST_P(EngineAllocationsTest, Shortlists) {
   table.offsets.assign(102, 0);
   table.always.resize(50);
   std::iota(table.always.begin(), table.always.end(), 0);
-  const auto shortlist = *Shortlist::Create(table, 101, 101, 101);
+  const auto shortlist = *Shortlist::Create(table, {}, 101, 101, 101);
   ExpectNoAllocations(NewEngine(shortlist), SteadyRequests(20, 1, 40), 18, 30);
   ExpectNoAllocations(NewEngine(shortlist), SteadyRequests(8, 4, 40), 18, 30);
 }

@@ -70,8 +70,12 @@ void PhaseSums::OnIteration(const Iteration& iteration) {
   sum_.cross_attention += iteration.phases.cross_attention;
   sum_.feed_forward += iteration.phases.feed_forward;
   sum_.output_projection += iteration.phases.output_projection;
-  search_ += iteration.search_seconds;
   sum_.other += iteration.phases.other;
+}
+
+void PhaseSums::OnSearch(int, absl::Duration duration) {
+  MutexLock lock(&mutex_);
+  search_ += absl::ToDoubleSeconds(duration);
 }
 
 nlohmann::json PhaseSums::ToJson() {

@@ -34,6 +34,7 @@ absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
 class PhaseSums : public BatchingObserver {
  public:
   void OnIteration(const Iteration& iteration) override;
+  void OnSearch(int model, absl::Duration duration) override;
   nlohmann::json ToJson();
 
  private:

@@ -23,26 +23,46 @@ std::vector<float> RandomFloats(size_t count) {
   return values;
 }
 
-// y = x W^T: rows, K, N.
+// The same bytes again and again: what a core reads of each cache and, when
+// there are more than in the last, of memory.
+void Read(benchmark::State& state) {
+  const auto bytes = static_cast<size_t>(state.range(0));
+  const Buffer<float> values(bytes / sizeof(float));
+  std::fill_n(values.data(), bytes / sizeof(float), 1.0f);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        RangeOf(values.data(), static_cast<int>(bytes / sizeof(float))));
+  }
+  state.SetBytesProcessed(state.range(0) * state.iterations());
+}
+BENCHMARK(Read)->Arg(16 << 10)->Arg(512 << 10)->Arg(8 << 20)->Arg(256 << 20);
+
+// y = x W^T: rows, K, N, matrices of that shape that take turns.
 void Matmul(benchmark::State& state, MatmulType type) {
   const int rows = static_cast<int>(state.range(0));
   const int k = static_cast<int>(state.range(1));
   const int n = static_cast<int>(state.range(2));
   // Zeros are numbers of every type, and no slower or faster than others.
   const Buffer<char> weights(static_cast<size_t>(n) * k * sizeof(float));
-  const auto matrix = PackedMatrix::Create(type, n, k, weights.data());
-  if (!matrix.ok()) {
-    state.SkipWithError(matrix.status().ToString().c_str());
-    return;
+  std::vector<PackedMatrix> matrices;
+  for (int i = 0; i < state.range(3); ++i) {
+    auto matrix = PackedMatrix::Create(type, n, k, weights.data());
+    if (!matrix.ok()) {
+      state.SkipWithError(matrix.status().ToString().c_str());
+      return;
+    }
+    matrices.push_back(*std::move(matrix));
   }
   const Buffer<char> x(static_cast<size_t>(kMaxMatmulRows) * k * sizeof(float));
   const Buffer<float> y(static_cast<size_t>(kMaxMatmulRows) * n);
   MatmulRunner runner;
+  size_t turn = 0;
   for (auto _ : state) {
-    const absl::Status status = runner.Run(*matrix, x.data(), rows, y.data());
+    const PackedMatrix& matrix = matrices[turn++ % matrices.size()];
+    const absl::Status status = runner.Run(matrix, x.data(), rows, y.data());
     if (!status.ok()) state.SkipWithError(status.ToString().c_str());
   }
-  state.SetLabel(matrix->implementation());
+  state.SetLabel(matrices.front().implementation());
   state.counters["op/s"] = benchmark::Counter(
       2.0 * rows * k * n * state.iterations(), benchmark::Counter::kIsRate);
 }
@@ -50,12 +70,20 @@ void MatmulShapes(benchmark::internal::Benchmark* benchmark) {
   for (const auto& [k, n] :
        {std::pair(256, 768), std::pair(512, 512), std::pair(512, 2048),
         std::pair(2048, 512), std::pair(512, 1024)}) {
-    for (const int rows : {1, 4, 16, 32, 64}) benchmark->Args({rows, k, n});
+    for (const int rows : {1, 4, 16, 32, 64}) benchmark->Args({rows, k, n, 1});
+  }
+}
+// 128 MiB of weights, which no cache holds.
+void MatmulsOutOfMemory(benchmark::internal::Benchmark* benchmark) {
+  for (const int rows : {1, 4, 16, 32, 64}) {
+    benchmark->Args({rows, 512, 1024, 256});
   }
 }
 BENCHMARK_CAPTURE(Matmul, f32, MatmulType::kF32)->Apply(MatmulShapes);
 BENCHMARK_CAPTURE(Matmul, bf16, MatmulType::kBf16)->Apply(MatmulShapes);
-BENCHMARK_CAPTURE(Matmul, int8, MatmulType::kInt8)->Apply(MatmulShapes);
+BENCHMARK_CAPTURE(Matmul, int8, MatmulType::kInt8)
+    ->Apply(MatmulShapes)
+    ->Apply(MatmulsOutOfMemory);
 
 // Rows of 32 sources, each with a list of its own out of 8,000 tokens:
 // hypotheses of a source, tokens of a list, K.
@@ -137,6 +165,26 @@ void QuantizeOneRow(benchmark::State& state) {
   state.SetBytesProcessed(n * sizeof(float) * state.iterations());
 }
 BENCHMARK(QuantizeOneRow)->Arg(256)->Arg(512)->Arg(2048);
+
+void FinishOneRow(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0));
+  const std::vector<float> x = RandomFloats(n);
+  const std::vector<int32_t> product(n, 1000);
+  std::vector<float> y(n);
+  const ProductRow row = {.f32 = nullptr,
+                          .s32 = product.data(),
+                          .x = {1, 100},
+                          .scale = x.data(),
+                          .offset = x.data(),
+                          .bias = x.data(),
+                          .n = n};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(FinishRow(row, Activation::kRelu, y.data()));
+    benchmark::DoNotOptimize(y.data());
+  }
+  state.SetBytesProcessed(n * sizeof(float) * state.iterations());
+}
+BENCHMARK(FinishOneRow)->Arg(256)->Arg(512)->Arg(2048);
 
 void NormOneRow(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));

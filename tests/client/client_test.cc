@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "client/utf8.h"
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "tests/client/fake_server.h"
@@ -136,19 +135,6 @@ TEST(ClientTest, AnErrorOfTheCallbackEndsGenerate) {
           });
   EXPECT_EQ(status.message(), "no");
   EXPECT_EQ(events, 1);
-}
-
-TEST(Utf8Test, AcceptsWhatUnicodeDoes) {
-  EXPECT_TRUE(IsUtf8(""));
-  EXPECT_TRUE(IsUtf8(std::string_view("\0a\x7f", 3)));
-  EXPECT_TRUE(IsUtf8("\xC2\x80 \xE0\xA0\x80 \xED\x9F\xBF \xEF\xBF\xBF"));
-  EXPECT_TRUE(IsUtf8("\xF0\x90\x80\x80 \xF4\x8F\xBF\xBF"));
-  for (const std::string_view bad :
-       {"\x80", "\xC0\x80", "\xC1\xBF", "\xC2", "\xE0\x9F\xBF", "\xED\xA0\x80",
-        "\xE2\x82", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
-        "\xFF", "a\xE2\x28\xA1"}) {
-    EXPECT_FALSE(IsUtf8(bad));
-  }
 }
 
 }  // namespace

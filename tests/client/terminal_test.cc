@@ -30,15 +30,42 @@ TEST(VisibleTest, ShowsWhatATerminalWouldObey) {
   // A joiner belongs to an emoji.
   EXPECT_EQ(Visible("\U0001F469\u200d\U0001F469"),
             "\U0001F469\u200d\U0001F469");
+  EXPECT_EQ(Visible("\u2764\ufe0f"), "\u2764\ufe0f");
   EXPECT_EQ(Visible(""), "");
+}
+
+TEST(VisibleTest, ShowsWhatNobodyWouldSee) {
+  // A soft hyphen, separators, an isolate, a filler, a tag, a byte order mark.
+  EXPECT_EQ(Visible("\u00ad"), "<ad>");
+  EXPECT_EQ(Visible("\u2028\u2029"), "<2028><2029>");
+  EXPECT_EQ(Visible("\u2066x\u2069"), "<2066>x<2069>");
+  EXPECT_EQ(Visible("\u3164\u034f"), "<3164><34f>");
+  EXPECT_EQ(Visible("\U000E0041"), "<e0041>");
+  EXPECT_EQ(Visible("\ufeff"), "<feff>");
+  // Formats a number, and has a shape.
+  EXPECT_EQ(Visible("\u0600"), "\u0600");
+}
+
+TEST(VisibleTest, ShowsBytesThatAreNotUtf8) {
+  EXPECT_EQ(Visible("a\xff"), "a<0xFF>");
   // Cut off in the middle: no byte is read beyond the end.
-  EXPECT_EQ(Visible("\xe2\x96"), "\xe2<96>");
+  EXPECT_EQ(Visible("\xe2\x96"), "<0xE2><0x96>");
+  // An overlong escape, a surrogate, a bare C1 control.
+  EXPECT_EQ(Visible("\xc0\x9b"), "<0xC0><0x9B>");
+  EXPECT_EQ(Visible("\xed\xa0\x80"), "<0xED><0xA0><0x80>");
+  EXPECT_EQ(Visible("\x9b[2J"), "<0x9B>[2J");
 }
 
 TEST(ColumnsTest, CountsCharactersThatTakeTwoColumnsOrNone) {
   EXPECT_EQ(Columns("abc"), 3);
   EXPECT_EQ(Columns("e\u0301"), 1);
   EXPECT_EQ(Columns("\u4f60\u597d"), 4);
+  EXPECT_EQ(Columns("\uff21\uff71"), 3);              // full and half width
+  EXPECT_EQ(Columns("\u1112\u1161\u11ab"), 2);        // a syllable in parts
+  EXPECT_EQ(Columns("\u0e01\u0e34\u05d0\u05b8"), 2);  // marks of any script
+  EXPECT_EQ(Columns("\u2764\ufe0f"), 1);
+  EXPECT_EQ(Columns("\u200d"), 0);
+  EXPECT_EQ(Columns(""), 0);
   EXPECT_EQ(InColumns("abc", 5), "abc  ");
   EXPECT_EQ(InColumns("abcdef", 4), "abc\u2026");
   EXPECT_EQ(InColumns("\u4f60\u597d\u5417", 4), "\u4f60\u2026 ");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "model/model.h"
 
 namespace trivium {
@@ -76,7 +77,7 @@ class PuppetTokenizer : public Tokenizer {
     int characters = 0;
     for (size_t i = 0; i < text.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text[i]);
-      if ((byte & 0xC0) != 0x80) ++characters;
+      if (!IsContinuation(text[i])) ++characters;
       Token token;
       token.id = kFirst + byte;
       token.piece = IdToPiece(token.id, options.side);
@@ -115,12 +116,7 @@ class PuppetTokenizer : public Tokenizer {
       std::string Push(int32_t id) override {
         if (id < kFirst) return "";
         held_ += static_cast<char>(id - kFirst);
-        const auto lead = static_cast<unsigned char>(held_[0]);
-        const size_t length = lead < 0x80   ? 1
-                              : lead < 0xE0 ? 2
-                              : lead < 0xF0 ? 3
-                                            : 4;
-        return held_.size() < length ? "" : std::exchange(held_, "");
+        return WholeSize(held_) == 0 ? "" : std::exchange(held_, "");
       }
       std::string Finish() override { return std::exchange(held_, ""); }
 

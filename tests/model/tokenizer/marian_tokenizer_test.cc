@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/tokenizer/utf8.h"
 #include "tests/model/tokenizer/tokenizer_test_util.h"
 
 namespace trivium {
@@ -64,7 +64,8 @@ const std::vector<std::string>& HardTexts() {
 
 std::vector<int> CharacterStarts(std::string_view text) {
   std::vector<int> starts;
-  for (size_t at = 0; at < text.size(); at += Utf8Length(text, at)) {
+  for (size_t at = 0; at < text.size();
+       at += FirstCodePoint(text.substr(at)).size) {
     starts.push_back(static_cast<int>(at));
   }
   starts.push_back(static_cast<int>(text.size()));
@@ -234,12 +235,7 @@ TEST(MarianTokenizerTest, StreamedPartsJoinToTheDecodedText) {
       }
       std::string joined;
       for (const std::string& part : Stream(*tokenizer, ids)) {
-        for (size_t at = 0; at < part.size();) {
-          const size_t length = Utf8Length(part, at);
-          ASSERT_TRUE(length > 1 || static_cast<uint8_t>(part[at]) < 0x80)
-              << "half a character";
-          at += length;
-        }
+        ASSERT_TRUE(IsUtf8(part)) << "half a character";
         joined += part;
       }
       ASSERT_EQ(joined, tokenizer->Decode(ids)) << folder;

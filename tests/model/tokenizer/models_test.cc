@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/tokenizer/bpe_model.h"
 #include "model/tokenizer/piece_trie.h"
+#include "model/tokenizer/unicode.h"
 #include "model/tokenizer/unigram_model.h"
-#include "model/tokenizer/utf8.h"
 
 namespace trivium {
 namespace {
@@ -140,7 +141,7 @@ double BestScore(const std::map<std::string, double>& scores,
                  const std::string& word, double unknown) {
   if (word.empty()) return 0;
   double best = -std::numeric_limits<double>::infinity();
-  const size_t character = Utf8Length(word, 0);
+  const size_t character = FirstCodePoint(word).size;
   for (size_t size = 1; size <= word.size(); ++size) {
     const auto found = scores.find(word.substr(0, size));
     if (found == scores.end()) continue;

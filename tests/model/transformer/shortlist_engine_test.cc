@@ -56,7 +56,8 @@ class ShortlistEngineTest : public testing::TestWithParam<Arithmetic> {
       table.targets.insert(table.targets.end(), targets.begin(), targets.end());
       table.offsets.push_back(static_cast<int32_t>(table.targets.size()));
     }
-    auto shortlist = Shortlist::Create(table, kVocabulary, kVocabulary, most);
+    auto shortlist =
+        Shortlist::Create(table, {}, kVocabulary, kVocabulary, most);
     EXPECT_TRUE(shortlist.ok()) << shortlist.status();
     return *std::move(shortlist);
   }
@@ -65,7 +66,7 @@ class ShortlistEngineTest : public testing::TestWithParam<Arithmetic> {
     table.offsets.assign(kVocabulary + 1, 0);
     table.always.resize(kVocabulary);
     std::iota(table.always.begin(), table.always.end(), 0);
-    return *Shortlist::Create(table, kVocabulary, kVocabulary, kVocabulary);
+    return *Shortlist::Create(table, {}, kVocabulary, kVocabulary, kVocabulary);
   }
 
   const RandomTransformer random_;
@@ -264,7 +265,7 @@ TEST_P(ShortlistEngineTest, ListsOfFewTokens) {
   table.offsets.assign(kVocabulary + 1, 0);
   table.always = {0, 7};
   const auto engine = NewEngine(
-      *Shortlist::Create(table, kVocabulary, kVocabulary, kVocabulary));
+      *Shortlist::Create(table, {}, kVocabulary, kVocabulary, kVocabulary));
   DecodingOptions options;
   options.beam_size = options.hypotheses = 8;
   options.max_new_tokens = 5;

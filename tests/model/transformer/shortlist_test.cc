@@ -24,11 +24,12 @@ Shortlist::Table Small() {
 }
 
 std::string ErrorOf(const Shortlist::Table& table) {
-  return std::string(Shortlist::Create(table, 3, 10, 10).status().message());
+  return std::string(
+      Shortlist::Create(table, {}, 3, 10, 10).status().message());
 }
 
 TEST(ShortlistTest, TokensAreTheUnionInOrder) {
-  const auto shortlist = Shortlist::Create(Small(), 3, 10, 10);
+  const auto shortlist = Shortlist::Create(Small(), {}, 3, 10, 10);
   ASSERT_TRUE(shortlist.ok()) << shortlist.status();
   const auto tokens = [&](const std::vector<int32_t>& source) {
     return (*shortlist)->TokensOf(source);
@@ -39,8 +40,16 @@ TEST(ShortlistTest, TokensAreTheUnionInOrder) {
   EXPECT_THAT(tokens({0, 2}), ElementsAre(0, 1, 3, 4, 5, 9));
 }
 
+TEST(ShortlistTest, AllowsWhatItIsToldBesideTheTable) {
+  const auto shortlist =
+      Shortlist::Create(Small(), std::vector<int32_t>{8, 4, 0}, 3, 10, 10);
+  ASSERT_TRUE(shortlist.ok()) << shortlist.status();
+  EXPECT_THAT((*shortlist)->TokensOf(std::vector<int32_t>{1}),
+              ElementsAre(0, 1, 4, 8));
+}
+
 TEST(ShortlistTest, BeyondTheMostNothingIsRestricted) {
-  const auto shortlist = Shortlist::Create(Small(), 3, 10, 5);
+  const auto shortlist = Shortlist::Create(Small(), {}, 3, 10, 5);
   ASSERT_TRUE(shortlist.ok());
   EXPECT_THAT((*shortlist)->TokensOf(std::vector<int32_t>{2}),
               ElementsAre(0, 1, 3, 4, 5));
@@ -52,7 +61,7 @@ TEST(ShortlistTest, TokensOfLargeVocabularies) {
   table.offsets = {0, 4};
   table.targets = {0, 63, 64, 1000};
   table.always = {127, 999};
-  const auto shortlist = Shortlist::Create(table, 1, 1001, 1001);
+  const auto shortlist = Shortlist::Create(table, {}, 1, 1001, 1001);
   ASSERT_TRUE(shortlist.ok()) << shortlist.status();
   EXPECT_THAT((*shortlist)->TokensOf(std::vector<int32_t>{0}),
               ElementsAre(0, 63, 64, 127, 999, 1000));

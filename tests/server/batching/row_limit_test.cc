@@ -30,7 +30,9 @@ double Drive(RowLimit* limit, int steps, const Cost& cost, double noise = 0) {
     const double step = cost(limit->rows()) * factor;
     seconds += step;
     rows += limit->rows();
-    limit->Observe(limit->rows(), limit->rows(), step);
+    limit->Joined();
+    limit->Refused();
+    limit->Observe(limit->rows(), step);
   }
   return seconds / static_cast<double>(rows);
 }
@@ -70,11 +72,37 @@ TEST(RowLimitTest, OnlyFullStepsTellSomething) {
   RowLimit limit(256);
   const int begin = limit.rows();
   for (int i = 0; i < 10000; ++i) {
-    limit.Observe(begin / 2, begin / 2, 1);
-    limit.Observe(begin + 1, begin + 1, 1);
-    limit.Observe(begin, 0, 1);
+    limit.Joined();
+    limit.Observe(begin, 1);  // nobody waits
+    limit.Refused();
+    limit.Observe(0, 1);  // only encodes
   }
   EXPECT_EQ(limit.rows(), begin);
+}
+
+TEST(RowLimitTest, WhatRanUnderAnotherLimitTellsNothing) {
+  RowLimit limit(256);
+  const int begin = limit.rows();
+  while (limit.rows() == begin) Drive(&limit, 1, MoreIsCheaper);
+  const int moved = limit.rows();
+  for (int i = 0; i < 10000; ++i) {
+    limit.Refused();
+    limit.Observe(begin, 1);
+  }
+  EXPECT_EQ(limit.rows(), moved);
+}
+
+// However many of a limit's rows they leave empty.
+TEST(RowLimitTest, WideRequestsTellSomething) {
+  constexpr int kWidth = 40;
+  RowLimit limit(256);
+  for (int i = 0; i < 2000; ++i) {
+    limit.Joined();
+    limit.Refused();
+    const int rows = limit.rows() / kWidth * kWidth;
+    limit.Observe(rows, MoreIsCheaper(rows));
+  }
+  EXPECT_GE(limit.rows(), 192);
 }
 
 TEST(RowLimitTest, StaysWithinItsBounds) {

@@ -214,6 +214,22 @@ TEST_F(SchedulerSimulation, WhatArrivesTogetherBesideALoneOneStartsSoon) {
   EXPECT_EQ(LastStep().hypotheses, 33);
 }
 
+// Iterations cost 2 ms beside their rows, so it pays to run many requests,
+// also wide ones.
+TEST_F(SchedulerSimulation, WideRequestsShareIterations) {
+  Create();
+  Submit(2000, [](int i) {
+    return MakeRequest(Source(20, 2 + i), Beams(16, 20), nullptr);
+  });
+  for (int i = 0; i < 1000; ++i) gate_.StepOnce();
+  int most = 0;
+  for (int i = 0; i < 30; ++i) {
+    gate_.StepOnce();
+    most = std::max(most, LastStep().decoder_rows);
+  }
+  EXPECT_GE(most, 160);
+}
+
 // Much to encode and little to decode: however many wait, most time is spent
 // on rows, and not on iterations with few of them.
 TEST_F(SchedulerSimulation, ManyWaitingSourcesKeepTheBatchFull) {

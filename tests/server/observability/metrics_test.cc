@@ -31,8 +31,8 @@ std::unique_ptr<Metrics> Busy() {
   iteration.running = 9;
   iteration.duration = absl::Milliseconds(2);
   iteration.phases.encode = 0.5;
-  iteration.search_seconds = 0.25;
   metrics->OnIteration(iteration);
+  metrics->OnSearch(0, absl::Milliseconds(250));
   metrics->OnQueued(1, 100, 3);
   metrics->OnStarted(0, absl::Milliseconds(1));
   metrics->OnSharedSource(0);

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "server/rpc/utf8.h"
+#include "base/utf8.h"
 #include "tests/server/rpc/rpc_fixture.h"
 
 namespace trivium {

@@ -7,32 +7,12 @@
 #include "server/observability/log.h"
 #include "server/rpc/call_registry.h"
 #include "server/rpc/status.h"
-#include "server/rpc/utf8.h"
 #include "server/rpc/wire.h"
 #include "server/rpc/work_pool.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 namespace {
-
-TEST(Utf8Test, KnowsWellFormedText) {
-  for (const char* good : {"", "a", "é", "€", "👋", "\xF4\x8F\xBF\xBF"}) {
-    EXPECT_TRUE(IsUtf8(good)) << good;
-  }
-  for (const char* bad :
-       {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80",
-        "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3",
-        "a\xE2\x82", "\xFF"}) {
-    EXPECT_FALSE(IsUtf8(bad)) << testing::PrintToString(std::string(bad));
-  }
-}
-
-TEST(Utf8Test, KnowsBlankText) {
-  EXPECT_TRUE(IsBlank(""));
-  EXPECT_TRUE(IsBlank(" \t\r\n\xC2\xA0\xE2\x80\x83\xE3\x80\x80"));
-  EXPECT_FALSE(IsBlank("  x"));
-  EXPECT_FALSE(IsBlank("\xE2\x80\x8B"));  // zero width space is none
-}
 
 TEST(StatusTest, CarriesDetails) {
   const grpc::Status status =

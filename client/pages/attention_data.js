@@ -1,0 +1,99 @@
+// The attention page, its data and state. `data`
+// (client/commands/attention_page.h):
+//   model, texts, bits (of a weight), maps: [{kind, layers, heads, rows,
+//   queries, keys, boundary, seen_first, weights}]
+// Weights are [layers, heads, queries, keys]; of 16 bits w * 65535, of 8 bits
+// sqrt(w) * 255, since most weights of a long text are small.
+'use strict';
+
+const $ = (id) => document.getElementById(id);
+
+const KINDS = {
+  encoder: {
+    name: 'Encoder self-attention',
+    meaning: 'Every token of the text looks at every token of the text. ' +
+        'A row’s weights add up to 1.',
+    left: 'looks', right: 'looked at',
+  },
+  cross: {
+    name: 'Cross-attention',
+    meaning: 'To choose a token of the translation, the decoder looks at the ' +
+        'tokens of the source.',
+    left: 'chosen', right: 'source',
+  },
+  decoder: {
+    name: 'Decoder self-attention',
+    meaning: 'To choose a token, the decoder looks at what it has read so far; ' +
+        'what comes later is masked.',
+    left: 'chosen', right: 'read',
+  },
+};
+const MEAN = -1;  // in the place of a head
+
+const VALUES = new Float32Array(data.bits === 16 ? 65536 : 256);
+for (let i = 0; i < VALUES.length; ++i) {
+  VALUES[i] = data.bits === 16 ? i / 65535 : (i / 255) ** 2;
+}
+
+// A layer's head, or the mean of its heads: weights [queries, keys].
+class AttentionSet {
+  constructor(one) {
+    Object.assign(this, one);
+    const text = atob(one.weights);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+    this.codes = data.bits === 16 ? new Uint16Array(bytes.buffer) : bytes;
+    this.size = this.queries.length * this.keys.length;
+    this.maps = new Map();
+  }
+
+  // layer and head: places in the lists, or MEAN.
+  map(layer, head) {
+    const name = layer + '/' + head;
+    if (this.maps.has(name)) return this.maps.get(name);
+    const heads = head === MEAN ? this.heads.map((_, i) => i) : [head];
+    const map = new Float32Array(this.size);
+    for (const one of heads) {
+      const start = (layer * this.heads.length + one) * this.size;
+      for (let i = 0; i < this.size; ++i) {
+        map[i] += VALUES[this.codes[start + i]] / heads.length;
+      }
+    }
+    if (this.maps.size > 8) this.maps.clear();
+    this.maps.set(name, map);
+    return map;
+  }
+
+  // How many keys a row may see.
+  seen(row) {
+    if (this.seen_first === null) return this.keys.length;
+    return Math.min(this.keys.length, this.seen_first + this.rows[row]);
+  }
+}
+
+const sets = data.maps.map((one) => new AttentionSet(one));
+const state = {
+  set: 0, layer: 0, head: 0, view: 'lines', threshold: .05,
+  hover: null, pinned: null,  // {side: 'query' or 'key', index}
+};
+const shown = () => sets[state.set];
+const selected = () => state.hover || state.pinned;
+
+// [[index of the other token, weight]] of a token.
+function weightsOf(token) {
+  const set = shown();
+  const map = set.map(state.layer, state.head);
+  const width = set.keys.length;
+  const list = [];
+  if (token.side === 'query') {
+    const end = set.seen(token.index);
+    for (let k = 0; k < end; ++k) list.push([k, map[token.index * width + k]]);
+  } else {
+    for (let q = 0; q < set.queries.length; ++q) {
+      if (token.index < set.seen(q)) {
+        list.push([q, map[q * width + token.index]]);
+      }
+    }
+  }
+  return list;
+}

@@ -1,0 +1,277 @@
+// The attention page, its drawing: a map as lines and as a matrix.
+
+let theme;
+function readTheme() {
+  theme = Object.fromEntries(
+      ['panel', 'text', 'quiet', 'line', 'accent', 'strong'].map(
+          (name) => [name, color(name)]));
+  // Small weights must show: the ramp rises like a root.
+  theme.ramp = Array.from(
+      {length: 256}, (_, i) => mix(theme.panel, theme.accent, (i / 255) ** .6));
+}
+const shade = (part) => theme.ramp[Math.min(255, Math.round(part * 255))];
+// What has the full colour: weights of a long text are small.
+const largest = (map) => map.reduce((a, b) => Math.max(a, b), 1e-6);
+
+function hatch(context) {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = 8;
+  const pen = tile.getContext('2d');
+  pen.strokeStyle = rgb(theme.quiet, .55);
+  pen.beginPath();
+  pen.moveTo(-1, 9);
+  pen.lineTo(9, -1);
+  pen.moveTo(-1, 1);
+  pen.lineTo(1, -1);
+  pen.moveTo(7, 9);
+  pen.lineTo(9, 7);
+  pen.stroke();
+  return context.createPattern(tile, 'repeat');
+}
+
+// The pixels of a map, one each cell.
+function imageOf(set, map) {
+  const width = set.keys.length, height = set.queries.length;
+  const image = new ImageData(width, height);
+  const most = largest(map);
+  for (let i = 0; i < map.length; ++i) {
+    const c = shade(map[i] / most);
+    image.data[4 * i] = c[0];
+    image.data[4 * i + 1] = c[1];
+    image.data[4 * i + 2] = c[2];
+    image.data[4 * i + 3] = 255;
+  }
+  const canvas = document.createElement('canvas');
+  canvas.width = width;
+  canvas.height = height;
+  canvas.getContext('2d').putImageData(image, 0, 0);
+  return canvas;
+}
+
+let layout = null;  // of what is on the canvas, for the pointer
+
+function drawLines() {
+  const set = shown();
+  const map = set.map(state.layer, state.head);
+  const scroller = $('scroller');
+  const width = scroller.clientWidth;
+  const rows = Math.max(set.queries.length, set.keys.length);
+  const step = rows <= 40 ? 24 : rows <= 120 ? 19 : 16;
+  const total = rows * step + 8;
+  $('extent').style.height = total + 'px';
+  $('extent').style.width = '';
+  const height = Math.min(total, Math.round(window.innerHeight * .78));
+  const context = prepare($('canvas'), width, height);
+  const top = scroller.scrollTop - 4;
+  context.font = `${step > 20 ? 14 : 12}px ${FONT}`;
+  context.textBaseline = 'middle';
+  const most = width * .34;
+  const widest = (pieces) => Math.min(
+      most, Math.max(...pieces.map((p) => context.measureText(p).width)) + 14);
+  const left = widest(set.labels.queries), right = width - widest(set.labels.keys);
+  const y = (i) => i * step + step / 2 - top;
+  const token = selected();
+  const chosen = token ? new Map(weightsOf(token)) : null;
+
+  const first = Math.max(0, Math.floor(top / step) - 1);
+  const last = Math.min(rows, first + Math.ceil(height / step) + 2);
+  const label = (pieces, side, i, x, align, box) => {
+    if (i >= pieces.length) return;
+    const own = token && token.side === side && token.index === i;
+    const weight = chosen && token.side !== side ? chosen.get(i) || 0 : 0;
+    if (own || weight > 0) {
+      context.fillStyle = own ? rgb(theme.strong, .25) :
+                                rgb(theme.accent, .08 + .8 * weight);
+      context.fillRect(box[0], y(i) - step / 2 + 1, box[1], step - 2);
+    }
+    const dimmed = token && token.side === side && !own;
+    context.fillStyle = rgb(dimmed ? theme.quiet : theme.text);
+    context.textAlign = align;
+    context.fillText(fitted(context, pieces[i], box[1] - 8), x, y(i) + 1);
+  };
+  for (let i = first; i < last; ++i) {
+    label(set.labels.queries, 'query', i, left - 7, 'right', [0, left]);
+    label(set.labels.keys, 'key', i, right + 7, 'left', [right, width - right]);
+  }
+
+  const line = (q, k, weight) => {
+    const from = y(q), to = y(k);
+    if (Math.max(from, to) < 0 || Math.min(from, to) > height) return;
+    // Alone, a line may show however small its weight is.
+    const strength = token ? Math.sqrt(weight) : weight;
+    context.globalAlpha = Math.min(1, .06 + .94 * strength);
+    context.lineWidth = 1 + 2.5 * weight;
+    context.beginPath();
+    context.moveTo(left + 3, from);
+    const bend = (right - left) * .4;
+    context.bezierCurveTo(left + bend, from, right - bend, to, right - 3, to);
+    context.stroke();
+  };
+  context.strokeStyle = rgb(token ? theme.strong : theme.accent);
+  if (token) {
+    for (const [other, weight] of chosen) {
+      if (weight < Math.min(state.threshold, .01)) continue;
+      if (token.side === 'query') line(token.index, other, weight);
+      else line(other, token.index, weight);
+    }
+  } else {
+    const keys = set.keys.length;
+    for (let q = 0; q < set.queries.length; ++q) {
+      const end = set.seen(q);
+      for (let k = 0; k < end; ++k) {
+        const weight = map[q * keys + k];
+        if (weight >= state.threshold && weight > 0) line(q, k, weight);
+      }
+    }
+  }
+  context.globalAlpha = 1;
+  // What the chosen token may not see.
+  if (token && token.side === 'query' && set.seen(token.index) < set.keys.length) {
+    context.fillStyle = hatch(context);
+    const from = y(set.seen(token.index)) - step / 2;
+    context.fillRect(right, from, width - right,
+                     y(set.keys.length) - step / 2 - from);
+  }
+  if (set.boundary !== null) {
+    context.strokeStyle = rgb(theme.quiet);
+    context.setLineDash([3, 3]);
+    context.beginPath();
+    for (const [pieces, from, to] of [[boundaryRow(set), 0, left],
+                                      [set.boundary, right, width]]) {
+      context.moveTo(from, y(pieces) - step / 2);
+      context.lineTo(to, y(pieces) - step / 2);
+    }
+    context.stroke();
+    context.setLineDash([]);
+  }
+  layout = {
+    at(x, at) {
+      const index = Math.floor((at + top) / step);
+      if (x < left + 4 && index < set.queries.length) {
+        return {side: 'query', index};
+      }
+      if (x > right - 4 && index < set.keys.length) return {side: 'key', index};
+      return null;
+    },
+  };
+}
+
+// The first row of the second text.
+function boundaryRow(set) {
+  const found = set.rows.findIndex((row) => row >= set.boundary);
+  return found < 0 ? set.rows.length : found;
+}
+
+function drawMatrix() {
+  const set = shown();
+  const map = set.map(state.layer, state.head);
+  const scroller = $('scroller');
+  const available = scroller.clientWidth;
+  const rows = set.queries.length, keys = set.keys.length;
+  const pen = $('canvas').getContext('2d');
+  pen.font = `12px ${FONT}`;
+  const widest = (pieces, most) => Math.min(
+      most, Math.max(...pieces.map((p) => pen.measureText(p).width)) + 10);
+  let leftMargin = widest(set.labels.queries, Math.min(150, available * .3));
+  let topMargin = widest(set.labels.keys, 120);
+  let cell = Math.min(46, (available - leftMargin) / keys);
+  const labelled = cell >= 8;
+  const size = Math.max(9, Math.min(12, cell));
+  if (!labelled) {
+    leftMargin = topMargin = 0;
+    cell = Math.max(1, available / keys);
+  }
+  // A few rows of many keys would be a thread.
+  const tall = Math.max(cell, Math.min(24, 400 / rows));
+  const width = Math.ceil(leftMargin + keys * cell);
+  const height = Math.ceil(topMargin + rows * tall);
+  $('extent').style.width = width + 'px';
+  $('extent').style.height = height + 'px';
+  const context = prepare($('canvas'), width, height);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(imageOf(set, map), leftMargin, topMargin, keys * cell,
+                    rows * tall);
+  // Masks: what a row may not see.
+  if (set.seen_first !== null) {
+    context.fillStyle = hatch(context);
+    for (let q = 0; q < rows; ++q) {
+      const from = leftMargin + set.seen(q) * cell;
+      context.fillRect(from, topMargin + q * tall,
+                       leftMargin + keys * cell - from, tall);
+    }
+  }
+  const token = selected();
+  context.font = `${size}px ${FONT}`;
+  context.textBaseline = 'middle';
+  if (labelled) {
+    for (let q = 0; q < rows; ++q) {
+      const own = token && token.side === 'query' && token.index === q;
+      context.fillStyle = rgb(own ? theme.strong : theme.text);
+      context.textAlign = 'right';
+      context.fillText(fitted(context, set.labels.queries[q], leftMargin - 6),
+                       leftMargin - 5, topMargin + (q + .5) * tall);
+    }
+    for (let k = 0; k < keys; ++k) {
+      const own = token && token.side === 'key' && token.index === k;
+      context.fillStyle = rgb(own ? theme.strong : theme.text);
+      context.save();
+      context.translate(leftMargin + (k + .5) * cell, topMargin - 5);
+      context.rotate(-Math.PI / 2);
+      context.textAlign = 'left';
+      context.fillText(fitted(context, set.labels.keys[k], topMargin - 6), 0, 0);
+      context.restore();
+    }
+  }
+  if (cell >= 32) {
+    context.textAlign = 'center';
+    context.font = `11px ${FONT}`;
+    const most = largest(map);
+    for (let q = 0; q < rows; ++q) {
+      for (let k = 0; k < set.seen(q); ++k) {
+        const weight = map[q * keys + k];
+        const back = shade(weight / most);
+        const far = (c) => c.reduce((sum, v, i) => sum + Math.abs(v - back[i]), 0);
+        context.fillStyle =
+            rgb(far(theme.text) > far(theme.panel) ? theme.text : theme.panel);
+        context.fillText(weight.toFixed(2), leftMargin + (k + .5) * cell,
+                         topMargin + (q + .5) * tall);
+      }
+    }
+  }
+  context.strokeStyle = rgb(theme.line);
+  context.strokeRect(leftMargin + .5, topMargin + .5, keys * cell - 1,
+                     rows * tall - 1);
+  if (set.boundary !== null) {
+    context.strokeStyle = rgb(theme.quiet);
+    context.setLineDash([4, 3]);
+    context.beginPath();
+    const x = leftMargin + set.boundary * cell;
+    const y = topMargin + boundaryRow(set) * tall;
+    context.moveTo(x, 0);
+    context.lineTo(x, height);
+    context.moveTo(0, y);
+    context.lineTo(width, y);
+    context.stroke();
+    context.setLineDash([]);
+  }
+  if (token) {
+    context.strokeStyle = rgb(theme.strong);
+    context.lineWidth = 1.5;
+    if (token.side === 'query') {
+      context.strokeRect(leftMargin, topMargin + token.index * tall,
+                         keys * cell, tall);
+    } else {
+      context.strokeRect(leftMargin + token.index * cell, topMargin, cell,
+                         rows * tall);
+    }
+  }
+  layout = {
+    at(x, y) {
+      const k = Math.floor((x - leftMargin) / cell);
+      const q = Math.floor((y - topMargin) / tall);
+      if (q < 0 && k >= 0 && k < keys) return {side: 'key', index: k};
+      if (q < 0 || q >= rows || k >= keys) return null;
+      return {side: 'query', index: q, other: k};
+    },
+  };
+}

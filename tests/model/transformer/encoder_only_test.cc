@@ -273,6 +273,22 @@ TEST_F(EncoderOptionsTest, LayersThatShareTensorsArePackedOnce) {
   EXPECT_LT((*of_one)->parameters(), (*of_six)->parameters() / 2);
 }
 
+TEST_F(EncoderOptionsTest, DistancesOfTooManyPositionsAreRefused) {
+  const RandomTransformer random({.encoder_layers = 2,
+                                  .decoder_layers = 0,
+                                  .positions = PositionEncoding::kNone,
+                                  .relative = Buckets::kEach},
+                                 1);
+  TransformerDescription description = random.description();
+  description.encoder->max_positions = 1 << 24;
+  const auto status =
+      Transformer::Create(description, Arithmetic::kF32).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("lower max_position_embeddings"),
+            absl::string_view::npos)
+      << status;
+}
+
 TEST_F(EncoderOptionsTest, RefusesWhatTheModelCannotTake) {
   EXPECT_EQ(Code({{1, 2}, {0}}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Code({{1, 2}, {0, 2}}), absl::StatusCode::kInvalidArgument);

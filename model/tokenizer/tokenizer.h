@@ -43,13 +43,6 @@ struct Encoding {
 // both alike.
 enum class TextSide { kSource, kTarget };
 
-// Which text of a pair loses tokens when both are too long together.
-enum class PairTruncation {
-  kLongestFirst,  // the longer one, until both are equal; then both
-  kOnlyFirst,
-  kOnlySecond,
-};
-
 // Ids of the special tokens that a folder names; -1: it names none such.
 struct SpecialTokenIds {
   int32_t begin = -1;           // bos_token
@@ -68,9 +61,9 @@ struct EncodeOptions {
   // Add the end (and begin) tokens that the model was trained with.
   bool add_special_tokens = true;
   // Most ids to return, special tokens and prefix included; what is beyond is
-  // cut from the end of the text (special tokens stay). 0: no limit.
+  // cut from the end of the text (special tokens stay); of a pair from the
+  // longer text until both are equal, then from both. 0: no limit.
   int max_tokens = 0;
-  PairTruncation pair_truncation = PairTruncation::kLongestFirst;
 };
 
 // Turns ids into text one by one, for streaming: the strings that Push and

@@ -62,8 +62,9 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
         {"spiece.model", "albert"},
         {"spm.model", "deberta-v2"},
         {"tokenizer.model", "llama"}}) {
-    if (has(file))
+    if (has(file)) {
       return Pipeline(folder, LoadSentencePieceFile(folder, file, family));
+    }
   }
   if (!unknown.ok()) return unknown;
   if (has("vocab.json")) {

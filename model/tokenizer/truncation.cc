@@ -2,42 +2,20 @@
 
 #include <algorithm>
 
-#include "base/status.h"
+#include "absl/status/status.h"
 #include "fmt/format.h"
 
 namespace trivium {
 namespace {
 
-// How many tokens of each text stay when `room` are left for both.
-absl::Status PairRoom(size_t room, PairTruncation truncation, size_t* first,
-                      size_t* second) {
-  if (*first + *second <= room) return absl::OkStatus();
-  if (truncation == PairTruncation::kLongestFirst) {
-    size_t shorter = std::min(*first, *second);
-    size_t longer = room;
-    if (shorter <= room / 2) {
-      longer = room - shorter;
-    } else {
-      shorter = room / 2;
-      longer = shorter + room % 2;
-    }
-    const bool swapped = *first > *second;
-    *first = swapped ? longer : shorter;
-    *second = swapped ? shorter : longer;
-    return absl::OkStatus();
-  }
-  const bool cuts_first = truncation == PairTruncation::kOnlyFirst;
-  size_t* cut = cuts_first ? first : second;
-  const size_t other = cuts_first ? *second : *first;
-  if (other >= room) {
-    return absl::InvalidArgumentError(fmt::format(
-        "the {} text of the pair has {} tokens, which leaves nothing of the "
-        "limit of {} for the {} one; shorten it",
-        cuts_first ? "second" : "first", other, room,
-        cuts_first ? "first" : "second"));
-  }
-  *cut = room - other;
-  return absl::OkStatus();
+// How many tokens of each text stay when `room` are left for both: as many as
+// Hugging Face's "longest_first" leaves.
+void SharePairRoom(size_t room, size_t* first, size_t* second) {
+  if (*first + *second <= room) return;
+  size_t* shorter = *first <= *second ? first : second;
+  size_t* longer = shorter == first ? second : first;
+  *shorter = std::min(*shorter, room / 2);
+  *longer = room - *shorter;
 }
 
 }  // namespace
@@ -59,8 +37,7 @@ absl::StatusOr<int> Truncate(const EncodeOptions& options, size_t added,
   size_t second_count = pair ? (*second)->size() : 0;
   const size_t total = first_count + second_count;
   if (pair) {
-    TRIVIUM_RETURN_IF_ERROR(
-        PairRoom(room, options.pair_truncation, &first_count, &second_count));
+    SharePairRoom(room, &first_count, &second_count);
     (*second)->resize(second_count);
   } else {
     first_count = std::min(first_count, room);

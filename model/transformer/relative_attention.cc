@@ -1,13 +1,35 @@
 #include "model/transformer/relative_attention.h"
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/status.h"
+#include "fmt/format.h"
 #include "model/transformer/relative_row.h"
 
 namespace trivium {
 namespace {
+
+// More than any folder of the Hub needs by far. A folder whose positions have
+// no table of their own may claim any number of them, and each costs memory
+// here.
+constexpr double kMaxBytes = 8.0 * (1 << 30);
+
+absl::Status CheckSize(const StackDescription& stack) {
+  double rows = stack.relative_attention->bias != nullptr ? stack.heads : 0;
+  for (const LayerTensors& layer : stack.layer) {
+    if (layer.position_key) rows += stack.d_model;
+    if (layer.position_query) rows += stack.d_model;
+  }
+  const double bytes =
+      rows * static_cast<double>(RelativeColumns(stack.max_positions)) *
+      sizeof(float);
+  if (bytes <= kMaxBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "relative attention over {} positions needs {:.0f} GiB of tables, of "
+      "which {:.0f} are allowed; lower max_position_embeddings in config.json",
+      stack.max_positions, bytes / (1 << 30), kMaxBytes / (1 << 30)));
+}
 
 // table = x W + b for the relative embeddings x [rows, d_model].
 absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
@@ -29,6 +51,7 @@ absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
 
 absl::StatusOr<RelativeAttention> RelativeAttention::Create(
     const StackDescription& stack) {
+  TRIVIUM_RETURN_IF_ERROR(CheckSize(stack));
   const RelativeAttentionDescription& description = *stack.relative_attention;
   RelativeAttention attention;
   attention.positions_ = stack.max_positions;

@@ -18,6 +18,7 @@ namespace trivium {
 // the text is computed once, at load, in f32, by distance.
 class RelativeAttention {
  public:
+  // INVALID_ARGUMENT where so many positions need too much memory.
   static absl::StatusOr<RelativeAttention> Create(
       const StackDescription& stack);
 

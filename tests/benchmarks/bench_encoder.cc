@@ -2,7 +2,6 @@
 // and how fast they came, as JSON. What compare_encoders.py measures against
 // others.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -73,7 +72,7 @@ absl::Status Run(const Flags& flags) {
   for (const auto& sentence : sentences) {
     tokens += static_cast<int64_t>(sentence.size());
   }
-  nlohmann::json seconds = nlohmann::json::array();
+  std::vector<double> seconds;
   std::vector<std::vector<float>> vectors(sentences.size());
   for (int round = 0; round < flags.rounds; ++round) {
     std::vector<Request> requests(sentences.size());
@@ -101,16 +100,8 @@ absl::Status Run(const Flags& flags) {
       return absl::InvalidArgumentError(flags.output + ": cannot write there");
     }
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const nlohmann::json report = {
-      {"precision", PrecisionName(model->info().precision)},
-      {"isa", IsaName(model->info().isa)},
-      {"sentences", sentences.size()},
-      {"tokens", tokens},
-      {"seconds", seconds},
-      {"peak_memory_mib", usage.ru_maxrss / 1024},
-      {"phases", phases.ToJson()}};
+  const nlohmann::json report =
+      BenchReport(*model, sentences.size(), tokens, seconds, &phases);
   std::cout << report.dump(1) << std::endl;
   return absl::OkStatus();
 }

@@ -1,7 +1,6 @@
 // trivium-bench: the engine and the batcher on a file of token ids, as JSON.
 // What compare_ctranslate2.py measures against CTranslate2.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -77,7 +76,7 @@ absl::Status Run(const Flags& flags) {
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
                            MakeBenchBatcher(*model, options));
 
-  nlohmann::json seconds = nlohmann::json::array();
+  std::vector<double> seconds;
   std::vector<std::vector<int32_t>> ids(sentences.size());
   for (int round = 0; round < flags.rounds; ++round) {
     TRIVIUM_ASSIGN_OR_RETURN(
@@ -90,23 +89,22 @@ absl::Status Run(const Flags& flags) {
   }
 
   int64_t tokens = 0;
-  std::ofstream output(flags.output);
   for (const std::vector<int32_t>& one : ids) {
     tokens += static_cast<int64_t>(one.size());
-    for (int32_t id : one) output << id << ' ';
-    output << '\n';
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const nlohmann::json report = {
-      {"precision", PrecisionName(model->info().precision)},
-      {"isa", IsaName(model->info().isa)},
-      {"sentences", sentences.size()},
-      {"tokens", tokens},
-      {"seconds", seconds},
-      {"load_seconds", load_seconds},
-      {"peak_memory_mib", usage.ru_maxrss / 1024},
-      {"phases", phases.ToJson()}};
+  if (!flags.output.empty()) {
+    std::ofstream output(flags.output);
+    for (const std::vector<int32_t>& one : ids) {
+      for (int32_t id : one) output << id << ' ';
+      output << '\n';
+    }
+    if (!output.flush()) {
+      return absl::InvalidArgumentError(flags.output + ": cannot write there");
+    }
+  }
+  nlohmann::json report =
+      BenchReport(*model, sentences.size(), tokens, seconds, &phases);
+  report["load_seconds"] = load_seconds;
   std::cout << report.dump(1) << std::endl;
   return absl::OkStatus();
 }

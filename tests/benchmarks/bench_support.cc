@@ -1,5 +1,7 @@
 #include "tests/benchmarks/bench_support.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -8,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "base/isa.h"
 #include "base/status.h"
+#include "fmt/format.h"
 #include "model/kernels/runtime.h"
 
 namespace trivium {
@@ -20,6 +23,11 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
     std::istringstream words(line);
     std::vector<int32_t> ids;
     for (int32_t id; words >> id;) ids.push_back(id);
+    if (!words.eof() || ids.empty()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}:{}: give token ids, separated by spaces", path,
+                      sentences.size() + 1));
+    }
     sentences.push_back(std::move(ids));
   }
   if (sentences.empty()) {
@@ -84,6 +92,20 @@ nlohmann::json PhaseSums::ToJson() {
           {"output_projection", sum_.output_projection},
           {"search", search_},
           {"other", sum_.other}};
+}
+
+nlohmann::json BenchReport(const Model& model, size_t sentences, int64_t tokens,
+                           const std::vector<double>& seconds,
+                           PhaseSums* phases) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {{"precision", PrecisionName(model.info().precision)},
+          {"isa", IsaName(model.info().isa)},
+          {"sentences", sentences},
+          {"tokens", tokens},
+          {"seconds", seconds},
+          {"peak_memory_mib", usage.ru_maxrss / 1024},
+          {"phases", phases->ToJson()}};
 }
 
 class BenchRound::Observer : public RequestObserver {

@@ -47,6 +47,11 @@ class PhaseSums : public BatchingObserver {
   PhaseSeconds sum_ ABSL_GUARDED_BY(mutex_);
 };
 
+// What both programs report; `seconds` are of each round.
+nlohmann::json BenchReport(const Model& model, size_t sentences, int64_t tokens,
+                           const std::vector<double>& seconds,
+                           PhaseSums* phases);
+
 // Sends requests, a call each (one call alone leaves some rows to others), and
 // waits for their answers.
 class BenchRound {

@@ -15,6 +15,7 @@ import time
 
 import ctranslate2
 
+import arguments
 import ctranslate2_model
 import machine
 import marian_folder
@@ -45,10 +46,9 @@ def parse_arguments():
                         "many; 0: until the end token, with BLEU")
     parser.add_argument("--sentences", type=int, default=128,
                         help="0: the whole test set")
-    parser.add_argument("--batches", type=lambda text: [
-                            int(size) for size in text.split(",") if size],
-                        default=[], help="of CTranslate2, whose best counts; "
-                        "default: one of as many as run")
+    parser.add_argument("--batches", type=arguments.integers, default=[],
+                        help="of CTranslate2, whose best counts; default: one "
+                        "of as many as run")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--test-set", default=TEST_SET, help="source and "
                         "reference, separated by a tab, a pair a line")
@@ -161,7 +161,7 @@ def compare(options, work):
             speeds[side.name].append(tokens / seconds)
 
     report = {
-        "machine": machine.cpu_name(),
+        "machine": machine.describe(),
         "model": options.model,
         "precision": options.precision,
         "isa": sides[0].report["isa"],
@@ -182,6 +182,7 @@ def compare(options, work):
         if text and not options.new_tokens:
             entry["bleu"] = text.bleu(side.results())
         report["sides"][side.name] = entry
+
     def fastest(some):
         return max(report["sides"][side.name]["tokens_per_second"]
                    for side in some)
@@ -200,7 +201,7 @@ def print_markdown(report):
           f"{report['running']} running, {report['threads']} thread(s), "
           f"{report['sentences']} sentences, "
           f"new tokens: {report['new_tokens']}\n"
-          f"{report['machine']} ({report['isa']}), CTranslate2 "
+          f"{machine.in_words(report['machine'])}, {report['isa']}; CTranslate2 "
           f"{report['ctranslate2']}\n")
     print("| | tokens/s (median) | slowest to fastest round | BLEU |")
     print("|---|---|---|---|")

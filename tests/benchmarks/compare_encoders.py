@@ -18,23 +18,16 @@ import time
 
 import numpy as np
 
+import arguments
 import encoder_folder
 import machine
 import sentences
 from machine import ROOT
 
-# A peer goes on with the batchings that had at least so much of the speed of
-# its fastest one: in the first round, in which it also prepares for every new
-# length, and in the second. Further rounds count.
+# A peer goes on with the batchings whose best round had at least so much of the
+# speed of its fastest one's: after the first round, in which it also prepares
+# for every new length, and after the second. Further rounds count.
 KEPT = (0.4, 0.85)
-
-
-def precisions(text):
-    names = [name for name in text.split(",") if name]
-    unknown = set(names) - {"f32", "bf16", "int8"}
-    if unknown or not names:
-        raise argparse.ArgumentTypeError("is not made of f32, bf16, int8")
-    return names
 
 
 def parse_arguments():
@@ -46,9 +39,9 @@ def parse_arguments():
     parser.add_argument("--model", default="bert-base",
                         choices=list(encoder_folder.SHAPES),
                         help="shape of the BERT; its weights are random")
-    parser.add_argument("--precisions", type=precisions, default="f32,int8",
-                        help="of this engine, of f32, bf16, int8")
-    parser.add_argument("--peer-precisions", type=precisions,
+    parser.add_argument("--precisions", type=arguments.precisions,
+                        default="f32,int8", help="of this engine, of f32, bf16, int8")
+    parser.add_argument("--peer-precisions", type=arguments.precisions,
                         default="f32,bf16,int8", help="of the peers")
     parser.add_argument("--max-isa", default="", help="cap of this engine's "
                         "instruction set")
@@ -57,9 +50,9 @@ def parse_arguments():
     parser.add_argument("--shortest", type=int, default=10,
                         help="tokens; lengths are drawn evenly")
     parser.add_argument("--longest", type=int, default=80)
-    parser.add_argument("--batches", type=lambda text: list(
-        map(int, text.split(","))), default="1,8,32", help="of the peers, each "
-        "in order of arrival and sorted by length")
+    parser.add_argument("--batches", type=arguments.integers,
+                        default="1,8,32", help="of the peers, each in order of "
+                        "arrival and sorted by length")
     parser.add_argument("--rounds", type=int, default=5, help="the first two "
                         "warm up and pick the peers' batchings")
     parser.add_argument("--json", help="write the report there, too")
@@ -154,8 +147,8 @@ def measure(sides, rounds):
     went on to the end, whose first rounds are left out."""
     seconds = [[] for _ in sides]
     going_on = list(range(len(sides)))
+    best = {}
     for number in range(rounds):
-        best = {}
         for i in going_on:
             taken = sides[i].round()
             seconds[i].append(taken)
@@ -165,7 +158,7 @@ def measure(sides, rounds):
             going_on = [
                 i for i in going_on
                 if best[sides[i].name, sides[i].precision]
-                >= KEPT[number] * seconds[i][-1]]
+                >= KEPT[number] * min(seconds[i])]
     for i in going_on:
         seconds[i] = seconds[i][len(KEPT):] or seconds[i][-1:]
     return seconds, going_on
@@ -268,7 +261,8 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
     between = report.get("least_cosine_between_f32")
-    if between is not None and between < 0.999:
+    # Written so that NaN counts.
+    if between is not None and not between >= 0.999:
         sys.exit("the sides do not compute the same vectors")
 
 

@@ -18,6 +18,7 @@ import tempfile
 import ctranslate2
 import grpc
 
+import arguments
 import ctranslate2_model
 import machine
 import rate_search
@@ -26,10 +27,6 @@ import workload
 
 # How the peer uses several threads: as a translator each, or for each product.
 SIDE_BY_SIDE, INSIDE = "side by side", "inside products"
-
-
-def numbers(text):
-    return [float(number) for number in text.split(",")]
 
 
 def parse_arguments():
@@ -48,14 +45,16 @@ def parse_arguments():
     parser.add_argument("--tries", type=int, default=2, help="a rate fails "
                         "after so many measurements over the limit: a busy "
                         "machine fails one now and then")
-    parser.add_argument("--batches", type=numbers, default=[16, 8, 32, 64, 128],
+    parser.add_argument("--batches", type=arguments.integers,
+                        default=[16, 8, 32, 64, 128],
                         help="the peer's largest batch")
-    parser.add_argument("--windows", type=numbers, default=[0, 10],
+    parser.add_argument("--windows", type=arguments.numbers, default=[0, 10],
                         help="the peer waits so many ms for a full batch")
-    parser.add_argument("--among", type=numbers, default=[8, 1], help="the peer "
-                        "picks a batch, by length, from so many batches' worth "
-                        "of the oldest; 1: in the order of arrival")
-    parser.add_argument("--curve", type=numbers,
+    parser.add_argument("--among", type=arguments.integers, default=[8, 1],
+                        help="the peer picks a batch, by length, from so many "
+                        "batches' worth of the oldest; 1: in the order of "
+                        "arrival")
+    parser.add_argument("--curve", type=arguments.numbers,
                         default=[0.2, 0.4, 0.6, 0.8, 0.9, 1, 1.05, 1.1],
                         help="rates for the plot, of each one's highest")
     parser.add_argument("--rounds", type=int, default=1,
@@ -84,7 +83,7 @@ class Comparison:
             "--compute-type",
             "int8" if options.precision == "int8" else "float32",
             "--threads", len(options.server_cores),
-            "--batch", int(setting["batch"]),
+            "--batch", setting["batch"],
             "--window-ms", setting["window_ms"],
             "--among", setting["among"],
             *(["--inside"] if setting.get("threads") == INSIDE else []),
@@ -98,7 +97,7 @@ class Comparison:
     def settings(self):
         options = self._options
         settings = [
-            {"batch": int(batch), "window_ms": window, "among": int(among)}
+            {"batch": batch, "window_ms": window, "among": among}
             for batch in options.batches for window in options.windows
             for among in options.among]
         if len(options.server_cores) == 1:

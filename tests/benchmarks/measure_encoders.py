@@ -14,6 +14,7 @@ import sys
 import tempfile
 import types
 
+import arguments
 import encoder_folder
 import machine
 import sentences
@@ -23,10 +24,6 @@ SHORTEST, LONGEST = 10, 80
 # Each mix draws lengths evenly.
 MIXES = [(8, 8), (16, 16), (32, 32), (64, 64), (128, 128), (256, 256),
          (512, 512), (10, 80), (4, 128), (4, 512)]
-
-
-def integers(text):
-    return [int(number) for number in text.split(",") if number]
 
 
 def parse_arguments():
@@ -46,7 +43,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clients", type=int, default=64,
                         help="served: that each wait for an answer")
-    parser.add_argument("--in-flight", type=integers,
+    parser.add_argument("--in-flight", type=arguments.integers,
                         default=[1, 2, 4, 8, 16, 32, 64, 128, 256],
                         help="cost: sentences under way")
     parser.add_argument("--tokens", type=int, default=6000,
@@ -58,20 +55,20 @@ def parse_arguments():
 class Measurement:
     def __init__(self, options, work):
         self.options = options
-        self._work = work
-        self._shape = encoder_folder.SHAPES[options.model]
+        self.work = work
+        self.shape = encoder_folder.SHAPES[options.model]
         self.folder = work / "model"
-        encoder_folder.write_random(self.folder, self._shape)
+        encoder_folder.write_random(self.folder, self.shape)
 
     def sources(self, shortest, longest, least=1):
         mean = (shortest + longest) / 2
         count = max(least, round(self.options.tokens / mean))
         return encoder_folder.random_sentences(
-            count, shortest, longest, self._shape)
+            count, shortest, longest, self.shape)
 
     def engine(self, sources, in_flight=0, workers=1, rounds=2):
         """Tokens a second of the engine alone; the first round warms up."""
-        ids = self._work / "ids"
+        ids = self.work / "ids"
         sentences.write_ids(ids, sources)
         report = json.loads(subprocess.run(
             servers.on_cores(self.options.server_cores, [
@@ -84,7 +81,7 @@ class Measurement:
 
     def server(self):
         return servers.own_server(
-            self.options, types.SimpleNamespace(folder=self.folder), self._work)
+            self.options, types.SimpleNamespace(folder=self.folder), self.work)
 
     def served(self, server, texts):
         """Tokens a second of `clients` calls of a text each."""
@@ -97,11 +94,11 @@ class Measurement:
         return report["source_tokens_per_second"]
 
 
-def measure_served(measurement, work):
+def measure_served(measurement):
     options = measurement.options
     workers = len(options.server_cores)
     sources = measurement.sources(SHORTEST, LONGEST, 4 * options.clients)
-    texts = work / "texts"
+    texts = measurement.work / "texts"
     texts.write_text("\n".join(map(encoder_folder.as_text, sources)) + "\n")
     engine, served = [], []
     with measurement.server() as server:
@@ -127,10 +124,9 @@ def operations(shape, sources):
     return 2 * shape["layers"] * (4 * d * d + 2 * d * shape["ffn"] + 2 * keys * d)
 
 
-def measure_cost(measurement, work):
+def measure_cost(measurement):
     """In turns, so that all rows of a table come from the same minutes."""
     options = measurement.options
-    shape = encoder_folder.SHAPES[options.model]
     tables = {
         "sentences under way": [
             (str(count), measurement.sources(SHORTEST, LONGEST, 2 * count),
@@ -151,11 +147,11 @@ def measure_cost(measurement, work):
         report[title] = []
         for (name, sources, _), taken in zip(rows, speeds):
             speed = statistics.median(taken)
-            work = operations(shape, sources)
+            needed = operations(measurement.shape, sources)
             report[title].append({"row": name, "rounds": taken,
-                                  "operations_per_token": work})
+                                  "operations_per_token": needed})
             print(f"| {name} | {speed:,.0f} | {1e6 / speed:.0f} "
-                  f"| {work / 1e6:.0f} | {work * speed / 1e9:,.0f} |")
+                  f"| {needed / 1e6:.0f} | {needed * speed / 1e9:,.0f} |")
         print()
     return report
 
@@ -168,14 +164,13 @@ def main():
     if options.what == "served":
         servers.check(options)
     with tempfile.TemporaryDirectory() as folder:
-        work = pathlib.Path(folder)
         report = {"machine": machine.describe(), "model": options.model,
                   "precision": options.precision}
         print(f"{options.model}, random weights, {options.precision}, lengths "
               f"from {SHORTEST} to {LONGEST} tokens unless the table says "
               f"otherwise\n{machine.in_words(report['machine'])}\n")
         report[options.what] = MEASUREMENTS[options.what](
-            Measurement(options, work), work)
+            Measurement(options, pathlib.Path(folder)))
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
 

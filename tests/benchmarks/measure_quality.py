@@ -74,9 +74,10 @@ def main():
         print(f"| {name} | {value:.5f} |")
     worst = int(np.argmin(cosines))
     print(f"\nThe least is that of: {lines[worst]}")
-    below = int(np.sum(cosines < options.least))
+    # Written so that NaN counts.
+    below = int(np.sum(~(cosines >= options.least)))
     if below:
-        sys.exit(f"{below} sentences are below {options.least}")
+        sys.exit(f"{below} sentences do not have a cosine of {options.least}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import tempfile
 
+import arguments
 import machine
 import marian_folder
 import sentences
@@ -18,10 +19,6 @@ from workload import EMBEDDED
 
 PHASES = ("encode", "self_attention", "cross_attention", "feed_forward",
           "output_projection", "search", "other")
-
-
-def integers(text):
-    return [int(number) for number in text.split(",") if number]
 
 
 def parse_arguments():
@@ -35,12 +32,12 @@ def parse_arguments():
                         choices=["int8", "bf16", "f32"])
     parser.add_argument("--max-isa", default="")
     parser.add_argument("--new-tokens", type=int, default=32)
-    parser.add_argument("--source-tokens", type=integers,
+    parser.add_argument("--source-tokens", type=arguments.integers,
                         default=[8, 16, 32, 64, 128, 256, 512])
-    parser.add_argument("--running", type=integers,
+    parser.add_argument("--running", type=arguments.integers,
                         default=[1, 2, 4, 8, 16, 32, 64, 128, 256])
-    parser.add_argument("--beams", type=integers, default=[1, 2, 4, 8])
-    parser.add_argument("--workers", type=integers, default=[1, 2])
+    parser.add_argument("--beams", type=arguments.integers, default=[1, 2, 4, 8])
+    parser.add_argument("--workers", type=arguments.integers, default=[1, 2])
     parser.add_argument("--waves", type=int, default=2, help="sentences of each "
                         "measurement: so many times what runs at once")
     parser.add_argument("--json", help="write the report there, too")

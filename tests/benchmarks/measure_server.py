@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import arguments
 import machine
 import sentences
 import servers
@@ -22,10 +23,6 @@ import workload
 SERVER_ROWS = 256
 # Sentences that the engine alone translates, as a multiple of what it runs.
 ENGINE_WAVES = 32
-
-
-def numbers(text):
-    return [float(number) for number in text.split(",") if number]
 
 
 def parse_arguments():
@@ -41,10 +38,10 @@ def parse_arguments():
     workload.add_arguments(parser)
     servers.add_arguments(parser)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--concurrency", type=numbers, default=[1, 8, 32, 64],
-                        help="load: calls in flight")
-    parser.add_argument("--rates", type=numbers, default=[50, 100, 200],
-                        help="load: calls a second")
+    parser.add_argument("--concurrency", type=arguments.numbers,
+                        default=[1, 8, 32, 64], help="load: calls in flight")
+    parser.add_argument("--rates", type=arguments.numbers,
+                        default=[50, 100, 200], help="load: calls a second")
     parser.add_argument("--streams", type=int, default=16,
                         help="streams: that run at once")
     parser.add_argument("--arrivals", type=float, default=2,
@@ -117,8 +114,8 @@ def measure_saturation(measurement):
     bench = servers.on_cores(options.server_cores, [
         options.programs / "trivium-bench", work.folder, ids,
         "--precision", options.precision, "--beam", work.beam,
-        "--workers", len(options.server_cores), "--running", running, "--choose-rows",
-        "--new-tokens", work.new_tokens])
+        "--workers", len(options.server_cores), "--running", running,
+        "--choose-rows", "--new-tokens", work.new_tokens])
     # Twice what runs: there is always somebody to take a free place.
     in_flight = 2 * running * len(options.server_cores)
     # As the bench has it.
@@ -134,8 +131,9 @@ def measure_saturation(measurement):
             server, "--concurrency", in_flight, *limit)["new_tokens_per_second"])
     ratio = statistics.median(served) / statistics.median(engine)
     print("| | new tokens/s (median) | rounds |\n|---|---|---|")
-    for name, speeds in ((f"engine alone, {running} running a worker", engine),
-                         (f"served, {in_flight} calls in flight", served)):
+    for name, speeds in (
+            (f"engine alone, {running} running a worker at most", engine),
+            (f"served, {in_flight} calls in flight", served)):
         print(f"| {name} | {statistics.median(speeds):,.0f} | "
               + ", ".join(f"{speed:,.0f}" for speed in speeds) + " |")
     print(f"\nRatio: {ratio:.2f}")

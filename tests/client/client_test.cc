@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "tests/client/fake_server.h"
 
 namespace trivium {

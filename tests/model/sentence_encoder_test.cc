@@ -152,7 +152,15 @@ TEST_F(SentenceEncoderTest, KnowsTheLongestText) {
   EXPECT_EQ(longest(), 0);
   WriteModules(Module("Normalize", "1_Normalize"));
   EXPECT_EQ(longest(), 256);
+  Write("tokenizer_config.json", R"({"model_max_length": 128})");
+  EXPECT_EQ(longest(), 256);
+  // What newer versions write has it in the tokenizer's configuration alone.
+  Write("sentence_bert_config.json", R"({"modality_config": {}})");
+  EXPECT_EQ(longest(), 128);
   Write("sentence_bert_config.json", R"({"max_seq_length": null})");
+  EXPECT_EQ(longest(), 128);
+  Write("tokenizer_config.json",
+        R"({"model_max_length": 1000000000000000019884624838656})");
   EXPECT_EQ(longest(), 0);
   Write("sentence_bert_config.json", R"({"max_seq_length": -1})");
   EXPECT_THAT(Problem(), HasSubstr("max_seq_length is -1"));

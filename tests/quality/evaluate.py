@@ -46,8 +46,14 @@ def parse_arguments():
 
 def read(path):
     """([English], [German])"""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return tuple(zip(*(line.split("\t")[:2] for line in lines if line)))
+    if not path.is_file():
+        raise SystemExit(f"no test set {path}: name its folder with "
+                         "--test-sets, or other sets with --only")
+    lines = path.read_text(encoding="utf-8").split("\n")
+    pairs = [line.split("\t")[:2] for line in lines if line]
+    if not pairs or min(map(len, pairs)) < 2:
+        raise SystemExit(f"{path} is not made of lines english<TAB>german")
+    return tuple(zip(*pairs))
 
 
 def score(server, sources, references, language, beam):
@@ -78,14 +84,14 @@ def retrieval(server, english, german):
 def measure(options):
     report = {"precision": options.precision, "beam": options.beam,
               "scores": {}, "retrieval": {}}
-    chosen = options.only or list(TEST_SETS)
+    chosen = {name: read(options.test_sets / TEST_SETS[name])
+              for name in options.only or TEST_SETS}
     with Served(options.programs, options.model, options.precision,
                 options.threads) as server:
         report["isa"] = server.isa
         directions = [language for language in ("de", "en")
                       if language in server.targets]
-        for name in chosen:
-            english, german = read(options.test_sets / TEST_SETS[name])
+        for name, (english, german) in chosen.items():
             for language in directions:
                 sources, references = (
                     (english, german) if language == "de"
@@ -117,25 +123,27 @@ def table(report):
         f"translation, among the first {RETRIEVED:,} pairs."])
 
 
-def write_card(path, text):
-    """Between the lines <!-- scores --> and <!-- end of scores -->."""
+def split_card(path):
+    """The card up to the line <!-- scores --> and from <!-- end of scores -->
+    on."""
     card = path.read_text(encoding="utf-8")
     begin, end = "<!-- scores -->\n", "<!-- end of scores -->"
-    if begin not in card or end not in card:
+    before, found, rest = card.partition(begin)
+    _, also_found, after = rest.partition(end)
+    if not found or not also_found:
         raise SystemExit(f"{path} has no lines {begin.strip()} and {end}")
-    before, rest = card.split(begin, 1)
-    after = rest.split(end, 1)[1]
-    path.write_text(before + begin + text + "\n" + end + after,
-                    encoding="utf-8")
+    return before + begin, end + after
 
 
 def main():
     options = parse_arguments()
+    if options.card:
+        before, after = split_card(options.card)
     report = measure(options)
     text = table(report)
     print(text)
     if options.card:
-        write_card(options.card, text)
+        options.card.write_text(f"{before}{text}\n{after}", encoding="utf-8")
     if options.json:
         pathlib.Path(options.json).write_text(
             json.dumps(report, indent=1) + "\n")

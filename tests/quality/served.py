@@ -24,18 +24,27 @@ class Served:
         ports = pathlib.Path(self._folder.name, "ports")
         self._process = subprocess.Popen(
             [*self._command, "--port-file", str(ports)])
+        try:
+            self._get_to_know(ports)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _get_to_know(self, ports):
         give_up = time.monotonic() + 60
         while not (ports.is_file() and "grpc " in ports.read_text()):
-            if self._process.poll() is not None or time.monotonic() > give_up:
-                self._process.kill()
-                raise SystemExit("the server did not get ready")
+            if self._process.poll() is not None:
+                raise SystemExit("the server ended before it was ready; its "
+                                 "last lines say why")
+            if time.monotonic() > give_up:
+                raise SystemExit("the server was not ready after a minute")
             time.sleep(0.02)
         self._address = "127.0.0.1:" + ports.read_text().split()[1]
-        model = json.loads(self._call("models", "--json").stdout)
+        [model] = self._call("models", "--json")
+        model = json.loads(model)
         self.targets = [one["bcp47"] for one in model["target_languages"]]
-        self.precision = model["precision"].rpartition("_")[2].lower()
         self.isa = model["isa"]
-        return self
 
     def __exit__(self, *_):
         self._process.terminate()
@@ -43,10 +52,13 @@ class Served:
         self._folder.cleanup()
 
     def _call(self, command, *flags, texts=()):
-        return subprocess.run(
+        """The lines of the client's answer."""
+        out = subprocess.run(
             [self._client, command, "--address", self._address, *flags],
             input="".join(text + "\n" for text in texts), text=True,
-            check=True, stdout=subprocess.PIPE)
+            check=True, stdout=subprocess.PIPE).stdout
+        # Not splitlines(): texts may have other ends of lines in them.
+        return out.split("\n")[:-1]
 
     def _to(self, language):
         # A model of several languages must be told.
@@ -54,14 +66,13 @@ class Served:
 
     def translate(self, texts, language, beam=4):
         """A TranslateStreamResponse, as JSON, for each text."""
-        out = self._call("translate", "--beam-size", str(beam), "--json",
-                         *self._to(language), "--file", "-", texts=texts)
-        return [json.loads(line) for line in out.stdout.splitlines()]
+        lines = self._call("translate", "--beam-size", str(beam), "--json",
+                           *self._to(language), "--file", "-", texts=texts)
+        return [json.loads(line) for line in lines]
 
     def encode(self, texts, language):
         """A vector of length 1 for each text, read as one to be translated to
         `language`."""
-        out = self._call("encode", *self._to(language), "--file", "-",
-                         texts=texts)
-        return [[float(x) for x in line.split()]
-                for line in out.stdout.splitlines()]
+        lines = self._call("encode", *self._to(language), "--file", "-",
+                           texts=texts)
+        return [[float(x) for x in line.split()] for line in lines]

@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 TRAINING = (pathlib.Path(__file__).resolve().parents[2]
@@ -20,7 +21,9 @@ import torch  # noqa: E402
 
 import batch as batches  # noqa: E402
 import decode  # noqa: E402
+import distil  # noqa: E402
 import packed  # noqa: E402
+import train  # noqa: E402
 import vocabulary  # noqa: E402
 from export import load_checkpoint, load_folder  # noqa: E402
 
@@ -33,6 +36,15 @@ def run(script, *arguments):
     subprocess.run([sys.executable, "-B", TRAINING / f"{script}.py",
                     *map(str, arguments)], check=True,
                    stdout=subprocess.DEVNULL)
+
+
+def refusal(script, *arguments):
+    """What the script says as it ends with status 1, or with 2, for flags."""
+    done = subprocess.run(
+        [sys.executable, "-B", TRAINING / f"{script}.py",
+         *map(str, arguments)], text=True, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, timeout=60)
+    return done.stderr if done.returncode in (1, 2) else ""
 
 
 class TrainingTest(unittest.TestCase):
@@ -131,6 +143,60 @@ class TrainingTest(unittest.TestCase):
                 self.assertEqual(
                     after.text(teacher.first + i, column).tolist(),
                     before.text(i, column).tolist())
+
+    def test_parts_of_another_teacher_or_other_data_are_not_mixed_in(self):
+        teacher = self.work / "any teacher"
+        teacher.mkdir()
+        options = types.SimpleNamespace(data=self.work, train="any.npz",
+                                        teacher=teacher, beam=4, longest=100)
+        folders = []
+        for data, weights, options.beam in (
+                ("a", "a", 4), ("b", "a", 4), ("a", "b", 4), ("a", "a", 2),
+                ("a", "a", 4)):
+            (self.work / "any.npz").write_text(data)
+            (teacher / "model.safetensors").write_text(weights)
+            folders.append(distil.parts_folder(options))
+        self.assertEqual(len(set(folders)), 4)
+        self.assertEqual(folders[0], folders[-1])
+
+    def test_no_corpus_has_a_side_of_a_pair_kept_for_validation(self):
+        lines = [f"dog {word}\tHund {word}\n" for word in
+                 ("a b c d e f g h i j k l m n o p q r s t").split()]
+        paths = [self.work / "first.tsv", self.work / "second.tsv"]
+        for path in paths:
+            path.write_text("".join(lines), encoding="utf-8")
+        data = self.work / "kept"
+        run("prepare", "--corpus", f"{paths[0]}=1", "--corpus", f"{paths[1]}=1",
+            "--output", data, "--init", self.data, "--validation-pairs", 2,
+            "--variants", 0)
+        kept, trained = (packed.Packed.load(data / name)
+                         for name in ("validation.npz", "data.npz"))
+        self.assertEqual(len(kept), 2)
+        self.assertEqual(len(trained), 2 * 18)
+        texts = [[one.text(i, packed.ENGLISH).tolist()
+                  for i in range(len(one))] for one in (kept, trained)]
+        self.assertFalse([text for text in texts[0] if text in texts[1]])
+
+    def test_what_cannot_be_is_said(self):
+        corpus = self.work / "small.tsv"
+        corpus.write_text("Hello\tHallo\n", encoding="utf-8")
+        prepare = "prepare", "--output", self.work / "unused", "--corpus"
+        self.assertIn("small.tsv is not FILE=WEIGHT",
+                      refusal(*prepare, corpus))
+        self.assertIn("small.tsv=often is not FILE=WEIGHT",
+                      refusal(*prepare, f"{corpus}=often"))
+        self.assertIn("small: of 1 pairs", refusal(*prepare, f"{corpus}=1"))
+        self.assertIn("--longest", refusal(
+            "train", "--data", self.data, "--output", self.work / "unused",
+            "--steps", 1, "--longest", 0, *SMALL))
+
+    def test_rates_rise_and_fall(self):
+        def rates(**given):
+            options = types.SimpleNamespace(steps=10, decay=0.4, **given)
+            return [train.rate(step, options) for step in range(11)]
+        self.assertEqual(rates(warm_up=2)[:3], [0.5, 1, 1])
+        self.assertEqual(rates(warm_up=0), rates(warm_up=1))
+        self.assertEqual(rates(warm_up=0)[5:], [1, 1, 0.75, 0.5, 0.25, 0])
 
     def test_a_vocabulary_keeps_its_ids_when_it_gets_languages(self):
         embedded = TRAINING.parent

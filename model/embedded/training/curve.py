@@ -14,9 +14,11 @@ COLORS = {"loss": "#bbbbbb", "validation loss": "#444444",
 
 def series(log):
     """name -> [(million target tokens, value)]"""
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    # A run that was killed does the steps after its checkpoint once more.
+    lines = {(line["step"], "bleu" in line): line
+             for line in map(json.loads, log.read_text().splitlines())}
     found = {name: [] for name in COLORS}
-    for line in lines:
+    for line in lines.values():
         x = line["tokens"] / 1e6
         if "loss" in line:
             found["loss"].append((x, line["loss"]))

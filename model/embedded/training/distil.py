@@ -5,11 +5,12 @@
 writes data/distilled.npz: every pair with its sources as they are and beam
 search's translations as targets, and a share of the pairs as they were;
 changed copies (augment.py) stay as they are, since what they teach is exact.
-Parts go to data/distilled.parts. Stopped by --minutes, it writes what it has;
-run the same command again to go on.
+Parts go to a folder of their own in data/distilled.parts. Stopped by --minutes,
+it writes what it has; run the same command again to go on.
 """
 
 import argparse
+import hashlib
 import pathlib
 import time
 
@@ -31,7 +32,7 @@ def parse_arguments():
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--train", default="data.npz")
-    parser.add_argument("--teacher", required=True,
+    parser.add_argument("--teacher", type=pathlib.Path, required=True,
                         help="folder that export.py wrote")
     parser.add_argument("--authentic", type=float, default=0.3, help="weight "
                         "of the pairs as they were, beside 1 for the "
@@ -89,12 +90,9 @@ def translate_part(model, data, pairs, words, options):
 def write_part(path, made):
     columns = [made[packed.ENGLISH], made[packed.GERMAN]]
     texts = [ids for column in columns for ids in column]
-    new = path.with_suffix(".new")
-    with open(new, "wb") as file:
-        np.savez(file, lengths=np.array([len(ids) for ids in texts]),
-                 ids=np.concatenate([np.asarray(ids, np.uint16)
-                                     for ids in texts]))
-    new.replace(path)
+    packed.write_whole(
+        path, lengths=np.array([len(ids) for ids in texts]),
+        ids=np.concatenate([np.asarray(ids, np.uint16) for ids in texts]))
 
 
 def read_part(path):
@@ -103,6 +101,18 @@ def read_part(path):
         texts = np.split(file["ids"], np.cumsum(file["lengths"])[:-1])
     half = len(texts) // 2
     return list(zip(texts[:half], texts[half:]))
+
+
+def parts_folder(options):
+    """Of this data, this teacher and these flags: parts of others are not
+    mixed in."""
+    digest = hashlib.sha256(f"{options.beam} {options.longest}".encode())
+    for path in (options.data / options.train,
+                 options.teacher / "model.safetensors"):
+        digest.update(path.read_bytes())
+    folder = options.data / "distilled.parts" / digest.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def is_changed(section):
@@ -133,8 +143,7 @@ def main():
     words = vocabulary.Vocabulary.of_folder(options.data)
     data = packed.Packed.load(options.data / options.train)
     model = load_folder(options.teacher, words).eval().to(options.device)
-    folder = options.data / "distilled.parts"
-    folder.mkdir(exist_ok=True)
+    folder = parts_folder(options)
     longest = data.longest()
     chosen = [i for section in data.sections if not is_changed(section)
               for i in range(section.first, section.last)

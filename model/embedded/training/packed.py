@@ -14,6 +14,14 @@ ENGLISH, GERMAN, TO_GERMAN, TO_ENGLISH = range(4)
 VARIANTS = "+"  # ends the name of a section of changed copies
 
 
+def write_whole(path, **arrays):
+    """An .npz of the arrays; whole or not at all, however it is stopped."""
+    new = path.with_suffix(".new")
+    with open(new, "wb") as file:
+        np.savez_compressed(file, **arrays)
+    new.replace(path)
+
+
 @dataclasses.dataclass
 class Section:
     """Pairs of one origin, drawn `weight` times an epoch."""
@@ -55,10 +63,8 @@ class Packed:
 
     def save(self, path):
         header = json.dumps([dataclasses.asdict(s) for s in self.sections])
-        with open(path, "wb") as file:
-            np.savez_compressed(
-                file, ids=self.ids, lengths=self.lengths.astype(np.uint16),
-                sections=np.frombuffer(header.encode(), np.uint8))
+        write_whole(path, ids=self.ids, lengths=self.lengths.astype(np.uint16),
+                    sections=np.frombuffer(header.encode(), np.uint8))
 
     @classmethod
     def load(cls, path):

@@ -22,12 +22,24 @@ import vocabulary
 JOINED_CHARACTERS = 60
 
 
+def weighted_file(text):
+    path, _, weight = text.rpartition("=")
+    try:
+        weight = float(weight)
+    except ValueError:
+        path = ""
+    if not path or not 0 <= weight < 1000:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not FILE=WEIGHT, as tatoeba.tsv.xz=3")
+    return pathlib.Path(path), weight
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description="Makes the training data of the embedded model.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--corpus", action="append", required=True,
-                        metavar="FILE=WEIGHT", help="lines "
+                        type=weighted_file, metavar="FILE=WEIGHT", help="lines "
                         "english<TAB>german, .xz or not; how often an epoch "
                         "has each of its pairs; repeats")
     parser.add_argument("--test-set", action="append", default=[],
@@ -54,29 +66,31 @@ def read_corpora(options):
     result = []
     print(f"{'corpus':24}{'read':>9}{'unclean':>9}{'repeated':>9}"
           f"{'in tests':>9}{'kept':>9}{'weight':>8}")
-    for argument in options.corpus:
-        path, _, weight = argument.rpartition("=")
+    for path, weight in options.corpus:
         counts = collections.Counter()
         pairs = list(corpora.training_pairs(path, held_out, counts))
-        name = pathlib.Path(path).name.split(".")[0]
+        name = path.name.split(".")[0]
         print(f"{name:24}{counts['read']:9,}{counts['unclean']:9,}"
               f"{counts['repeated']:9,}{counts['held out']:9,}"
-              f"{len(pairs):9,}{weight:>8}", flush=True)
-        result.append((name, float(weight), pairs))
+              f"{len(pairs):9,}{weight:>8g}", flush=True)
+        result.append((name, weight, pairs))
     return result
 
 
 def split_validation(sections, count, generator):
-    """Takes `count` pairs from the first corpus, and everything that shares a
-    side with them."""
-    name, weight, pairs = sections[0]
+    """(`count` pairs of the first corpus, what all corpora have that shares no
+    side with them)"""
+    name, _, pairs = sections[0]
     chosen = generator.sample(pairs, min(count, len(pairs) // 10))
+    if not chosen:
+        raise SystemExit(
+            f"{name}: of {len(pairs)} pairs, a tenth is too few to validate "
+            "with; begin with a corpus of more, or ask for --validation-pairs")
     keys = {corpora.key(text) for pair in chosen for text in pair}
-    sections[0] = (name, weight, [
-        pair for pair in pairs
-        if corpora.key(pair[0]) not in keys and corpora.key(pair[1]) not in keys
-    ])
-    return chosen
+    return chosen, [
+        (name, weight, [pair for pair in pairs
+                        if keys.isdisjoint(map(corpora.key, pair))])
+        for name, weight, pairs in sections]
 
 
 def variants(pairs, share, generator):
@@ -124,8 +138,8 @@ def main():
     options = parse_arguments()
     options.output.mkdir(parents=True, exist_ok=True)
     generator = random.Random(options.seed)
-    sections = read_corpora(options)
-    validation = split_validation(sections, options.validation_pairs, generator)
+    validation, sections = split_validation(
+        read_corpora(options), options.validation_pairs, generator)
     sections = list(itertools.chain.from_iterable(
         ((name, weight, pairs),
          (name + packed.VARIANTS, weight,

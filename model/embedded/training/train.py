@@ -94,7 +94,7 @@ def optimizers(model, options):
 
 def rate(step, options):
     """Of 1: a linear warm-up, level, then linearly to 0."""
-    warm_up = min(1.0, (step + 1) / options.warm_up)
+    warm_up = min(1.0, (step + 1) / max(1, options.warm_up))
     if not options.steps:  # not known yet
         return warm_up
     decay = max(1, options.decay * options.steps)
@@ -171,6 +171,10 @@ class Trainer:
             while True:
                 order = packed.batches(self._data, options.seed, epoch,
                                        options.tokens, options.longest)
+                if not order:
+                    raise SystemExit(f"{options.data / options.train}: all "
+                                     "texts are longer than --longest "
+                                     f"{options.longest}")
                 for index in range(first, len(order)):
                     waiting.append(pool.submit(make, epoch, index,
                                                order[index]))
@@ -255,6 +259,7 @@ class Trainer:
                 shown = time.monotonic()
             if self._step % options.validate_every == 0:
                 self._validate()
+                shown = time.monotonic()
             if time.monotonic() - saved > options.save_every:
                 self._save()
                 saved = time.monotonic()

@@ -66,7 +66,6 @@ class Vocabulary:
         self._to_processor = {
             mine: theirs for theirs, mine in enumerate(self._of_processor)}
         self.end, self.padding = ids[END], ids[PADDING]
-        self.unknown = ids[UNKNOWN]
         self.languages = {one: ids[language_token(one)] for one in LANGUAGES}
 
     def __len__(self):

@@ -131,32 +131,27 @@ TEST_F(WordPieceTest, Truncates) {
 
 TEST_F(WordPieceTest, TruncatesTheLongerOfAPairFirst) {
   const auto tokenizer = Load();
-  const auto lengths = [&](int first, int second, int room,
-                           PairTruncation truncation) {
+  const auto lengths = [&](int first, int second, int room) {
     std::string a, b;
     for (int i = 0; i < first; ++i) a += "a ";
     for (int i = 0; i < second; ++i) b += "hello ";
-    const auto encoding = tokenizer->EncodePair(
-        a, b, {.max_tokens = room + 3, .pair_truncation = truncation});
-    if (!encoding.ok()) return std::vector<int>();
-    const auto& ids = encoding->ids;
+    const Encoding encoding =
+        tokenizer->EncodePair(a, b, {.max_tokens = room + 3}).value();
+    const auto& ids = encoding.ids;
     const int kept_first =
         static_cast<int>(std::count(ids.begin(), ids.end(), 16));
     const int kept_second =
         static_cast<int>(std::count(ids.begin(), ids.end(), 5));
-    EXPECT_EQ(encoding->truncated, first + second - kept_first - kept_second);
+    EXPECT_EQ(encoding.truncated, first + second - kept_first - kept_second);
     return std::vector<int>{kept_first, kept_second};
   };
-  using enum PairTruncation;
-  EXPECT_THAT(lengths(3, 4, 7, kLongestFirst), ElementsAre(3, 4));
-  EXPECT_THAT(lengths(3, 9, 7, kLongestFirst), ElementsAre(3, 4));
-  EXPECT_THAT(lengths(9, 2, 7, kLongestFirst), ElementsAre(5, 2));
-  EXPECT_THAT(lengths(9, 9, 7, kLongestFirst), ElementsAre(3, 4));
-  EXPECT_THAT(lengths(9, 8, 7, kLongestFirst), ElementsAre(4, 3));
-  EXPECT_THAT(lengths(9, 9, 1, kLongestFirst), ElementsAre(0, 1));
-  EXPECT_THAT(lengths(9, 2, 7, kOnlyFirst), ElementsAre(5, 2));
-  EXPECT_THAT(lengths(2, 9, 7, kOnlySecond), ElementsAre(2, 5));
-  EXPECT_TRUE(lengths(9, 2, 7, kOnlySecond).empty());
+  EXPECT_THAT(lengths(3, 4, 7), ElementsAre(3, 4));
+  EXPECT_THAT(lengths(3, 9, 7), ElementsAre(3, 4));
+  EXPECT_THAT(lengths(9, 2, 7), ElementsAre(5, 2));
+  EXPECT_THAT(lengths(9, 9, 7), ElementsAre(3, 4));
+  EXPECT_THAT(lengths(9, 8, 7), ElementsAre(4, 3));
+  EXPECT_THAT(lengths(9, 9, 1), ElementsAre(0, 1));
+  EXPECT_THAT(lengths(2, 2, 0), ElementsAre(0, 0));
 }
 
 TEST_F(WordPieceTest, SpecialTokensInATextAreTokens) {

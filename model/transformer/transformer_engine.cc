@@ -7,6 +7,14 @@
 #include "fmt/format.h"
 
 namespace trivium {
+namespace {
+
+// Sources go through the encoder's layers together while they have fewer rows:
+// enough to share the reading of the weights, few enough that what a layer
+// leaves for the next is still in the caches.
+constexpr int kEncoderRows = 256;
+
+}  // namespace
 
 TransformerEngine::TransformerEngine(
     std::shared_ptr<const TransformerWeights> weights, int blocks)
@@ -229,12 +237,14 @@ absl::Status TransformerEngine::Encode(const StepPlan& plan,
   for (size_t first = 0, last; first < encode_order_.size(); first = last) {
     encode_group_.clear();
     const auto group = key(encode_order_[first]);
-    for (last = first;
-         last < encode_order_.size() && key(encode_order_[last]) == group;
+    int rows = 0;
+    for (last = first; last < encode_order_.size() && rows < kEncoderRows &&
+                       key(encode_order_[last]) == group;
          ++last) {
       encode_group_.push_back(&sources_[encode_order_[last].source]);
-      result->encoder_rows += encode_group_.back()->tokens();
+      rows += encode_group_.back()->tokens();
     }
+    result->encoder_rows += rows;
     TRIVIUM_RETURN_IF_ERROR(
         encoder_->Run(encode_group_, group.second,
                       cache_.has_value() ? &*cache_ : nullptr, &scratch_));

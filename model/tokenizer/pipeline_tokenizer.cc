@@ -27,7 +27,8 @@ absl::Status CheckSize(std::string_view text) {
   if (text.size() <= static_cast<size_t>(std::numeric_limits<int>::max())) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError("a text of 2 GiB or more is too long, cut it");
+  return absl::InvalidArgumentError(
+      "a text of 2 GiB or more is too long, cut it");
 }
 
 Encoding ToEncoding(const std::vector<Token>& tokens, int truncated) {

@@ -1,6 +1,7 @@
 // Ids and decoded text of real vocabularies as Hugging Face's tokenizers give
-// them. The files are downloaded and not part of the repository; CTest runs this
-// apart from the folder's other tests, and shows it as skipped without them.
+// them. The files are downloaded and not part of the repository; CTest runs
+// this apart from the folder's other tests, and shows it as skipped without
+// them.
 
 #include <cstdint>
 #include <filesystem>

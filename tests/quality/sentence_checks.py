@@ -3,6 +3,9 @@
 import re
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+# German writes numbers up to twelve as words, too. (A one is also "a".)
+WORDS = {word: str(number) for number, word in enumerate(
+    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(), 2)}
 PLACEHOLDER = re.compile(
     r"%\(\w+\)[sd]|%\d\$s|%[sd@]|\$?\{\{?\w*\}?\}|\$[A-Z]+|</?\w+>|\[\w+\]")
 # Addresses, paths and names of files.
@@ -24,6 +27,13 @@ def numbers(text):
     return NUMBER.findall(text)
 
 
+def made_numbers(translation):
+    """Those that a German translation says."""
+    words = re.findall(r"\w+", translation.lower())
+    return ([alike(one) for one in NUMBER.findall(translation)] +
+            [WORDS[word] for word in words if word in WORDS])
+
+
 def alike(number):
     """A number without what languages write in different ways: 1,250 is
     1.250, and 9.30 is 9:30."""
@@ -32,7 +42,7 @@ def alike(number):
 
 def kept(source, translation):
     """kind -> (how many came through, of how many)."""
-    made = [alike(one) for one in NUMBER.findall(translation)]
+    made = made_numbers(translation)
     found = {}
     count = 0
     wanted = [alike(one) for one in numbers(source)]

@@ -9,6 +9,11 @@ class SentenceChecksTest(unittest.TestCase):
                            "1.250 von 8.")
         self.assertEqual(kept["numbers"], (2, 3))
 
+    def test_numbers_may_be_words(self):
+        kept = checks.kept("I have 3 of 12, and 1, 25", "Ich habe Drei von "
+                           "zwölf, und ein Fünfundzwanzig")
+        self.assertEqual(kept["numbers"], (2, 4))
+
     def test_a_number_twice_must_come_twice(self):
         self.assertEqual(checks.kept("3 and 3", "3")["numbers"], (1, 2))
 

@@ -170,9 +170,11 @@ HWY_INLINE void Multiply(const Call& call) {
   }
 }
 
+bool HasPanels() { return true; }
+
 #else
 
-// Only the target above has panels.
+bool HasPanels() { return false; }
 template <class Call>
 void Multiply(const Call&) {}
 
@@ -187,6 +189,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
+HWY_EXPORT(HasPanels);
 HWY_EXPORT(MultiplyFloats);
 HWY_EXPORT(MultiplyBytes);
 
@@ -209,10 +212,13 @@ void Pack(const W* w, int n, int k, W* packed) {
 
 }  // namespace
 
-bool HasFloatPanels() { return ActiveIsa() >= Isa::kAvx512; }
+bool HasFloatPanels() {
+  return ActiveIsa() >= Isa::kAvx512 && HWY_DYNAMIC_DISPATCH(HasPanels)();
+}
 bool HasBytePanels(int k) {
   const Isa isa = ActiveIsa();
-  return k % ByteCall::kStep == 0 && isa >= Isa::kAvx512Vnni && isa < Isa::kAmx;
+  return k % ByteCall::kStep == 0 && isa >= Isa::kAvx512Vnni &&
+         isa < Isa::kAmx && HWY_DYNAMIC_DISPATCH(HasPanels)();
 }
 
 size_t PanelsSize(int n, int k) {

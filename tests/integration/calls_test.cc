@@ -42,6 +42,16 @@ TEST_F(CallsTest, TranslatesIntoGerman) {
   EXPECT_THAT(Translate("The house is big."), HasSubstr("Haus"));
 }
 
+TEST_F(CallsTest, TranslatesIntoEnglishWhereToldTo) {
+  v1::TranslateRequest request;
+  request.add_inputs()->set_text("Guten Morgen!");
+  request.mutable_options()->set_target_language("en");
+  const auto english = client_->Translate(request);
+  ASSERT_TRUE(english.ok()) << english.status();
+  EXPECT_THAT(english->results(0).hypotheses(0).text(),
+              HasSubstr("ood morning"));
+}
+
 TEST_F(CallsTest, OddTextsGetAnswers) {
   EXPECT_EQ(Translate(""), "");
   for (const std::string& text :

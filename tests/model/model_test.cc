@@ -66,14 +66,15 @@ TEST(ModelTest, LoadsTheEmbeddedModel) {
   EXPECT_EQ(info.encoder_layers, 4);
   EXPECT_EQ(info.decoder_layers, 2);
   EXPECT_EQ(info.heads, 4);
-  EXPECT_EQ(info.vocabulary, 8001);
+  EXPECT_EQ(info.vocabulary, 8003);
   EXPECT_EQ(info.max_source_tokens, 512);
   EXPECT_EQ(info.max_target_tokens, 512);
   EXPECT_GT(info.parameters, 7'000'000);
   EXPECT_GT(info.weight_bytes, 4 * 7'000'000);
   EXPECT_THAT(info.revision, SizeIs(16));
-  EXPECT_THAT(info.source_languages, ElementsAre(Language{"en", "en"}));
-  EXPECT_THAT(info.target_languages, ElementsAre(Language{"de", "de"}));
+  EXPECT_THAT(info.source_languages, IsEmpty());
+  EXPECT_THAT(info.target_languages,
+              ElementsAre(Language{"de", ">>de<<"}, Language{"en", ">>en<<"}));
   ASSERT_NE(model->tokenizer(), nullptr);
   EXPECT_THAT(model->decoder_prefix(), ElementsAre(8000));
   const DecodingOptions& options = model->decoding_defaults();
@@ -82,9 +83,16 @@ TEST(ModelTest, LoadsTheEmbeddedModel) {
   EXPECT_THAT(options.end_ids, ElementsAre(0));
   EXPECT_EQ(options.forced_last_id, 0);
   EXPECT_TRUE(options.renormalize_logits);
-  EXPECT_THAT(options.banned_sequences, ElementsAre(ElementsAre(8000)));
+  EXPECT_THAT(
+      options.banned_sequences,
+      ElementsAre(ElementsAre(8000), ElementsAre(8001), ElementsAre(8002)));
   EXPECT_TRUE(ValidateDecodingOptions(options, info.vocabulary).ok());
-  EXPECT_TRUE(model->ResolveDirection("en", "de").ok());
+  EXPECT_THAT(model->ResolveDirection("en", "de").value().prefix_ids,
+              ElementsAre(8001));
+  EXPECT_THAT(model->ResolveDirection("de", "en").value().prefix_ids,
+              ElementsAre(8002));
+  EXPECT_THAT(model->ResolveDirection({}, {}).value().prefix_ids,
+              ElementsAre(8001));
 }
 
 TEST(ModelTest, LoadsEveryGoldenWithoutATokenizer) {
@@ -161,7 +169,7 @@ TEST(ModelTest, TokenizerAndModelMustMatch) {
   }
   EXPECT_THAT(Model::Check(folder.path(), kF32),
               Contains(HasSubstr("the model has 307 source embeddings, but the "
-                                 "tokenizer's vocabulary has 8001 pieces")));
+                                 "tokenizer's vocabulary has 8003 pieces")));
 }
 
 TEST(ModelTest, OlderFoldersKeepGenerationSettingsInConfigJson) {

@@ -135,7 +135,7 @@ TEST(MarianTokenizerTest, KeepsSpecialTextsAndCodes) {
   const auto tokens = tokenizer->Tokenize(">>xx<< a</s>b", {}).value();
   ASSERT_GE(tokens.size(), 5u);
   EXPECT_EQ(tokens[0].piece, ">>xx<<");
-  EXPECT_EQ(tokens[0].id, kUnknown);  // the embedded model has no codes
+  EXPECT_EQ(tokens[0].id, kUnknown);  // no code of the embedded model's
   EXPECT_TRUE(tokens[0].special);
   EXPECT_EQ(tokens[0].byte_end, 6);
   EXPECT_EQ(tokens[2].id, kEnd);
@@ -148,15 +148,15 @@ TEST(MarianTokenizerTest, KeepsSpecialTextsAndCodes) {
 TEST(MarianTokenizerTest, LanguageCodesOfTheVocabularyAreTokens) {
   const TokenizerFolder folder;
   std::string vocabulary = ReadAll(std::string(kEmbedded) + "/vocab.json");
-  vocabulary.insert(vocabulary.rfind('}'), ", \">>deu<<\": 8001");
+  vocabulary.insert(vocabulary.rfind('}'), ", \">>fra<<\": 8003");
   folder.Write("vocab.json", vocabulary);
   const auto tokenizer = LoadOrDie(folder.path());
-  EXPECT_EQ(tokenizer->PieceToId(">>deu<<", TextSide::kSource), 8001);
-  const auto ids = tokenizer->Encode(">>deu<< I", {}).value().ids;
-  const std::vector<int32_t> prefix = {8001};
+  EXPECT_EQ(tokenizer->PieceToId(">>fra<<", TextSide::kSource), 8003);
+  const auto ids = tokenizer->Encode(">>fra<< I", {}).value().ids;
+  const std::vector<int32_t> prefix = {8003};
   EXPECT_EQ(tokenizer->Encode("I", {.prefix_ids = prefix}).value().ids, ids);
   const auto tokens = tokenizer->Tokenize("I", {.prefix_ids = prefix}).value();
-  EXPECT_EQ(tokens[0].piece, ">>deu<<");
+  EXPECT_EQ(tokens[0].piece, ">>fra<<");
   EXPECT_TRUE(tokens[0].special);
   EXPECT_EQ(tokens[0].byte_end, 0);
 }
@@ -204,20 +204,20 @@ TEST(MarianTokenizerTest, RefusesPairs) {
 TEST(MarianTokenizerTest, KnowsItsVocabulary) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   for (const TextSide side : {TextSide::kSource, TextSide::kTarget}) {
-    EXPECT_EQ(tokenizer->vocabulary_size(side), 8001);
+    EXPECT_EQ(tokenizer->vocabulary_size(side), 8003);
     EXPECT_EQ(tokenizer->IdToPiece(kEnd, side), "</s>");
     EXPECT_EQ(tokenizer->PieceToId("<pad>", side), kPadding);
     EXPECT_EQ(tokenizer->PieceToId("no such piece", side), -1);
     EXPECT_EQ(tokenizer->IdToPiece(-1, side), "");
-    EXPECT_EQ(tokenizer->IdToPiece(8001, side), "");
+    EXPECT_EQ(tokenizer->IdToPiece(8003, side), "");
   }
 }
 
 TEST(MarianTokenizerTest, DecodeLeavesOutWhatIsNoText) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   auto ids = tokenizer->Encode("an apple", {}).value().ids;
-  ids.insert(ids.begin() + 1,
-             {kPadding, kEnd, kUnknown, -1, 8001, 1 << 30, -(1 << 30)});
+  ids.insert(ids.begin() + 1, {kPadding, 8001, 8002, kEnd, kUnknown, -1, 8003,
+                               1 << 30, -(1 << 30)});
   EXPECT_EQ(tokenizer->Decode(ids), "an apple");
 }
 

@@ -90,7 +90,15 @@ int64_t SourceTable::PlanEncode(int budget_tokens,
   };
   const int64_t least = std::min<int64_t>(
       budget, static_cast<int64_t>(EncodeBudget::kLeastTokens) * layers_);
-  take(encoding_.front(), 1);
+  int64_t for_oldest = budget / 2;
+  for (const int slot : encoding_) {
+    int layers = static_cast<int>(std::min<int64_t>(
+        for_oldest / tokens(slot), sources_[slot].layers_left));
+    if (slot == encoding_.front()) layers = std::max(layers, 1);
+    if (layers == 0) break;
+    take(slot, layers);
+    for_oldest -= static_cast<int64_t>(layers) * tokens(slot);
+  }
   budget = std::max(budget, least);
   shortest_first_ = encoding_;
   std::sort(shortest_first_.begin(), shortest_first_.end(),

@@ -36,11 +36,12 @@ class SourceTable {
   void Release(int slot);
 
   // Adds encoder work of at most `budget_tokens` tokens through all layers, or
-  // the same in part: a long source goes through fewer layers. The oldest
-  // source gets at least one layer whatever the budget, so that it always
-  // advances; the rest, and in any case EncodeBudget::kLeastTokens of the
-  // budget, goes to those that need least, so that a short source does not
-  // wait for a long one. Returns the work, in tokens x layers.
+  // the same in part: a long source goes through fewer layers. Half of it goes
+  // to the oldest sources, to the first at least one layer whatever the budget,
+  // so that short ones do not pass a long one for ever; the rest, and in any
+  // case EncodeBudget::kLeastTokens of the budget, to those that need least, so
+  // that a short source does not wait for a long one. Returns the work, in
+  // tokens x layers.
   int64_t PlanEncode(int budget_tokens, std::vector<StepPlan::Encode>* plan);
   // The planned work was done.
   void CommitPlan();

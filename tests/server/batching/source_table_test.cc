@@ -114,5 +114,22 @@ TEST_F(SourceTableTest, AShortSourceDoesNotWaitForALongOne) {
   table_.Release(shortest);
 }
 
+// However many short ones come: 100 x 6 = 600, half of which are three layers
+// of the long one.
+TEST_F(SourceTableTest, ALongSourceIsNotPassedForEver) {
+  bool shared;
+  const int longest = Acquire(100, &shared);
+  std::vector<int> slots = {longest};
+  for (int i = 0; i < 40; ++i) slots.push_back(Acquire(10, &shared, 1000 + i));
+  EXPECT_EQ(PlanLayers(100, {longest}), (std::vector<int>{3}));
+  EXPECT_EQ(PlanLayers(100, {longest}), (std::vector<int>{3}));
+  EXPECT_TRUE(table_.ready(longest));
+  // The short ones had the rest: five an iteration.
+  int ready = 0;
+  for (const int slot : slots) ready += table_.ready(slot);
+  EXPECT_EQ(ready, 1 + 10);
+  for (const int slot : slots) table_.Release(slot);
+}
+
 }  // namespace
 }  // namespace trivium

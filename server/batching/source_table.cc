@@ -95,7 +95,7 @@ int64_t SourceTable::PlanEncode(int budget_tokens,
     int layers = static_cast<int>(std::min<int64_t>(
         for_oldest / tokens(slot), sources_[slot].layers_left));
     if (slot == encoding_.front()) layers = std::max(layers, 1);
-    if (layers == 0) break;
+    if (layers <= 0) break;
     take(slot, layers);
     for_oldest -= static_cast<int64_t>(layers) * tokens(slot);
   }

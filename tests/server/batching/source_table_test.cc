@@ -114,6 +114,28 @@ TEST_F(SourceTableTest, AShortSourceDoesNotWaitForALongOne) {
   table_.Release(shortest);
 }
 
+TEST_F(SourceTableTest, EverySourceGetsItsLayers) {
+  bool shared;
+  uint32_t state = 1;
+  const auto random = [&state](uint32_t below) {
+    state = state * 1664525 + 1013904223;
+    return static_cast<int>((state >> 8) % below);
+  };
+  for (int round = 0; round < 50; ++round) {
+    std::vector<int> slots;
+    for (int i = 0; i < 12; ++i) {
+      slots.push_back(Acquire(1 + random(100), &shared, 1000 * i));
+    }
+    std::vector<int> sums(slots.size());
+    for (int i = 0; i < 1000 && table_.pending_tokens() > 0; ++i) {
+      const std::vector<int> layers = PlanLayers(1 + random(150), slots);
+      for (size_t s = 0; s < slots.size(); ++s) sums[s] += layers[s];
+    }
+    EXPECT_EQ(sums, std::vector<int>(slots.size(), 6));
+    for (const int slot : slots) table_.Release(slot);
+  }
+}
+
 // However many short ones come: 100 x 6 = 600, half of which are three layers
 // of the long one.
 TEST_F(SourceTableTest, ALongSourceIsNotPassedForEver) {

@@ -59,6 +59,15 @@ DataTypes TypesOf(MatmulType type) {
   return {Type::u8, Type::s8, Type::s32};
 }
 
+size_t RowBytes(MatmulType type, int k) {
+  return static_cast<size_t>(k) * OperandSize(type);
+}
+
+bool HasPanels(MatmulType type, int k) {
+  return (type == MatmulType::kF32 && HasFloatPanels()) ||
+         (type == MatmulType::kInt8 && HasBytePanels(k));
+}
+
 }  // namespace
 
 int OperandSize(MatmulType type) {
@@ -145,9 +154,9 @@ int PackedMatrix::n() const { return rep_->n; }
 int PackedMatrix::k() const { return rep_->k; }
 MatmulType PackedMatrix::type() const { return rep_->type; }
 int64_t PackedMatrix::bytes() const {
-  const size_t bytes = rep_->shape == nullptr ? PanelsSize(rep_->n, rep_->k) *
-                                                    OperandSize(rep_->type)
-                                              : rep_->shape->weights.get_size();
+  const size_t bytes = rep_->shape == nullptr
+                           ? PanelsBytes(rep_->n, RowBytes(rep_->type, rep_->k))
+                           : rep_->shape->weights.get_size();
   return static_cast<int64_t>(bytes);
 }
 std::string PackedMatrix::implementation() const {
@@ -289,17 +298,9 @@ absl::StatusOr<PackedMatrix> PackedMatrix::Create(MatmulType type, int n, int k,
   rep.type = type;
   rep.n = n;
   rep.k = k;
-  const size_t panels_bytes = PanelsSize(n, k) * OperandSize(type);
-  if (type == MatmulType::kInt8 && HasBytePanels(k)) {
-    rep.buffer = RawBuffer(panels_bytes);
-    PackPanels(static_cast<const int8_t*>(weights), n, k,
-               static_cast<int8_t*>(rep.buffer.data()));
-    return matrix;
-  }
-  if (type == MatmulType::kF32 && HasFloatPanels()) {
-    rep.buffer = RawBuffer(panels_bytes);
-    PackPanels(static_cast<const float*>(weights), n, k,
-               static_cast<float*>(rep.buffer.data()));
+  if (HasPanels(type, k)) {
+    rep.buffer = RawBuffer(PanelsBytes(n, RowBytes(type, k)));
+    PackPanels(weights, n, RowBytes(type, k), rep.buffer.data());
     return matrix;
   }
   TRIVIUM_ASSIGN_OR_RETURN(rep.shape, MatmulShape::Get(type, n, k));

@@ -193,25 +193,6 @@ HWY_EXPORT(HasPanels);
 HWY_EXPORT(MultiplyFloats);
 HWY_EXPORT(MultiplyBytes);
 
-namespace {
-
-template <class W>
-void Pack(const W* w, int n, int k, W* packed) {
-  constexpr int kStep = 4 / sizeof(W);
-  for (int column = 0; column < n; ++column) {
-    const int panel = column / kPanelColumns;
-    W* to = packed + static_cast<size_t>(panel) * kPanelColumns * k +
-            column % kPanelColumns * kStep;
-    for (int i = 0; i < k; i += kStep) {
-      std::memcpy(to, w, 4);
-      w += kStep;
-      to += kPanelColumns * kStep;
-    }
-  }
-}
-
-}  // namespace
-
 bool HasFloatPanels() {
   return ActiveIsa() >= Isa::kAvx512 && HWY_DYNAMIC_DISPATCH(HasPanels)();
 }
@@ -221,16 +202,24 @@ bool HasBytePanels(int k) {
          isa < Isa::kAmx && HWY_DYNAMIC_DISPATCH(HasPanels)();
 }
 
-size_t PanelsSize(int n, int k) {
+size_t PanelsBytes(int n, size_t row_bytes) {
   const int panels = (n + kPanelColumns - 1) / kPanelColumns;
-  return static_cast<size_t>(panels) * kPanelColumns * k;
+  return static_cast<size_t>(panels) * kPanelColumns * row_bytes;
 }
 
-void PackPanels(const float* w, int n, int k, float* packed) {
-  Pack(w, n, k, packed);
-}
-void PackPanels(const int8_t* w, int n, int k, int8_t* packed) {
-  Pack(w, n, k, packed);
+void PackPanels(const void* w, int n, size_t row_bytes, void* packed) {
+  constexpr size_t kLane = 4;  // bytes: a float, or four values
+  const char* from = static_cast<const char*>(w);
+  for (int column = 0; column < n; ++column) {
+    const int place = column % kPanelColumns;
+    char* to = static_cast<char*>(packed) +
+               static_cast<size_t>(column - place) * row_bytes + place * kLane;
+    for (size_t i = 0; i < row_bytes; i += kLane) {
+      std::memcpy(to, from, kLane);
+      from += kLane;
+      to += kPanelColumns * kLane;
+    }
+  }
 }
 
 void PanelProduct(const float* packed, int n, int k, const float* x, int rows,

@@ -17,11 +17,11 @@ namespace trivium {
 bool HasFloatPanels();
 bool HasBytePanels(int k);  // k must be a multiple of 4
 
-// Elements of weights [N, K], packed.
-size_t PanelsSize(int n, int k);
-// `w` is row-major [N, K]; `packed` is zero, and aligned to 64 bytes.
-void PackPanels(const float* w, int n, int k, float* packed);
-void PackPanels(const int8_t* w, int n, int k, int8_t* packed);
+// Bytes of packed weights whose N rows have `row_bytes` each, a multiple of 4.
+size_t PanelsBytes(int n, size_t row_bytes);
+// `w` is row-major [N, K], floats or bytes; `packed` is zero, and aligned to 64
+// bytes.
+void PackPanels(const void* w, int n, size_t row_bytes, void* packed);
 
 // x [rows, K] and y [rows, N] are contiguous; any number of rows. In bytes
 // exact.

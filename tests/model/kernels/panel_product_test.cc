@@ -23,8 +23,9 @@ const std::vector<std::pair<int, int>> kShapes = {
 template <class W, class X, class Y, class Reference>
 void ExpectProducts(int n, int k, const std::vector<W>& w,
                     const std::vector<X>& x, Y untouched, Reference reference) {
-  Buffer<W> packed(PanelsSize(n, k));
-  PackPanels(w.data(), n, k, packed.data());
+  const size_t row_bytes = sizeof(W) * k;
+  Buffer<W> packed(PanelsBytes(n, row_bytes) / sizeof(W));
+  PackPanels(w.data(), n, row_bytes, packed.data());
   std::vector<Y> expected;
   for (int row = 0; row < kMostRows; ++row) {
     for (int i = 0; i < n; ++i) {

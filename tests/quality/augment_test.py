@@ -41,9 +41,23 @@ class AugmentTest(unittest.TestCase):
         self.assertTrue(decimal)
 
     def test_numbers_that_are_not_surely_the_same_stay(self):
-        for pair in (("I am 3 or 4", "3 oder 4"), ("1 dog", "1 Hund"),
+        for pair in (("3 or 3", "3 oder 3"), ("1 dog", "1 Hund"),
                      ("at 7:45", "um 7:45"), ("5 men", "fünf Männer")):
             self.assertIsNone(augment.number(pair, random.Random(1)), pair)
+
+    def test_one_of_several_numbers_becomes_another(self):
+        for english, german in draws(augment.number,
+                                     ("Read 7 and 12.", "Lies 7 und 12.")):
+            kept = ("Read 7 and ", "Lies 7 und "), (" and 12.", " und 12.")
+            self.assertTrue(
+                english.startswith(kept[0][0]) and german.startswith(kept[0][1])
+                or english.endswith(kept[1][0]) and german.endswith(kept[1][1]),
+                (english, german))
+
+    def test_a_code_has_digits_and_comes_through(self):
+        generator = random.Random(1)
+        for _ in range(200):
+            self.assertRegex(augment.code(generator), r"^[-+A-Z 0-9]*[0-9]$")
 
     def test_something_to_copy_takes_a_names_place(self):
         seen = set()

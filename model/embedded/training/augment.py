@@ -7,7 +7,7 @@ the English to make of them."""
 import re
 
 WORD = re.compile(r"[\w-]+", re.UNICODE)
-NUMBER = re.compile(r"(?<![\w.,])\d{1,6}(?![\w.,]*\d|\w)")
+NUMBER = re.compile(r"(?<![\w.,:/-])\d{1,6}(?![\w.,:/-]*\d|\w)")
 EMOJI = [
     *(chr(code) for first, last in (
         (0x1F600, 0x1F64F), (0x1F300, 0x1F32C), (0x1F330, 0x1F37F),
@@ -27,6 +27,12 @@ FRAMES = [
     ("See {}.", "Siehe {}."), ("Visit {}", "Besuche {}"),
     ("More at {}.", "Mehr unter {}."), ("Open {}.", "Öffne {}."),
     ("My address is {}.", "Meine Adresse ist {}."), ("{}", "{}"),
+]
+CODE_FRAMES = [
+    ("Call {}.", "Rufen Sie {} an."), ("Call me at {}", "Ruf mich an: {}"),
+    ("My number is {}.", "Meine Nummer ist {}."),
+    ("The code is {}.", "Der Code ist {}."), ("Order {}", "Bestellung {}"),
+    ("Room {}", "Zimmer {}"), ("Flight {}", "Flug {}"), ("{}", "{}"),
 ]
 
 
@@ -77,15 +83,17 @@ def new_number(random):
 
 
 def number(pair, random):
-    """Another number where both sides have the same single one."""
+    """Another number in place of one that both sides have once."""
     found = [NUMBER.findall(text) for text in pair]
-    if len(found[0]) != 1 or found[0] != found[1]:
-        return None
     # One thing stays one thing, and several stay several.
-    if found[0][0] in ("0", "1"):
+    shared = [n for n in found[0] if n not in ("0", "1")
+              and found[0].count(n) == 1 and found[1].count(n) == 1]
+    if not shared:
         return None
-    return tuple(NUMBER.sub(lambda _: new, text)
-                 for text, new in zip(pair, new_number(random)))
+    old = random.choice(shared)
+    return tuple(
+        NUMBER.sub(lambda match: new if match[0] == old else match[0], text)
+        for text, new in zip(pair, new_number(random)))
 
 
 def numbered(pair, random):
@@ -103,9 +111,29 @@ def address(random):
             + random.choice(PATHS))
 
 
+def code(random):
+    """A telephone number, or that of an order, a room, a flight."""
+    def digits(least, most):
+        return "".join(random.choices("0123456789",
+                                      k=random.randint(least, most)))
+
+    kind = random.random()
+    if kind < 0.3:
+        return f"{digits(3, 4)}-{digits(3, 5)}"
+    if kind < 0.5:
+        return f"+{random.randint(1, 99)} {digits(2, 4)} {digits(5, 8)}"
+    if kind < 0.7:
+        return f"0{digits(2, 4)} {digits(4, 8)}"
+    letters = "".join(random.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+                                     k=random.randint(1, 3)))
+    return letters + random.choice(("", "", "-", " ")) + digits(1, 5)
+
+
 def copied(random):
-    return random.choice(PLACEHOLDERS) if random.random() < 0.6 else (
-        address(random))
+    kind = random.random()
+    if kind < 0.5:
+        return random.choice(PLACEHOLDERS)
+    return address(random) if kind < 0.85 else code(random)
 
 
 def shared_word(pair, random):
@@ -122,7 +150,10 @@ def shared_word(pair, random):
 
 def framed(pair, random):
     """The pair, then a sentence with something to copy."""
-    frame, new = random.choice(FRAMES), copied(random)
+    if random.random() < 0.3:
+        frame, new = random.choice(CODE_FRAMES), code(random)
+    else:
+        frame, new = random.choice(FRAMES), copied(random)
     if random.random() < 0.3:
         return tuple(form.format(new) for form in frame)
     return tuple(f"{text} {form.format(new)}"
@@ -140,7 +171,7 @@ def one_word(pair, random):
 # What is tried, and how often where it applies.
 WEIGHTS = [
     (upper, 4), (lower, 3), (no_final_punctuation, 4), (emoji, 4),
-    (number, 4), (numbered, 1), (shared_word, 4), (framed, 2), (one_word, 6),
+    (number, 6), (numbered, 1), (shared_word, 4), (framed, 3), (one_word, 6),
 ]
 
 

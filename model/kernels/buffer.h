@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace trivium {
 
@@ -60,6 +62,25 @@ class Buffer {
  private:
   RawBuffer raw_;
 };
+
+// For vectors that kernels read: no read of a whole register touches two lines
+// of the cache, which would take twice the time.
+template <typename T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+
+  AlignedAllocator() = default;
+  template <typename U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kLine));
+  }
+  void deallocate(T* p, size_t) { ::operator delete(p, kLine); }
+  bool operator==(const AlignedAllocator&) const { return true; }
+};
+template <typename T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 
 }  // namespace trivium
 

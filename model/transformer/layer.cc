@@ -5,8 +5,8 @@
 namespace trivium {
 namespace {
 
-std::vector<float> ToVector(const TensorView& tensor) {
-  std::vector<float> values(tensor.elements());
+AlignedVector<float> ToVector(const TensorView& tensor) {
+  AlignedVector<float> values(tensor.elements());
   CopyToF32(tensor, 0, values);
   return values;
 }

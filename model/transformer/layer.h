@@ -14,8 +14,8 @@ namespace trivium {
 
 // Layer normalization's parameters, [d_model] each.
 struct Norm {
-  std::vector<float> gamma;
-  std::vector<float> beta;
+  AlignedVector<float> gamma;
+  AlignedVector<float> beta;
   float epsilon = 1e-5f;
 
   static Norm Create(const NormTensors& tensors, float epsilon);
@@ -87,7 +87,7 @@ class Rows {
   int d_model_;
   int rows_ = 0;
   Buffer<float> x_;
-  std::vector<float> normal_;  // one row
+  AlignedVector<float> normal_;  // one row
 };
 
 }  // namespace trivium

@@ -86,14 +86,16 @@ class Linear {
     int32_t* product =
         scratch->product.Reserve(static_cast<size_t>(kMaxMatmulRows) * out());
     scratch->row.Reserve(out());
-    for (int first = 0; first < rows; first += chunk) {
-      const int count = std::min(chunk, rows - first);
+    // Chunks of nearly one size: a small last one would be slow.
+    const int chunks = (rows + chunk - 1) / chunk;
+    for (int i = 0, first = 0, count; i < chunks; ++i, first += count) {
+      count = (rows - first) / (chunks - i);
       scratch->padding_rows += matrix_.ComputedRows(count) - count;
       TRIVIUM_RETURN_IF_ERROR(
           scratch->runner.Run(matrix_, x.row(first), count, product));
-      for (int i = 0; i < count; ++i) {
-        sink(first + i,
-             Row(product + static_cast<size_t>(i) * out(), x, first + i));
+      for (int j = 0; j < count; ++j) {
+        sink(first + j,
+             Row(product + static_cast<size_t>(j) * out(), x, first + j));
       }
     }
     return absl::OkStatus();
@@ -108,9 +110,9 @@ class Linear {
   ProductRow Row(const int32_t* product, const Operand& x, int row) const;
 
   PackedMatrix matrix_;
-  std::vector<float> bias_;    // [out], or empty
-  std::vector<float> scale_;   // [out], int8 only
-  std::vector<float> offset_;  // [out], int8 only
+  AlignedVector<float> bias_;    // [out], or empty
+  AlignedVector<float> scale_;   // [out], int8 only
+  AlignedVector<float> offset_;  // [out], int8 only
 };
 
 }  // namespace trivium

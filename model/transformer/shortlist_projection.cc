@@ -53,8 +53,8 @@ AllowedTokens ShortlistProjection::Allow(
     std::span<const int32_t> source) const {
   AllowedTokens allowed;
   allowed.tokens = shortlist_->TokensOf(source);
-  const auto pick = [&](const std::vector<float>& from,
-                        std::vector<float>* to) {
+  const auto pick = [&](const AlignedVector<float>& from,
+                        AlignedVector<float>* to) {
     if (from.empty()) return;
     to->reserve(allowed.tokens.size());
     for (const int32_t token : allowed.tokens) to->push_back(from[token]);
@@ -128,7 +128,7 @@ void ShortlistRows::RunGroup(const ShortlistProjection& projection,
     }
   }
   SetOperands(projection, rows);
-  const auto from = [](const std::vector<float>& values, size_t begin) {
+  const auto from = [](const AlignedVector<float>& values, size_t begin) {
     return values.empty() ? nullptr : values.data() + begin;
   };
   for (size_t begin = 0; begin < tokens.size(); begin += kOutputBlock) {

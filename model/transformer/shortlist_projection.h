@@ -19,9 +19,9 @@ namespace trivium {
 // numbers of their products. Without tokens: the whole vocabulary.
 struct AllowedTokens {
   std::vector<int32_t> tokens;  // ascending
-  std::vector<float> scale;     // [tokens], int8 only
-  std::vector<float> offset;    // [tokens], int8 only
-  std::vector<float> bias;      // [tokens], or empty
+  AlignedVector<float> scale;   // [tokens], int8 only
+  AlignedVector<float> offset;  // [tokens], int8 only
+  AlignedVector<float> bias;    // [tokens], or empty
 
   bool all() const { return tokens.empty(); }
 };
@@ -51,11 +51,11 @@ class ShortlistProjection {
   std::shared_ptr<const Shortlist> shortlist_;
   int vocabulary_;
   int stride_;
-  Buffer<int8_t> s8_;          // [vocabulary, stride], or empty
-  Buffer<float> f32_;          // [vocabulary, stride], or empty
-  std::vector<float> scale_;   // [vocabulary], int8 only
-  std::vector<float> offset_;  // [vocabulary], int8 only
-  std::vector<float> bias_;    // [vocabulary], or empty
+  Buffer<int8_t> s8_;            // [vocabulary, stride], or empty
+  Buffer<float> f32_;            // [vocabulary, stride], or empty
+  AlignedVector<float> scale_;   // [vocabulary], int8 only
+  AlignedVector<float> offset_;  // [vocabulary], int8 only
+  AlignedVector<float> bias_;    // [vocabulary], or empty
 };
 
 // Answers the queries of rows whose source has a shortlist. One a worker.

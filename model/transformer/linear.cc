@@ -118,13 +118,14 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
   }
   TRIVIUM_ASSIGN_OR_RETURN(
       linear.matrix_,
-      PackedMatrix::Create(TypeOf(arithmetic), static_cast<int>(out),
-                           static_cast<int>(in), packed.data()));
+      PackedMatrix::Create(
+          {TypeOf(arithmetic), static_cast<int>(out), static_cast<int>(in)},
+          packed.data()));
   return linear;
 }
 
 int64_t Linear::bytes() const {
-  return matrix_.bytes() +
+  return matrix_->bytes() +
          static_cast<int64_t>((bias_.size() + scale_.size() + offset_.size()) *
                               4);
 }
@@ -132,7 +133,7 @@ int64_t Linear::bytes() const {
 ProductRow Linear::Row(const int32_t* product, const Operand& x,
                        int row) const {
   const float* bias = bias_.empty() ? nullptr : bias_.data();
-  if (matrix_.type() != MatmulType::kInt8) {
+  if (matrix_->shape().type != MatmulType::kInt8) {
     return {.f32 = reinterpret_cast<const float*>(product),
             .s32 = nullptr,
             .x = {},

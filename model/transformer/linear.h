@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -52,7 +53,7 @@ void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
 
 // One worker's scratch for Linear::Forward.
 struct LinearScratch {
-  MatmulRunner runner;
+  MatmulWorkspace workspace;
   Buffer<int32_t> product;   // [kMaxMatmulRows, N], s32 or f32
   Buffer<float> row;         // [N]
   int64_t padding_rows = 0;  // computed but not asked for
@@ -69,10 +70,10 @@ class Linear {
                                        int64_t begin = 0, int64_t count = 0);
   Linear() = default;
 
-  int in() const { return matrix_.k(); }
-  int out() const { return matrix_.n(); }
+  int in() const { return matrix_->shape().k; }
+  int out() const { return matrix_->shape().n; }
   int64_t bytes() const;
-  bool batch_invariant() const { return matrix_.batch_invariant(); }
+  bool batch_invariant() const { return matrix_->batch_invariant(); }
 
   // Computes rows [0, rows) of x and calls sink(row, product) for each in
   // order, with a ProductRow that FinishRow and others make real numbers, for
@@ -90,9 +91,9 @@ class Linear {
     const int chunks = (rows + chunk - 1) / chunk;
     for (int i = 0, first = 0, count; i < chunks; ++i, first += count) {
       count = (rows - first) / (chunks - i);
-      scratch->padding_rows += matrix_.ComputedRows(count) - count;
+      scratch->padding_rows += matrix_->ComputedRows(count) - count;
       TRIVIUM_RETURN_IF_ERROR(
-          scratch->runner.Run(matrix_, x.row(first), count, product));
+          matrix_->Multiply(x.row(first), count, product, &scratch->workspace));
       for (int j = 0; j < count; ++j) {
         sink(first + j,
              Row(product + static_cast<size_t>(j) * out(), x, first + j));
@@ -109,7 +110,7 @@ class Linear {
   }
   ProductRow Row(const int32_t* product, const Operand& x, int row) const;
 
-  PackedMatrix matrix_;
+  std::unique_ptr<PackedMatrix> matrix_;
   AlignedVector<float> bias_;    // [out], or empty
   AlignedVector<float> scale_;   // [out], int8 only
   AlignedVector<float> offset_;  // [out], int8 only

@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -44,9 +45,9 @@ void Matmul(benchmark::State& state, MatmulType type) {
   const int n = static_cast<int>(state.range(2));
   // Zeros are numbers of every type, and no slower or faster than others.
   const Buffer<char> weights(static_cast<size_t>(n) * k * sizeof(float));
-  std::vector<PackedMatrix> matrices;
+  std::vector<std::unique_ptr<PackedMatrix>> matrices;
   for (int i = 0; i < state.range(3); ++i) {
-    auto matrix = PackedMatrix::Create(type, n, k, weights.data());
+    auto matrix = PackedMatrix::Create({type, n, k}, weights.data());
     if (!matrix.ok()) {
       state.SkipWithError(matrix.status().ToString().c_str());
       return;
@@ -55,14 +56,15 @@ void Matmul(benchmark::State& state, MatmulType type) {
   }
   const Buffer<char> x(static_cast<size_t>(kMaxMatmulRows) * k * sizeof(float));
   const Buffer<float> y(static_cast<size_t>(kMaxMatmulRows) * n);
-  MatmulRunner runner;
+  MatmulWorkspace workspace;
   size_t turn = 0;
   for (auto _ : state) {
-    const PackedMatrix& matrix = matrices[turn++ % matrices.size()];
-    const absl::Status status = runner.Run(matrix, x.data(), rows, y.data());
+    const PackedMatrix& matrix = *matrices[turn++ % matrices.size()];
+    const absl::Status status =
+        matrix.Multiply(x.data(), rows, y.data(), &workspace);
     if (!status.ok()) state.SkipWithError(status.ToString().c_str());
   }
-  state.SetLabel(matrices.front().implementation());
+  state.SetLabel(matrices.front()->implementation());
   state.counters["op/s"] = benchmark::Counter(
       2.0 * rows * k * n * state.iterations(), benchmark::Counter::kIsRate);
 }

@@ -20,20 +20,21 @@ TEST(MatmulTest, Int8IsExactForEveryRowCount) {
     for (int8_t& x : w) x = static_cast<int8_t>(generator() % 255 - 127);
     std::vector<uint8_t> x(static_cast<size_t>(kMaxMatmulRows) * k);
     for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % levels);
-    absl::StatusOr<PackedMatrix> matrix =
-        PackedMatrix::Create(MatmulType::kInt8, n, k, w.data());
+    const auto matrix =
+        PackedMatrix::Create({MatmulType::kInt8, n, k}, w.data());
     ASSERT_TRUE(matrix.ok()) << matrix.status();
-    EXPECT_TRUE(matrix->batch_invariant());
-    MatmulRunner runner;
+    EXPECT_TRUE((*matrix)->batch_invariant());
+    MatmulWorkspace workspace;
     std::vector<int32_t> y(static_cast<size_t>(kMaxMatmulRows) * n);
     for (int rows = 1; rows <= kMaxMatmulRows; ++rows) {
-      ASSERT_TRUE(runner.Run(*matrix, x.data(), rows, y.data()).ok());
+      ASSERT_TRUE(
+          (*matrix)->Multiply(x.data(), rows, y.data(), &workspace).ok());
       for (int r = 0; r < rows; ++r) {
         for (int i = 0; i < n; ++i) {
           int32_t sum = 0;
           for (int j = 0; j < k; ++j) sum += x[r * k + j] * w[i * k + j];
-          ASSERT_EQ(y[r * n + i], sum) << matrix->implementation() << " n " << n
-                                       << " k " << k << " rows " << rows;
+          ASSERT_EQ(y[r * n + i], sum) << (*matrix)->implementation() << " n "
+                                       << n << " k " << k << " rows " << rows;
         }
       }
     }
@@ -49,15 +50,17 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
     for (float& v : w) v = normal(generator);
     std::vector<float> x(static_cast<size_t>(kMaxMatmulRows) * k);
     for (float& v : x) v = normal(generator);
-    absl::StatusOr<PackedMatrix> matrix =
-        PackedMatrix::Create(MatmulType::kF32, n, k, w.data());
+    const auto matrix =
+        PackedMatrix::Create({MatmulType::kF32, n, k}, w.data());
     ASSERT_TRUE(matrix.ok()) << matrix.status();
     // On the machines this project knows, calls of one fixed row count hold
     // the promise where the buckets do not.
-    EXPECT_TRUE(matrix->batch_invariant()) << matrix->implementation();
-    MatmulRunner runner;
+    EXPECT_TRUE((*matrix)->batch_invariant()) << (*matrix)->implementation();
+    MatmulWorkspace workspace;
     std::vector<float> all(static_cast<size_t>(kMaxMatmulRows) * n);
-    ASSERT_TRUE(runner.Run(*matrix, x.data(), kMaxMatmulRows, all.data()).ok());
+    ASSERT_TRUE((*matrix)
+                    ->Multiply(x.data(), kMaxMatmulRows, all.data(), &workspace)
+                    .ok());
     for (int i = 0; i < n; ++i) {
       double sum = 0;
       for (int j = 0; j < k; ++j)
@@ -66,10 +69,11 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
     }
     std::vector<float> some(static_cast<size_t>(kMaxMatmulRows) * n);
     for (int rows = 1; rows <= kMaxMatmulRows; ++rows) {
-      ASSERT_TRUE(runner.Run(*matrix, x.data(), rows, some.data()).ok());
+      ASSERT_TRUE(
+          (*matrix)->Multiply(x.data(), rows, some.data(), &workspace).ok());
       ASSERT_EQ(std::memcmp(some.data(), all.data(), sizeof(float) * rows * n),
                 0)
-          << matrix->implementation() << " n " << n << " k " << k << " rows "
+          << (*matrix)->implementation() << " n " << n << " k " << k << " rows "
           << rows;
     }
   }
@@ -77,14 +81,14 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
 
 TEST(MatmulTest, ComputedRowsAreTheNextBucket) {
   const std::vector<int8_t> w(12, 1);
-  absl::StatusOr<PackedMatrix> matrix =
-      PackedMatrix::Create(MatmulType::kInt8, 4, 3, w.data());  // by oneDNN
+  const auto matrix =
+      PackedMatrix::Create({MatmulType::kInt8, 4, 3}, w.data());  // by oneDNN
   ASSERT_TRUE(matrix.ok());
-  EXPECT_EQ(matrix->ComputedRows(1), 1);
-  EXPECT_EQ(matrix->ComputedRows(3), 4);
-  EXPECT_EQ(matrix->ComputedRows(9), 12);
-  EXPECT_EQ(matrix->ComputedRows(33), 36);
-  EXPECT_EQ(matrix->ComputedRows(64), 64);
+  EXPECT_EQ((*matrix)->ComputedRows(1), 1);
+  EXPECT_EQ((*matrix)->ComputedRows(3), 4);
+  EXPECT_EQ((*matrix)->ComputedRows(9), 12);
+  EXPECT_EQ((*matrix)->ComputedRows(33), 36);
+  EXPECT_EQ((*matrix)->ComputedRows(64), 64);
 }
 
 }  // namespace

@@ -98,11 +98,11 @@ TEST(ShortlistProductTest, Int8OfAllRowsIsTheFullProduct) {
   std::vector<uint8_t> x(static_cast<size_t>(kMaxMatmulRows) * k);
   for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % levels);
   const auto matrix =
-      PackedMatrix::Create(MatmulType::kInt8, kRows, k, w.data());
+      PackedMatrix::Create({MatmulType::kInt8, kRows, k}, w.data());
   ASSERT_TRUE(matrix.ok()) << matrix.status();
-  MatmulRunner runner;
+  MatmulWorkspace workspace;
   std::vector<int32_t> full(static_cast<size_t>(kMaxMatmulRows) * kRows);
-  ASSERT_TRUE(runner.Run(*matrix, x.data(), 5, full.data()).ok());
+  ASSERT_TRUE((*matrix)->Multiply(x.data(), 5, full.data(), &workspace).ok());
   std::vector<int32_t> rows(kRows);
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<int32_t> y(5 * kRows);

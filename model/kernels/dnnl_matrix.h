@@ -1,0 +1,50 @@
+#ifndef TRIVIUM_MODEL_KERNELS_DNNL_MATRIX_H_
+#define TRIVIUM_MODEL_KERNELS_DNNL_MATRIX_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/kernels/buffer.h"
+#include "model/kernels/matmul.h"
+#include "oneapi/dnnl/dnnl.hpp"
+
+namespace trivium {
+
+// oneDNN's primitives of one shape, one for each of the row counts 1, 2, 4, 8,
+// 12 .. 64, all with one packed layout of the weights. Shared by all matrices
+// of that shape.
+class DnnlProducts;
+
+// Weights that oneDNN multiplies. ComputedRows are the next of its row counts;
+// or a multiple of 16 where only calls of one fixed row count are invariant
+// (f32 without AVX-512), as a test at the first matrix of a shape finds.
+class DnnlMatrix : public PackedMatrix {
+ public:
+  static absl::StatusOr<std::unique_ptr<DnnlMatrix>> Create(
+      const MatmulShape& shape, const void* weights);
+
+  int64_t bytes() const override;
+  std::string implementation() const override;
+  bool batch_invariant() const override;
+  int ComputedRows(int rows) const override;
+  absl::Status Multiply(const void* x, int rows, void* y,
+                        MatmulWorkspace* workspace) const override;
+
+ private:
+  using PackedMatrix::PackedMatrix;
+
+  absl::Status Pack(const void* weights);
+  absl::Status TestInvariance();
+  absl::StatusOr<bool> RowsAgree() const;
+
+  std::shared_ptr<DnnlProducts> products_;
+  RawBuffer packed_;
+  dnnl::memory memory_;  // packed_
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_KERNELS_DNNL_MATRIX_H_

@@ -1,5 +1,7 @@
 #include "model/kernels/attention.h"
 
+#include "model/kernels/runtime.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/attention.cc"
 #include "hwy/foreach_target.h"
@@ -63,7 +65,7 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
   }
 }
 
-// out = scale * weights V for kQueries queries and kGroups groups of
+// out = scale * weights V for kQueries queries and kGroups groups of 16
 // dimensions from `group`. Even and odd keys are summed apart, as above.
 template <int kQueries, int kGroups, class T>
 HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
@@ -72,59 +74,47 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
                             const float* HWY_RESTRICT scale, float* out) {
   const F32 d;
   using V = hn::Vec<F32>;
-  V sum[kQueries][kGroups][2][2];
+  V even[kQueries][kGroups], odd[kQueries][kGroups];
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
-      sum[q][g][0][0] = sum[q][g][0][1] = hn::Zero(d);
-      sum[q][g][1][0] = sum[q][g][1][1] = hn::Zero(d);
-    }
+    for (int g = 0; g < kGroups; ++g) even[q][g] = odd[q][g] = hn::Zero(d);
   }
-  const int row_numbers = Groups(call.shape.head_size) * kGroup;
-  const auto add = [&](const T* row, int key, int turn) HWY_ATTR {
-    TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
-      V first, second;
-      LoadPairs(d, row + (group + g) * kGroup, lane, first, second);
-      TRIVIUM_UNROLL
-      for (int q = 0; q < kQueries; ++q) {
-        const V weight = hn::Set(d, weights[q * stride + key]);
-        sum[q][g][turn][0] = hn::MulAdd(weight, first, sum[q][g][turn][0]);
-        sum[q][g][turn][1] = hn::MulAdd(weight, second, sum[q][g][turn][1]);
-      }
-    }
-  };
+  const int row_numbers = Groups(call.shape.head_size) * kPairRow;
   for (int begin = 0; begin < call.keys; begin += kTileTokens) {
     const T* row = reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]) +
                    value_offset;
     const int end =
         call.keys < begin + kTileTokens ? call.keys : begin + kTileTokens;
-    int key = begin;
-    for (; key + 2 <= end; key += 2, row += 2 * row_numbers) {
-      add(row, key, 0);
-      add(row + row_numbers, key + 1, 1);
+    for (int key = begin; key < end; key += 2, row += row_numbers) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        V first, second;
+        LoadPairs(d, row + (group + g) * kPairRow, lane, first, second);
+        TRIVIUM_UNROLL
+        for (int q = 0; q < kQueries; ++q) {
+          const float* weight = weights + q * stride + key;
+          even[q][g] = hn::MulAdd(hn::Set(d, weight[0]), first, even[q][g]);
+          if (key + 1 == end) continue;
+          odd[q][g] = hn::MulAdd(hn::Set(d, weight[1]), second, odd[q][g]);
+        }
+      }
     }
-    if (key < end) add(row, key, 0);
   }
   const int lanes = static_cast<int>(hn::Lanes(d));
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
-      TRIVIUM_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        const int begin = (group + g) * kGroup + half * kPairLanes + lane;
-        const int left = call.shape.head_size - begin;
-        if (left <= 0) continue;
-        float* to = out + q * call.out_stride + begin;
-        const V y = hn::Mul(hn::Add(sum[q][g][0][half], sum[q][g][1][half]),
-                            hn::Set(d, scale[q]));
-        if (left >= lanes) {
-          hn::StoreU(y, d, to);
-        } else {
-          hn::BlendedStore(y, hn::FirstN(d, static_cast<size_t>(left)), d, to);
-        }
+      const int begin = (group + g) * kPairLanes + lane;
+      const int left = call.shape.head_size - begin;
+      if (left <= 0) continue;
+      float* to = out + q * call.out_stride + begin;
+      const V y = hn::Mul(hn::Add(even[q][g], odd[q][g]), hn::Set(d, scale[q]));
+      if (left >= lanes) {
+        hn::StoreU(y, d, to);
+      } else {
+        hn::BlendedStore(y, hn::FirstN(d, static_cast<size_t>(left)), d, to);
       }
     }
   }
@@ -151,17 +141,16 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
   float inverse[kHeadsAtOnce][kQueries];
   Softmax<kQueries>(call.keys, heads, count, inverse);
   const int groups = Groups(head_size);
+  constexpr int kGroups = kQueries == 1 ? 4 : 2;
   for (int h = 0; h < count; ++h) {
     const int offset = call.shape.heads * KeyNumbers(head_size) +
                        heads[h].head * ValueNumbers(head_size);
     for (int lane = 0; lane < kPairLanes; lane += lanes) {
       int group = 0;
-      if (kQueries == 1) {
-        for (; group + 2 <= groups; group += 2) {
-          WeighValues<kQueries, 2, T>(call, offset, group, lane,
-                                      heads[h].weights, padded, inverse[h],
-                                      heads[h].out);
-        }
+      for (; group + kGroups <= groups; group += kGroups) {
+        WeighValues<kQueries, kGroups, T>(call, offset, group, lane,
+                                          heads[h].weights, padded, inverse[h],
+                                          heads[h].out);
       }
       for (; group < groups; ++group) {
         WeighValues<kQueries, 1, T>(call, offset, group, lane, heads[h].weights,
@@ -200,12 +189,21 @@ namespace trivium {
 
 HWY_EXPORT(AttendFloats);
 
-// In attention_int8.cc.
+// In attention_int8.cc and attention_bf16.cc.
 void AttendInt8(const AttentionCall& call);
+void AttendBf16(const AttentionCall& call);
+
+bool RoundsQueries(KvType type, int keys) {
+  constexpr int kManyKeys = 64;
+  return type == KvType::kBf16 && keys >= kManyKeys &&
+         ActiveIsa() >= Isa::kAvx512Bf16;
+}
 
 void Attend(const AttentionCall& call) {
   if (call.shape.type == KvType::kInt8) {
     AttendInt8(call);
+  } else if (RoundsQueries(call.shape.type, call.keys)) {
+    AttendBf16(call);
   } else {
     HWY_DYNAMIC_DISPATCH(AttendFloats)(call);
   }

@@ -13,7 +13,8 @@ namespace trivium {
 //   weights = softmax(scale * q K^T), out = weights V
 // Every query's bits depend on its own q and the keys alone: sums run over
 // dimensions and keys in one fixed order, whatever `queries` is. Over int8
-// tiles queries and weights are quantized, too (attention_int8.cc).
+// tiles queries and weights are quantized, too (attention_int8.cc); over many
+// keys of bf16 tiles they are rounded (RoundsQueries).
 struct AttentionCall {
   KvShape shape;
   const char* const* tiles;  // [ceil(keys / kTileTokens)]
@@ -34,6 +35,11 @@ struct AttentionCall {
 };
 void Attend(const AttentionCall& call);
 
+// Whether queries and weights become bf16, too, as they do over many keys where
+// the CPU multiplies bf16, at twice the rate of f32. Over few, attention takes
+// little time, and the rounding is felt: a mean of few states hides less of it.
+bool RoundsQueries(KvType type, int keys);
+
 // Heads whose weights are under way at once: several for a few queries, whose
 // sums are short of independent work; one for many, which fill the cache.
 inline constexpr int kHeadsAtOnce = 8;
@@ -49,13 +55,14 @@ constexpr size_t PlainWeightsSize(const KvShape& shape, int queries, int keys,
 }
 
 // Floats that AttentionCall::weights has room for: the weights and, for int8
-// tiles, queries and weights in bytes.
+// and bf16 tiles, queries and weights as these are.
 constexpr size_t WeightsSize(const KvShape& shape, int queries, int keys,
                              bool keep) {
-  const size_t bytes = shape.type == KvType::kInt8
-                           ? 3 * PaddedKeys(keys) + 2 * (shape.head_size + 15)
-                           : 0;
-  return PlainWeightsSize(shape, queries, keys, keep) + bytes;
+  const size_t converted =
+      shape.type == KvType::kF32
+          ? 0
+          : 3 * PaddedKeys(keys) + kHeadsAtOnce / 2 * (shape.head_size + 15);
+  return PlainWeightsSize(shape, queries, keys, keep) + converted;
 }
 
 }  // namespace trivium

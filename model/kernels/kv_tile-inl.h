@@ -1,12 +1,12 @@
 // How keys and values lie in a tile, for the kernels that read and write it.
 // Compiled once for each target, hence the toggled guard.
 //
-// A tile is {keys, values}. Both keep numbers in pairs, so that one vector of
-// 32-bit lanes gives two vectors of floats without shuffles; a bf16 pair is one
-// lane (the first in its low half), an f32 pair two vectors.
-//   keys    [heads][pairs of dimensions (2i, 2i + 1)][kTileTokens lanes]
-//   values  [heads][kTileTokens][groups of 32 dimensions]
-//           [16 lanes: (j, j + 16)]
+// A tile is {keys, values}. Both keep the numbers that a dot product adds up in
+// pairs: a bf16 pair is one lane of 32 bits (the first in its low half), so
+// that one instruction multiplies 16 pairs, or two vectors of floats come out
+// of one without shuffles; an f32 pair is in two vectors, one behind the other.
+//   keys    [heads][pairs of dimensions][kTileTokens lanes]
+//   values  [heads][pairs of tokens][groups of 16 dimensions][16 lanes]
 // Dimensions are padded to whole pairs and groups.
 #if defined(TRIVIUM_MODEL_KERNELS_KV_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRIVIUM_MODEL_KERNELS_KV_TILE_INL_H_
@@ -27,20 +27,18 @@ namespace trivium::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kPairLanes = 16;
-constexpr int kGroup = 2 * kPairLanes;
+constexpr int kPairRow = 2 * kPairLanes;  // numbers of 16 pairs
 static_assert(kPairLanes == kTileTokens);
 
-constexpr int Pairs(int head_size) { return (head_size + 1) / 2; }
+constexpr int Pairs(int size) { return (size + 1) / 2; }
 constexpr int Groups(int head_size) {
-  return (head_size + kGroup - 1) / kGroup;
+  return (head_size + kPairLanes - 1) / kPairLanes;
 }
 
 // Numbers (of type T) of one head's keys, and values, in a tile.
-constexpr int KeyNumbers(int head_size) {
-  return Pairs(head_size) * 2 * kTileTokens;
-}
+constexpr int KeyNumbers(int head_size) { return Pairs(head_size) * kPairRow; }
 constexpr int ValueNumbers(int head_size) {
-  return kTileTokens * Groups(head_size) * kGroup;
+  return Pairs(kTileTokens) * Groups(head_size) * kPairRow;
 }
 
 // The pairs whose first lane is `lane` of a row of kPairLanes at p.
@@ -57,19 +55,23 @@ HWY_INLINE void LoadPairs(F32 d, const uint16_t* p, int lane,
   second = hn::BitCast(d, hn::And(both, hn::Set(d32, 0xffff0000u)));
 }
 
-// A pair as a tile has it: the second number's vector lies one row of lanes
-// after the first's, or in the high half of the same lanes.
-HWY_INLINE void StorePairs(F32 d, hn::Vec<F32> first, hn::Vec<F32> second,
-                           float* p, int lane) {
-  hn::StoreU(first, d, p + lane);
-  hn::StoreU(second, d, p + kPairLanes + lane);
+// Makes v the first (0) or second (1) of the pairs whose first lane is `lane`,
+// and leaves the other.
+HWY_INLINE void StoreOfPairs(F32 d, hn::Vec<F32> v, int which, float* p,
+                             int lane) {
+  hn::StoreU(v, d, p + which * kPairLanes + lane);
 }
-HWY_INLINE void StorePairs(F32 d, hn::Vec<F32> first, hn::Vec<F32> second,
-                           uint16_t* p, int lane) {
+HWY_INLINE void StoreOfPairs(F32 d, hn::Vec<F32> v, int which, uint16_t* p,
+                             int lane) {
   const hn::RebindToUnsigned<F32> d32;
-  const auto high = hn::And(RoundedToBf16(d, second), hn::Set(d32, 0xffff0000));
-  const auto low = hn::ShiftRight<16>(RoundedToBf16(d, first));
-  hn::StoreU(hn::Or(high, low), d32, reinterpret_cast<uint32_t*>(p) + lane);
+  uint32_t* pairs = reinterpret_cast<uint32_t*>(p) + lane;
+  const auto old = hn::LoadU(d32, pairs);
+  const auto high = hn::Set(d32, 0xffff0000u);
+  const auto rounded = RoundedToBf16(d, v);
+  hn::StoreU(which == 0
+                 ? hn::Or(hn::And(old, high), hn::ShiftRight<16>(rounded))
+                 : hn::Or(hn::AndNot(high, old), hn::And(rounded, high)),
+             d32, pairs);
 }
 
 }  // namespace trivium::HWY_NAMESPACE

@@ -24,9 +24,9 @@ HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
 }
 HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
                          uint16_t* HWY_RESTRICT keys) {
-  HWY_ALIGN uint16_t rounded[kGroup];  // as many pairs as a vector has lanes
-  for (int begin = 0; begin < size; begin += kGroup) {
-    const int count = size - begin < kGroup ? size - begin : kGroup;
+  HWY_ALIGN uint16_t rounded[kPairRow];
+  for (int begin = 0; begin < size; begin += kPairRow) {
+    const int count = size - begin < kPairRow ? size - begin : kPairRow;
     Bf16Numbers(key + begin, count, rounded);
     if (count % 2 != 0) rounded[count] = 0;
     uint16_t* HWY_RESTRICT to = keys + begin * kTileTokens + 2 * slot;
@@ -47,17 +47,16 @@ HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
     T* HWY_RESTRICT keys = tile + head * KeyNumbers(size);
     StoreKey(key, size, slot, keys);
     T* HWY_RESTRICT row = tile + shape.heads * KeyNumbers(size) +
-                          head * ValueNumbers(size) + slot * groups * kGroup;
-    for (int group = 0; group < groups; ++group, row += kGroup) {
+                          head * ValueNumbers(size) +
+                          slot / 2 * groups * kPairRow;
+    for (int group = 0; group < groups; ++group, row += kPairRow) {
       for (int lane = 0; lane < kPairLanes; lane += lanes) {
-        const int first = group * kGroup + lane;
-        const int second = first + kPairLanes;
-        const auto load = [&](int at) HWY_ATTR {
-          const int left = size - at;
-          if (left >= lanes) return hn::LoadU(d, value + at);
-          return LoadSome(d, value + at, left > 0 ? left : 0);
-        };
-        StorePairs(d, load(first), load(second), row, lane);
+        const int at = group * kPairLanes + lane;
+        const int left = size - at;
+        const auto v = left >= lanes
+                           ? hn::LoadU(d, value + at)
+                           : LoadSome(d, value + at, left > 0 ? left : 0);
+        StoreOfPairs(d, v, slot % 2, row, lane);
       }
     }
   }

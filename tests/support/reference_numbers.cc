@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace trivium::reference {
 
@@ -75,6 +76,14 @@ Matrix Numbers::KeyOrValue(Matrix x, bool relative) const {
   if (int8_levels == 0 || relative) return x;
   for (double& value : x.data) value = Bf16(value);
   return x;
+}
+
+Matrix Numbers::Query(Matrix x, int keys, bool relative) const {
+  return keys >= bf16_products_from ? KeyOrValue(std::move(x), relative) : x;
+}
+
+double Numbers::Weight(double x, int keys, bool relative) const {
+  return keys >= bf16_products_from && !relative ? Bf16(x) : x;
 }
 
 }  // namespace trivium::reference

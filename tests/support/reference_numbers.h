@@ -36,14 +36,26 @@ Matrix Linear(const Matrix& x, const LinearTensors& tensors);
 // Nearest bf16, the even one of two.
 double Bf16(double x);
 
-// How the layers of a reference stack compute.
+// How the layers of a reference stack compute: exactly or, with `int8_levels`,
+// as the encoder of int8 arithmetic. Then products of its layers are of
+// integers (weights s8 with a scale for each output; each row of activations u8
+// of so many levels with a scale and a zero point), and token embeddings, keys
+// and values are bf16, and from `bf16_products_from` keys on queries and
+// weights, too; but not those of relative attention. Where a number to be
+// rounded lies between two others, rounding in f32 may decide otherwise than
+// here.
 struct Numbers {
-  int int8_levels = 0;  // of activations; 0: everything is exact
+  int int8_levels = 0;
+  int bf16_products_from = 1 << 30;
 
   // Linear(), or its product of integers.
   Matrix Product(const Matrix& x, const LinearTensors& tensors) const;
-  // What attention reads of keys or values `x`.
+  // What attention reads of keys or values `x`, and of queries of so many keys.
   Matrix KeyOrValue(Matrix x, bool relative) const;
+  Matrix Query(Matrix x, int keys, bool relative) const;
+  // What a value is multiplied with, of a weight before it is divided by their
+  // sum.
+  double Weight(double x, int keys, bool relative) const;
 };
 
 }  // namespace reference

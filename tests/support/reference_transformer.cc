@@ -122,7 +122,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const AttentionTensors& tensors, int heads, bool causal,
                  const RelativeScores* relative, const Numbers& numbers,
                  std::vector<double>* maps) {
-  const Matrix query = numbers.Product(x, tensors.query);
+  const Matrix query = numbers.Query(numbers.Product(x, tensors.query),
+                                     memory.rows, relative != nullptr);
   const Matrix key = numbers.KeyOrValue(numbers.Product(memory, tensors.key),
                                         relative != nullptr);
   const Matrix value = numbers.KeyOrValue(
@@ -154,9 +155,11 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         sum += weights[j];
       }
       for (int j = 0; j < visible; ++j) {
+        const double weight =
+            numbers.Weight(weights[j], memory.rows, relative != nullptr);
         weights[j] /= sum;
         for (int d = begin; d < begin + head_size; ++d) {
-          joined.row(i)[d] += weights[j] * value.row(j)[d];
+          joined.row(i)[d] += weight / sum * value.row(j)[d];
         }
       }
       maps->insert(maps->end(), weights.begin(), weights.end());
@@ -274,7 +277,7 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
   const StackDescription& stack = *description_.encoder;
   Encoded encoded;
   encoded.states = RunStack(stack, ids, types, /*causal=*/false, Matrix(),
-                            {.int8_levels = int8_levels_}, &encoded.attention,
+                            numbers_, &encoded.attention,
                             /*cross_maps=*/nullptr);
   Matrix first(1, stack.d_model);
   std::copy_n(encoded.states.row(0), stack.d_model, first.row(0));

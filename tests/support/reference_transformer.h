@@ -24,15 +24,10 @@ namespace trivium {
 // (Xiong et al., 2020). Keeps pointers to the description and its tensors.
 class ReferenceTransformer {
  public:
-  // `int8_levels`: 0, or the encoder of int8 arithmetic, with activations of so
-  // many levels. Then products of its layers are of integers (weights s8 with a
-  // scale for each output; each row of activations u8 with a scale and a zero
-  // point), and token embeddings, keys and values are bf16, but not those of
-  // relative attention. Where a number to be rounded lies between two others,
-  // rounding in f32 may decide otherwise than here.
+  // `numbers`: those of the encoder.
   explicit ReferenceTransformer(const TransformerDescription& description,
-                                int int8_levels = 0)
-      : description_(description), int8_levels_(int8_levels) {}
+                                const reference::Numbers& numbers = {})
+      : description_(description), numbers_(numbers) {}
 
   struct Encoded {
     Matrix states;                  // [tokens, d_model]
@@ -57,7 +52,7 @@ class ReferenceTransformer {
 
  private:
   const TransformerDescription& description_;
-  const int int8_levels_;
+  const reference::Numbers numbers_;
 };
 
 }  // namespace trivium

@@ -41,6 +41,11 @@ std::vector<float> Rounded(KvType type, const float* x, int n) {
   return rounded;
 }
 
+// Whether queries and weights are rounded as keys and values are.
+bool RoundsAll(KvType type, int keys) {
+  return type == KvType::kInt8 || RoundsQueries(type, keys);
+}
+
 constexpr KvType kTypes[] = {KvType::kF32, KvType::kBf16, KvType::kInt8};
 constexpr int kHeads = 3;
 
@@ -102,10 +107,11 @@ void Expect(const Heads& heads, int query, int head, const float* weights,
   const KvType type = heads.shape.type;
   const int begin = head * heads.size;
   const float* q = &heads.q[query * heads.width + begin];
-  const std::vector<float> asked = type == KvType::kInt8
+  const std::vector<float> asked = RoundsAll(type, heads.keys)
                                        ? Rounded(type, q, heads.size)
                                        : std::vector<float>(q, q + heads.size);
-  std::vector<double> score(heads.keys), expected(heads.size);
+  std::vector<double> score(heads.keys), expected(heads.size),
+      absolute(heads.size);
   double sum = 0, most = -1e300, largest = 0;
   for (int j = 0; j < heads.keys; ++j) {
     const std::vector<float> key =
@@ -123,19 +129,21 @@ void Expect(const Heads& heads, int query, int head, const float* weights,
         Rounded(type, &heads.val[j * heads.width + begin], heads.size);
     for (int d = 0; d < heads.size; ++d) {
       expected[d] += score[j] / sum * value[d];
+      absolute[d] += score[j] / sum * std::fabs(value[d]);
       largest = std::max(largest, score[j] / sum * std::fabs(value[d]));
     }
   }
   for (int j = heads.keys; j < PaddedKeys(heads.keys); ++j) {
     ASSERT_EQ(weights[j], 0);
   }
-  // Over int8 tiles weights are rounded to 16 bits: each is off by half the
-  // lowest of them at most.
-  const double rounding =
-      type == KvType::kInt8 ? heads.keys * 0.5 / 65535 * largest : 0;
-  const double tolerance = 2e-5 + rounding;
   for (int d = 0; d < heads.size; ++d) {
-    ASSERT_NEAR(out[begin + d], expected[d], tolerance)
+    // Of weights: for int8, half the lowest of 16 bits; for bf16, half the
+    // lowest of a number's 8.
+    const double rounding = !RoundsAll(type, heads.keys) ? 0
+                            : type == KvType::kInt8
+                                ? heads.keys * 0.5 / 65535 * largest
+                                : absolute[d] / 256;
+    ASSERT_NEAR(out[begin + d], expected[d], 2e-5 + rounding)
         << "size " << heads.size << " keys " << heads.keys;
   }
 }
@@ -144,7 +152,7 @@ TEST(AttendTest, EqualsTheFormulaForEveryTail) {
   for (const KvType type : kTypes) {
     for (const int size : {1,  2,  3,  7,  8,  15, 16, 17, 20,  31,
                            32, 33, 48, 63, 64, 65, 80, 96, 128, 129}) {
-      for (const int keys : {1, 2, 15, 16, 17, 31, 32, 33, 47, 100}) {
+      for (const int keys : {1, 2, 15, 16, 17, 31, 32, 33, 47, 64, 79, 100}) {
         Heads heads(type, size, keys, 7);
         std::vector<float> out(7 * heads.width);
         Attend(heads.Call(0, 7, out.data(), /*keep=*/true));

@@ -8,6 +8,7 @@
 #include "base/isa.h"
 #include "gtest/gtest.h"
 #include "model/engine.h"
+#include "model/kernels/attention.h"
 #include "model/kernels/runtime.h"
 #include "model/transformer/transformer.h"
 #include "tests/support/generate.h"
@@ -103,8 +104,12 @@ TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   shape.encoder_layers = 1;
   shape.head.reset();
   const RandomTransformer random(shape, 4);
+  const bool bf16_products = RoundsQueries(KvType::kBf16, 64);
+  EXPECT_FALSE(RoundsQueries(KvType::kBf16, 63));
   const ReferenceTransformer reference(
-      random.description(), ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127);
+      random.description(),
+      {.int8_levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127,
+       .bf16_products_from = bf16_products ? 64 : 1000});
   const std::unique_ptr<Engine> engine = NewEngine(random, Arithmetic::kInt8);
   int rows = 0, equal = 0;
   for (const int tokens : {1, 5, 16, 17, 33, 64}) {

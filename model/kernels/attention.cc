@@ -193,16 +193,14 @@ HWY_EXPORT(AttendFloats);
 void AttendInt8(const AttentionCall& call);
 void AttendBf16(const AttentionCall& call);
 
-bool RoundsQueries(KvType type, int keys) {
-  constexpr int kManyKeys = 64;
-  return type == KvType::kBf16 && keys >= kManyKeys &&
-         ActiveIsa() >= Isa::kAvx512Bf16;
+bool RoundsQueries(KvType type) {
+  return type == KvType::kBf16 && ActiveIsa() >= Isa::kAvx512Bf16;
 }
 
 void Attend(const AttentionCall& call) {
   if (call.shape.type == KvType::kInt8) {
     AttendInt8(call);
-  } else if (RoundsQueries(call.shape.type, call.keys)) {
+  } else if (RoundsQueries(call.shape.type)) {
     AttendBf16(call);
   } else {
     HWY_DYNAMIC_DISPATCH(AttendFloats)(call);

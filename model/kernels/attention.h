@@ -13,8 +13,8 @@ namespace trivium {
 //   weights = softmax(scale * q K^T), out = weights V
 // Every query's bits depend on its own q and the keys alone: sums run over
 // dimensions and keys in one fixed order, whatever `queries` is. Over int8
-// tiles queries and weights are quantized, too (attention_int8.cc); over many
-// keys of bf16 tiles they are rounded (RoundsQueries).
+// tiles queries and weights are quantized, too (attention_int8.cc); over bf16
+// tiles they may be rounded (RoundsQueries).
 struct AttentionCall {
   KvShape shape;
   const char* const* tiles;  // [ceil(keys / kTileTokens)]
@@ -35,10 +35,9 @@ struct AttentionCall {
 };
 void Attend(const AttentionCall& call);
 
-// Whether queries and weights become bf16, too, as they do over many keys where
-// the CPU multiplies bf16, at twice the rate of f32. Over few, attention takes
-// little time, and the rounding is felt: a mean of few states hides less of it.
-bool RoundsQueries(KvType type, int keys);
+// Whether queries and weights over bf16 tiles become bf16, too: where the CPU
+// multiplies bf16, at twice the rate of f32.
+bool RoundsQueries(KvType type);
 
 // Heads whose weights are under way at once: several for a few queries, whose
 // sums are short of independent work; one for many, which fill the cache.

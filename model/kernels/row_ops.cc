@@ -71,6 +71,19 @@ void Bf16Row(const float* HWY_RESTRICT x, int n, uint16_t* HWY_RESTRICT y) {
   Bf16Numbers(x, n, y);
 }
 
+// y may be x.
+Range ScaleRow(const float* x, const float* HWY_RESTRICT factors, int n,
+               float* y) {
+  const F32 d;
+  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+    const auto v = hn::Mul(some.Load(d, x + i), some.Load(d, factors + i));
+    range.Add(v);
+    some.Store(v, d, y + i);
+  });
+  return range.Get();
+}
+
 void AddRow(const float* HWY_RESTRICT x, int n, float* HWY_RESTRICT y) {
   const F32 d;
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
@@ -210,6 +223,7 @@ HWY_EXPORT(RangeOf);
 HWY_EXPORT(QuantizeRow);
 HWY_EXPORT(Bf16Row);
 HWY_EXPORT(FinishRow);
+HWY_EXPORT(ScaleRow);
 HWY_EXPORT(AddRow);
 HWY_EXPORT(AddNormRow);
 
@@ -233,6 +247,9 @@ void Bf16Row(const float* x, int n, uint16_t* y) {
 }
 Range FinishRow(const ProductRow& row, Activation activation, float* y) {
   return HWY_DYNAMIC_DISPATCH(FinishRow)(row, activation, y);
+}
+Range ScaleRow(const float* x, const float* factors, int n, float* y) {
+  return HWY_DYNAMIC_DISPATCH(ScaleRow)(x, factors, n, y);
 }
 void AddRow(const float* x, int n, float* y) {
   HWY_DYNAMIC_DISPATCH(AddRow)(x, n, y);

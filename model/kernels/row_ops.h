@@ -52,6 +52,9 @@ struct ProductRow {
 // y = activation(row's numbers). Returns the range of y.
 Range FinishRow(const ProductRow& row, Activation activation, float* y);
 
+// y = x * factors, one for each. Returns the range of y.
+Range ScaleRow(const float* x, const float* factors, int n, float* y);
+
 // y += x.
 void AddRow(const float* x, int n, float* y);
 

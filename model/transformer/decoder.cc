@@ -36,7 +36,8 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
       TRIVIUM_RETURN_IF_ERROR(CrossAttention(items, layer, *cache, scratch));
       timer->End(&PhaseSeconds::cross_attention);
     }
-    TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(stack_.layers[layer], scratch));
+    TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(
+        stack_.layers[layer], stack_.FirstReader(layer + 1), scratch));
     timer->End(&PhaseSeconds::feed_forward);
   }
   rows_.Finish(stack_.final_norm);
@@ -75,7 +76,7 @@ void Decoder::Embed(std::span<const Item> items) {
         item.work->tokens[position - item.hypothesis->length], position,
         rows_.x(row));
   }
-  rows_.Embedded(stack_.embedding_norm);
+  rows_.Embedded(stack_.embedding_norm, stack_.FirstReader(0));
 }
 
 // Masked self-attention: a token sees itself and what came before it.
@@ -84,7 +85,7 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
                                     LinearScratch* scratch) {
   const Layer& layer = stack_.layers[layer_index];
   const int d_model = stack_.d_model;
-  rows_.Begin(layer.self_norm);
+  rows_.Begin(layer.self_norm, &layer.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
         FinishRow(product.Columns(0, d_model), Activation::kNone,
@@ -115,7 +116,9 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   }
   return layer.self_output.Forward(
       rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
-        rows_.Add(row, product, scratch->row.data(), layer.self_norm);
+        rows_.Add(
+            row, product, scratch->row.data(), layer.self_norm,
+            layer.cross_query.has_value() ? &*layer.cross_query : &layer.up);
       });
 }
 
@@ -126,7 +129,7 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
                                      LinearScratch* scratch) {
   const Layer& layer = stack_.layers[layer_index];
   const int d_model = stack_.d_model;
-  rows_.Begin(layer.cross_norm);
+  rows_.Begin(layer.cross_norm, &*layer.cross_query);
   TRIVIUM_RETURN_IF_ERROR(layer.cross_query->Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
         FinishRow(product, Activation::kNone,
@@ -158,7 +161,8 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
   }
   return layer.cross_output->Forward(
       rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
-        rows_.Add(row, product, scratch->row.data(), layer.cross_norm);
+        rows_.Add(row, product, scratch->row.data(), layer.cross_norm,
+                  &layer.up);
       });
 }
 

@@ -30,7 +30,8 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
   const int end = std::min(begin + layers, all);
   for (int layer = begin; layer < end; ++layer) {
     TRIVIUM_RETURN_IF_ERROR(SelfAttention(sources, layer, scratch));
-    TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(stack_.layers[layer], scratch));
+    TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(
+        stack_.layers[layer], stack_.FirstReader(layer + 1), scratch));
   }
   if (end == all) {
     rows_.Finish(stack_.final_norm);
@@ -82,7 +83,8 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
                                stack_.d_model],
                 stack_.d_model, rows_.x(row));
   }
-  rows_.Embedded(std::nullopt);
+  rows_.Embedded(std::nullopt,
+                 stack_.FirstReader(sources.front()->layers_done));
   return absl::OkStatus();
 }
 
@@ -96,7 +98,7 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
                                    stack_.heads, sources, &rows_, scratch);
   }
   const int d_model = stack_.d_model;
-  rows_.Begin(layer.self_norm);
+  rows_.Begin(layer.self_norm, &layer.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
         FinishRow(product.Columns(0, d_model), Activation::kNone,
@@ -121,7 +123,7 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
   }
   return layer.self_output.Forward(
       rows_.other, rows_.rows(), scratch, [&](int r, const auto& product) {
-        rows_.Add(r, product, scratch->row.data(), layer.self_norm);
+        rows_.Add(r, product, scratch->row.data(), layer.self_norm, &layer.up);
       });
 }
 

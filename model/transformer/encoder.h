@@ -27,6 +27,9 @@ class Encoder {
   absl::Status Run(std::span<SourceState* const> sources, int layers,
                    KvCache* cache, LinearScratch* scratch);
 
+  // What linear layers read goes to `maxima`, too.
+  void Observe(InputMaxima* maxima) { rows_.Observe(maxima); }
+
  private:
   absl::Status Load(std::span<SourceState* const> sources,
                     LinearScratch* scratch);

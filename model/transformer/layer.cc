@@ -1,5 +1,7 @@
 #include "model/transformer/layer.h"
 
+#include <utility>
+
 #include "base/status.h"
 
 namespace trivium {
@@ -46,6 +48,23 @@ absl::StatusOr<Layer> Layer::Create(const LayerTensors& tensors,
   return layer;
 }
 
+absl::Status Layer::Smooth(const LayerTensors& tensors, Arithmetic arithmetic,
+                           const InputMaxima& maxima) {
+  const auto smooth = [&](std::initializer_list<LinearTensors> list,
+                          Linear* linear) -> absl::Status {
+    const std::span<const LinearTensors> parts(list.begin(), list.size());
+    AlignedVector<float> factors = SmoothingFactors(maxima.Of(*linear), parts);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        *linear, Linear::Create(arithmetic, parts, /*begin=*/0, /*count=*/0,
+                                std::move(factors)));
+    return absl::OkStatus();
+  };
+  const AttentionTensors& self = tensors.self_attention;
+  TRIVIUM_RETURN_IF_ERROR(
+      smooth({self.query, self.key, self.value}, &query_key_value));
+  return smooth({tensors.up}, &up);
+}
+
 int64_t Layer::bytes() const {
   int64_t bytes =
       query_key_value.bytes() + self_output.bytes() + up.bytes() + down.bytes();
@@ -76,28 +95,44 @@ void Rows::Resize(int rows) {
   input.Resize(rows, d_model_);
 }
 
-void Rows::Embedded(const std::optional<Norm>& embedding_norm) {
+void Rows::SetInput(int row, const float* x, Range range,
+                    const Linear* reader) {
+  if (reader != nullptr && !reader->smoothing().empty()) {
+    range = ScaleRow(x, reader->smoothing().data(), d_model_, normal_.data());
+    x = normal_.data();
+  }
+  if (reader != nullptr && maxima_ != nullptr) {
+    maxima_->Add(*reader, std::span(x, d_model_));
+  }
+  input.Set(row, x, range);
+}
+
+void Rows::Embedded(const std::optional<Norm>& embedding_norm,
+                    const Linear* reader) {
   for (int row = 0; row < rows_; ++row) {
     if (embedding_norm.has_value()) {
       embedding_norm->Apply(x(row), nullptr, x(row));
     }
-    if (placement_ == NormPlacement::kAfter) input.Set(row, x(row));
+    if (placement_ == NormPlacement::kAfter) {
+      SetInput(row, x(row), RangeOf(x(row), d_model_), reader);
+    }
   }
 }
 
-void Rows::Begin(const Norm& norm) {
+void Rows::Begin(const Norm& norm, const Linear* reader) {
   if (placement_ == NormPlacement::kAfter) return;  // Add() has done it
   for (int row = 0; row < rows_; ++row) {
     const Range range = norm.Apply(x(row), nullptr, normal_.data());
-    input.Set(row, normal_.data(), range);
+    SetInput(row, normal_.data(), range, reader);
   }
 }
 
-void Rows::Add(int row, const ProductRow& product, float* y, const Norm& norm) {
+void Rows::Add(int row, const ProductRow& product, float* y, const Norm& norm,
+               const Linear* reader) {
   FinishRow(product, Activation::kNone, y);
   if (placement_ == NormPlacement::kAfter) {
     const Range range = norm.Apply(y, x(row), x(row));
-    input.Set(row, x(row), range);
+    SetInput(row, x(row), range, reader);
   } else {
     AddRow(y, d_model_, x(row));
   }
@@ -111,8 +146,9 @@ void Rows::Finish(const std::optional<Norm>& final_norm) {
   }
 }
 
-absl::Status Rows::FeedForward(const Layer& layer, LinearScratch* scratch) {
-  Begin(layer.feed_forward_norm);
+absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
+                               LinearScratch* scratch) {
+  Begin(layer.feed_forward_norm, &layer.up);
   other.Resize(rows_, layer.up.out());
   TRIVIUM_RETURN_IF_ERROR(
       layer.up.Forward(input, rows_, scratch, [&](int row, const auto& up) {
@@ -122,7 +158,7 @@ absl::Status Rows::FeedForward(const Layer& layer, LinearScratch* scratch) {
       }));
   return layer.down.Forward(
       other, rows_, scratch, [&](int row, const auto& down) {
-        Add(row, down, scratch->row.data(), layer.feed_forward_norm);
+        Add(row, down, scratch->row.data(), layer.feed_forward_norm, reader);
       });
 }
 

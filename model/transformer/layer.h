@@ -9,6 +9,7 @@
 #include "model/transformer/description.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/phase_timer.h"
+#include "model/transformer/smoothing.h"
 
 namespace trivium {
 
@@ -45,6 +46,9 @@ struct Layer {
   static absl::StatusOr<Layer> Create(const LayerTensors& tensors,
                                       const StackDescription& stack,
                                       Arithmetic arithmetic);
+  // Packs anew what reads norms, with factors for what it was seen to read.
+  absl::Status Smooth(const LayerTensors& tensors, Arithmetic arithmetic,
+                      const InputMaxima& maxima);
   int64_t bytes() const;
   bool batch_invariant() const;
 };
@@ -56,6 +60,9 @@ struct Layer {
 // Add(); norms stand where the description puts them:
 //   after (the original Transformer):  x = norm(x + f(x))
 //   before (GPT-2):                    x = x + f(norm(x))
+// `reader`, wherever it is asked for, is the linear layer that will read
+// `input`, whose smoothing it gets; null: whoever reads the last layer's
+// states.
 class Rows {
  public:
   Rows(Arithmetic arithmetic, NormPlacement placement, int d_model);
@@ -66,28 +73,38 @@ class Rows {
   float* x(int row) { return x_.data() + static_cast<size_t>(row) * d_model_; }
 
   // After x was filled.
-  void Embedded(const std::optional<Norm>& embedding_norm);
+  void Embedded(const std::optional<Norm>& embedding_norm,
+                const Linear* reader);
   // Makes `input` what the next sublayer reads.
-  void Begin(const Norm& norm);
+  void Begin(const Norm& norm, const Linear* reader);
   // x of a row after a sublayer whose output is `product` [d_model]; `y` is
   // scratch of that size.
-  void Add(int row, const ProductRow& product, float* y, const Norm& norm);
+  void Add(int row, const ProductRow& product, float* y, const Norm& norm,
+           const Linear* reader);
   // After the last layer: applies the final norm, if any, and makes `input`
   // the result.
   void Finish(const std::optional<Norm>& final_norm);
 
   // The feed-forward sublayer: x + W_down activation(W_up x).
-  absl::Status FeedForward(const Layer& layer, LinearScratch* scratch);
+  absl::Status FeedForward(const Layer& layer, const Linear* reader,
+                           LinearScratch* scratch);
+
+  // What readers read goes to `maxima`, too.
+  void Observe(InputMaxima* maxima) { maxima_ = maxima; }
 
   Operand input;  // what linear layers read, [rows, d_model]
   Operand other;  // a second operand: attention's output, the hidden layer
 
  private:
+  // `x` may be normal_.
+  void SetInput(int row, const float* x, Range range, const Linear* reader);
+
   NormPlacement placement_;
   int d_model_;
   int rows_ = 0;
   Buffer<float> x_;
   AlignedVector<float> normal_;  // one row
+  InputMaxima* maxima_ = nullptr;
 };
 
 }  // namespace trivium

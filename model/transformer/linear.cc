@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "model/kernels/runtime.h"
 
@@ -71,7 +72,8 @@ void Operand::Set(int row, const float* x, Range range) {
 
 absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
                                       std::span<const LinearTensors> parts,
-                                      int64_t begin, int64_t count) {
+                                      int64_t begin, int64_t count,
+                                      AlignedVector<float> smoothing) {
   const auto rows_of = [count](const LinearTensors& part) {
     return count > 0 ? count : part.weight->shape[0];
   };
@@ -101,6 +103,7 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
     }
     for (int64_t i = 0; i < rows; ++i, ++at) {
       CopyToF32(*part.weight, (begin + i) * in, row);
+      for (size_t j = 0; j < smoothing.size(); ++j) row[j] /= smoothing[j];
       switch (arithmetic) {
         case Arithmetic::kF32:
           std::memcpy(&packed[at * in * 4], row.data(), in * 4);
@@ -116,6 +119,7 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
       }
     }
   }
+  linear.smoothing_ = std::move(smoothing);
   TRIVIUM_ASSIGN_OR_RETURN(
       linear.matrix_,
       PackedMatrix::Create(
@@ -126,8 +130,9 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
 
 int64_t Linear::bytes() const {
   return matrix_->bytes() +
-         static_cast<int64_t>((bias_.size() + scale_.size() + offset_.size()) *
-                              4);
+         static_cast<int64_t>((bias_.size() + scale_.size() + offset_.size() +
+                               smoothing_.size()) *
+                              sizeof(float));
 }
 
 ProductRow Linear::Row(const int32_t* product, const Operand& x,

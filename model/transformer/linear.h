@@ -65,14 +65,19 @@ class Linear {
  public:
   // Outputs of `parts` one after the other; all have the same input width.
   // Only rows [begin, begin + count) of each weight are taken if count > 0.
+  // `smoothing`: [in] factors that x is multiplied by before Forward, see
+  // smoothing.h; weights are divided by them.
   static absl::StatusOr<Linear> Create(Arithmetic arithmetic,
                                        std::span<const LinearTensors> parts,
-                                       int64_t begin = 0, int64_t count = 0);
+                                       int64_t begin = 0, int64_t count = 0,
+                                       AlignedVector<float> smoothing = {});
   Linear() = default;
 
   int in() const { return matrix_->shape().k; }
   int out() const { return matrix_->shape().n; }
   int64_t bytes() const;
+  // What x comes multiplied by; empty: nothing.
+  const AlignedVector<float>& smoothing() const { return smoothing_; }
   bool batch_invariant() const { return matrix_->batch_invariant(); }
 
   // Computes rows [0, rows) of x and calls sink(row, product) for each in
@@ -114,6 +119,7 @@ class Linear {
   AlignedVector<float> bias_;    // [out], or empty
   AlignedVector<float> scale_;   // [out], int8 only
   AlignedVector<float> offset_;  // [out], int8 only
+  AlignedVector<float> smoothing_;
 };
 
 }  // namespace trivium

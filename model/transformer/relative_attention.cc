@@ -137,7 +137,7 @@ absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
   const size_t width = 3 * static_cast<size_t>(d_model);
   query_key_value_.Reserve(rows->rows() * width);
   out_.Reserve(static_cast<size_t>(rows->rows()) * d_model);
-  rows->Begin(weights.self_norm);
+  rows->Begin(weights.self_norm, &weights.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(weights.query_key_value.Forward(
       rows->input, rows->rows(), scratch, [&](int row, const auto& product) {
         FinishRow(product, Activation::kNone,
@@ -154,7 +154,8 @@ absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
   }
   return weights.self_output.Forward(
       rows->other, rows->rows(), scratch, [&](int r, const auto& product) {
-        rows->Add(r, product, scratch->row.data(), weights.self_norm);
+        rows->Add(r, product, scratch->row.data(), weights.self_norm,
+                  &weights.up);
       });
 }
 

@@ -32,14 +32,14 @@ absl::Status SourceEmbedding::Run(std::span<SourceState* const> sources,
     }
   }
   if (!projected) {
-    rows->Embedded(stack_.embedding_norm);
+    rows->Embedded(stack_.embedding_norm, stack_.FirstReader(0));
     return absl::OkStatus();
   }
   TRIVIUM_RETURN_IF_ERROR(stack_.embedding_projection->Forward(
       narrow_, rows->rows(), scratch, [&](int i, const auto& product) {
         FinishRow(product, Activation::kNone, rows->x(i));
       }));
-  rows->Embedded(std::nullopt);
+  rows->Embedded(std::nullopt, stack_.FirstReader(0));
   return absl::OkStatus();
 }
 

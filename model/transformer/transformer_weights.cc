@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/transformer/smoothing.h"
 
 namespace trivium {
 namespace {
@@ -115,6 +116,20 @@ absl::StatusOr<Stack> PackStack(const StackDescription& description,
   return stack;
 }
 
+// Packs an int8 encoder's layers anew, with factors for what they read.
+absl::Status SmoothEncoder(const StackDescription& description,
+                           const TransformerWeights& weights, Stack* encoder) {
+  TRIVIUM_ASSIGN_OR_RETURN(const InputMaxima maxima, MeasureInputs(weights));
+  std::set<const TensorView*> done;
+  for (size_t i = 0; i < description.layer.size(); ++i) {
+    const LayerTensors& tensors = description.layer[i];
+    if (!done.insert(tensors.up.weight).second) continue;
+    TRIVIUM_RETURN_IF_ERROR(
+        encoder->layers[i].Smooth(tensors, weights.arithmetic(), maxima));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 KvShape TransformerWeights::encoder_kv_shape() const {
@@ -156,6 +171,9 @@ TransformerWeights::Pack(const TransformerDescription& description,
       bytes += tokens->bytes();
     }
     TRIVIUM_ASSIGN_OR_RETURN(*packed, PackStack(stack, tokens, arithmetic));
+    if (packed == &weights->encoder_ && arithmetic == Arithmetic::kInt8) {
+      TRIVIUM_RETURN_IF_ERROR(SmoothEncoder(stack, *weights, &**packed));
+    }
     bytes += (*packed)->embeddings.table_bytes();
     if ((*packed)->embedding_projection.has_value()) {
       bytes += (*packed)->embedding_projection->bytes();

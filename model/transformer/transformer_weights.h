@@ -28,6 +28,7 @@ class LayerList {
 
   size_t size() const { return order_.size(); }
   const Layer& operator[](size_t i) const { return packed_[order_[i]]; }
+  Layer& operator[](size_t i) { return packed_[order_[i]]; }
   // Each once.
   const std::vector<Layer>& packed() const { return packed_; }
 
@@ -52,6 +53,12 @@ struct Stack {
   int max_positions = 0;
 
   int head_size() const { return d_model / heads; }
+  // What reads first in a layer; null after the last one.
+  const Linear* FirstReader(int layer) const {
+    return layer < static_cast<int>(layers.size())
+               ? &layers[layer].query_key_value
+               : nullptr;
+  }
 };
 
 // The Transformer that engines run.

@@ -41,9 +41,20 @@ double Bf16(double x) {
   return rounded;
 }
 
-Matrix Numbers::Product(const Matrix& x, const LinearTensors& tensors) const {
-  if (int8_levels == 0) return Linear(x, tensors);
-  const std::vector<float> weight = Values(tensors.weight);
+Matrix Numbers::Product(const Matrix& input,
+                        const LinearTensors& tensors) const {
+  if (int8_levels == 0) return Linear(input, tensors);
+  Matrix x = input;
+  std::vector<float> weight = Values(tensors.weight);
+  if (const auto found = smoothing.find(tensors.weight);
+      found != smoothing.end()) {
+    for (size_t i = 0; i < x.data.size(); ++i) {
+      x.data[i] *= found->second[i % x.columns];
+    }
+    for (size_t i = 0; i < weight.size(); ++i) {
+      weight[i] /= found->second[i % x.columns];
+    }
+  }
   const std::vector<float> bias =
       tensors.bias ? Values(tensors.bias) : std::vector<float>();
   Matrix y(x.rows, static_cast<int>(tensors.weight->shape[0]));
@@ -78,12 +89,12 @@ Matrix Numbers::KeyOrValue(Matrix x, bool relative) const {
   return x;
 }
 
-Matrix Numbers::Query(Matrix x, int keys, bool relative) const {
-  return keys >= bf16_products_from ? KeyOrValue(std::move(x), relative) : x;
+Matrix Numbers::Query(Matrix x, bool relative) const {
+  return bf16_products ? KeyOrValue(std::move(x), relative) : x;
 }
 
-double Numbers::Weight(double x, int keys, bool relative) const {
-  return keys >= bf16_products_from && !relative ? Bf16(x) : x;
+double Numbers::Weight(double x, bool relative) const {
+  return bf16_products && !relative ? Bf16(x) : x;
 }
 
 }  // namespace trivium::reference

@@ -2,6 +2,7 @@
 #define TRIVIUM_TESTS_SUPPORT_REFERENCE_NUMBERS_H_
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "model/transformer/description.h"
@@ -40,22 +41,23 @@ double Bf16(double x);
 // as the encoder of int8 arithmetic. Then products of its layers are of
 // integers (weights s8 with a scale for each output; each row of activations u8
 // of so many levels with a scale and a zero point), and token embeddings, keys
-// and values are bf16, and from `bf16_products_from` keys on queries and
-// weights, too; but not those of relative attention. Where a number to be
-// rounded lies between two others, rounding in f32 may decide otherwise than
-// here.
+// and values are bf16, and with `bf16_products` queries and weights, too; but
+// not those of relative attention. Where a number to be rounded lies between
+// two others, rounding in f32 may decide otherwise than here.
 struct Numbers {
   int int8_levels = 0;
-  int bf16_products_from = 1 << 30;
+  bool bf16_products = false;
+  // Factors of the inputs of products of integers, by weight.
+  std::map<const TensorView*, std::vector<float>> smoothing;
 
   // Linear(), or its product of integers.
-  Matrix Product(const Matrix& x, const LinearTensors& tensors) const;
-  // What attention reads of keys or values `x`, and of queries of so many keys.
+  Matrix Product(const Matrix& input, const LinearTensors& tensors) const;
+  // What attention reads of keys or values `x`, and of queries.
   Matrix KeyOrValue(Matrix x, bool relative) const;
-  Matrix Query(Matrix x, int keys, bool relative) const;
+  Matrix Query(Matrix x, bool relative) const;
   // What a value is multiplied with, of a weight before it is divided by their
   // sum.
-  double Weight(double x, int keys, bool relative) const;
+  double Weight(double x, bool relative) const;
 };
 
 }  // namespace reference

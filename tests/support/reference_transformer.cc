@@ -122,8 +122,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const AttentionTensors& tensors, int heads, bool causal,
                  const RelativeScores* relative, const Numbers& numbers,
                  std::vector<double>* maps) {
-  const Matrix query = numbers.Query(numbers.Product(x, tensors.query),
-                                     memory.rows, relative != nullptr);
+  const Matrix query =
+      numbers.Query(numbers.Product(x, tensors.query), relative != nullptr);
   const Matrix key = numbers.KeyOrValue(numbers.Product(memory, tensors.key),
                                         relative != nullptr);
   const Matrix value = numbers.KeyOrValue(
@@ -155,8 +155,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         sum += weights[j];
       }
       for (int j = 0; j < visible; ++j) {
-        const double weight =
-            numbers.Weight(weights[j], memory.rows, relative != nullptr);
+        const double weight = numbers.Weight(weights[j], relative != nullptr);
         weights[j] /= sum;
         for (int d = begin; d < begin + head_size; ++d) {
           joined.row(i)[d] += weight / sum * value.row(j)[d];

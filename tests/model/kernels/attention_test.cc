@@ -42,8 +42,8 @@ std::vector<float> Rounded(KvType type, const float* x, int n) {
 }
 
 // Whether queries and weights are rounded as keys and values are.
-bool RoundsAll(KvType type, int keys) {
-  return type == KvType::kInt8 || RoundsQueries(type, keys);
+bool RoundsAll(KvType type) {
+  return type == KvType::kInt8 || RoundsQueries(type);
 }
 
 constexpr KvType kTypes[] = {KvType::kF32, KvType::kBf16, KvType::kInt8};
@@ -107,7 +107,7 @@ void Expect(const Heads& heads, int query, int head, const float* weights,
   const KvType type = heads.shape.type;
   const int begin = head * heads.size;
   const float* q = &heads.q[query * heads.width + begin];
-  const std::vector<float> asked = RoundsAll(type, heads.keys)
+  const std::vector<float> asked = RoundsAll(type)
                                        ? Rounded(type, q, heads.size)
                                        : std::vector<float>(q, q + heads.size);
   std::vector<double> score(heads.keys), expected(heads.size),
@@ -139,7 +139,7 @@ void Expect(const Heads& heads, int query, int head, const float* weights,
   for (int d = 0; d < heads.size; ++d) {
     // Of weights: for int8, half the lowest of 16 bits; for bf16, half the
     // lowest of a number's 8.
-    const double rounding = !RoundsAll(type, heads.keys) ? 0
+    const double rounding = !RoundsAll(type) ? 0
                             : type == KvType::kInt8
                                 ? heads.keys * 0.5 / 65535 * largest
                                 : absolute[d] / 256;

@@ -11,6 +11,7 @@
 #include "model/kernels/attention.h"
 #include "model/kernels/runtime.h"
 #include "model/transformer/transformer.h"
+#include "model/transformer/transformer_weights.h"
 #include "tests/support/generate.h"
 #include "tests/support/random_transformer.h"
 #include "tests/support/reference_transformer.h"
@@ -104,12 +105,26 @@ TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   shape.encoder_layers = 1;
   shape.head.reset();
   const RandomTransformer random(shape, 4);
-  const bool bf16_products = RoundsQueries(KvType::kBf16, 64);
-  EXPECT_FALSE(RoundsQueries(KvType::kBf16, 63));
-  const ReferenceTransformer reference(
-      random.description(),
-      {.int8_levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127,
-       .bf16_products_from = bf16_products ? 64 : 1000});
+  const auto weights =
+      TransformerWeights::Pack(random.description(), Arithmetic::kInt8);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  reference::Numbers numbers = {
+      .int8_levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127,
+      .bf16_products = RoundsQueries(KvType::kBf16),
+      .smoothing = {}};
+  const Layer& layer = (*weights)->encoder()->layers[0];
+  const LayerTensors& tensors = random.description().encoder->layer[0];
+  const AttentionTensors& self = tensors.self_attention;
+  const auto smooth = [&](const LinearTensors& of, const Linear& linear) {
+    EXPECT_FALSE(linear.smoothing().empty());
+    numbers.smoothing[of.weight] = {linear.smoothing().begin(),
+                                    linear.smoothing().end()};
+  };
+  smooth(self.query, layer.query_key_value);
+  smooth(self.key, layer.query_key_value);
+  smooth(self.value, layer.query_key_value);
+  smooth(tensors.up, layer.up);
+  const ReferenceTransformer reference(random.description(), numbers);
   const std::unique_ptr<Engine> engine = NewEngine(random, Arithmetic::kInt8);
   int rows = 0, equal = 0;
   for (const int tokens : {1, 5, 16, 17, 33, 64}) {

@@ -53,6 +53,7 @@ class Slots {
     if (free_.empty()) {
       slots_.push_back(std::make_unique<T>());
       used_.push_back(true);
+      free_.reserve(slots_.capacity());  // for all to be released
       return static_cast<int>(slots_.size()) - 1;
     }
     const int slot = free_.back();

@@ -4,7 +4,11 @@
 
 namespace trivium {
 
-void LiveHypotheses::Begin(Engine* engine, SourceId source) {
+void LiveHypotheses::Begin(Engine* engine, SourceId source, size_t most) {
+  ids_.reserve(most);
+  tokens_.reserve(most);
+  parents_.reserve(most);
+  continued_.reserve(most);
   ids_.assign(1, engine->AddHypothesis(source));
   tokens_.clear();
 }

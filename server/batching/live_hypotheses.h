@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_BATCHING_LIVE_HYPOTHESES_H_
 #define TRIVIUM_SERVER_BATCHING_LIVE_HYPOTHESES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,8 +16,9 @@ namespace trivium {
 // destruction.
 class LiveHypotheses {
  public:
-  // One hypothesis that has read nothing.
-  void Begin(Engine* engine, SourceId source);
+  // One hypothesis that has read nothing. `most`: as many as there can ever be,
+  // so that Follow allocates nothing.
+  void Begin(Engine* engine, SourceId source, size_t most);
 
   // Follows the search: hypothesis i becomes the continuation i. The first
   // child of a parent goes on with the parent's handle and further ones fork

@@ -55,7 +55,8 @@ bool Sequence::planned() const {
 void Sequence::Plan(int* spare_rows, StepPlan* plan) {
   first_row_ = plan->decode.size();
   if (phase_ == Phase::kSource && MinRows() > 0) {
-    live_.Begin(engine_, slot_ < 0 ? kNoSource : sources_->id(slot_));
+    live_.Begin(engine_, slot_ < 0 ? kNoSource : sources_->id(slot_),
+                static_cast<size_t>(queued_->cost.rows));
     phase_ = Phase::kPrefix;
   }
   if (phase_ == Phase::kPrefix) {

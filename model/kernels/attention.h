@@ -35,9 +35,10 @@ struct AttentionCall {
 };
 void Attend(const AttentionCall& call);
 
-// Whether queries and weights become bf16, too, as they do over many keys where
-// the CPU multiplies bf16, at twice the rate of f32. Over few, attention takes
-// little time, and the rounding is felt: a mean of few states hides less of it.
+// Whether Attend rounds queries and weights to bf16, to multiply bf16 at twice
+// the rate of f32: over bf16 tiles of many keys, where the CPU can. Over few
+// keys attention takes little time, and a mean of few values hides less of the
+// rounding.
 bool RoundsQueries(KvType type, int keys);
 
 // Heads whose weights are under way at once: several for a few queries, whose
@@ -55,14 +56,17 @@ constexpr size_t PlainWeightsSize(const KvShape& shape, int queries, int keys,
 }
 
 // Floats that AttentionCall::weights has room for: the weights and, for int8
-// and bf16 tiles, queries and weights as these are.
+// and bf16 tiles, those of the queries and weights under way as these are.
 constexpr size_t WeightsSize(const KvShape& shape, int queries, int keys,
                              bool keep) {
-  const size_t converted =
-      shape.type == KvType::kF32
-          ? 0
-          : 3 * PaddedKeys(keys) + kHeadsAtOnce / 2 * (shape.head_size + 15);
-  return PlainWeightsSize(shape, queries, keys, keep) + converted;
+  const size_t plain = PlainWeightsSize(shape, queries, keys, keep);
+  if (shape.type == KvType::kF32) return plain;
+  // Four queries' weights in two bytes each, as both types need, and for int8
+  // one query's in floats before that.
+  const size_t converted_weights = 3 * PaddedKeys(keys);
+  // At most kHeadsAtOnce queries, two bytes a dimension, in groups of 16.
+  const size_t converted_queries = kHeadsAtOnce / 2 * (shape.head_size + 15);
+  return plain + converted_weights + converted_queries;
 }
 
 }  // namespace trivium

@@ -1,5 +1,5 @@
-// What attention over float tiles and over int8 tiles share. Compiled once for
-// each target, hence the toggled guard.
+// What attention over tiles of all types shares. Compiled once for each target,
+// hence the toggled guard.
 #if defined(TRIVIUM_MODEL_KERNELS_ATTENTION_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef TRIVIUM_MODEL_KERNELS_ATTENTION_INL_H_
@@ -25,15 +25,15 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// weights = exp(weights - max) over the first `keys`, zero beyond; returns
-// 1 / their sum.
+// weights = exp(weights - max) over the first `keys`, and zero up to the end of
+// their last vector; returns 1 / their sum.
 HWY_INLINE float Exponentials(int keys, float* HWY_RESTRICT weights) {
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int last = (keys - 1) / lanes * lanes;
   const auto valid = hn::FirstN(d, static_cast<size_t>(keys - last));
-  const auto infinity = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto max = hn::IfThenElse(valid, hn::LoadU(d, weights + last), infinity);
+  const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
+  auto max = hn::IfThenElse(valid, hn::LoadU(d, weights + last), least);
   for (int i = 0; i < last; i += lanes) {
     max = hn::Max(max, hn::LoadU(d, weights + i));
   }
@@ -50,7 +50,8 @@ HWY_INLINE float Exponentials(int keys, float* HWY_RESTRICT weights) {
   return 1.0f / hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e)));
 }
 
-// Where one head's queries, weights and outputs begin.
+// Where one head's part of the queries, weights and outputs begins; a query's
+// weights are PaddedKeys(keys) behind those of the query before.
 struct HeadCall {
   int head;
   const float* query;
@@ -58,7 +59,8 @@ struct HeadCall {
   float* out;
 };
 
-// Exponentials of kQueries queries of `count` heads; `inverse`, 1 / their sums.
+// Makes the scores of kQueries queries of `count` heads weights, but for the
+// factor `inverse`, [count][kQueries], which is left to whoever uses them.
 template <int kQueries>
 HWY_INLINE void Softmax(int keys, const HeadCall* heads, int count,
                         float (*inverse)[kQueries]) {
@@ -71,7 +73,7 @@ HWY_INLINE void Softmax(int keys, const HeadCall* heads, int count,
   }
 }
 
-// Makes the weights of kQueries queries sum to 1, for whoever asked for them.
+// Makes the weights of kQueries queries sum to 1, for keep_weights.
 template <int kQueries>
 HWY_INLINE void Normalize(const AttentionCall& call, const float* inverse,
                           float* weights) {
@@ -82,10 +84,8 @@ HWY_INLINE void Normalize(const AttentionCall& call, const float* inverse,
   }
 }
 
-// Calls attend(std::integral_constant<int, queries>, heads, count) for all
-// heads of all queries: four queries at a time while there are as many, and
-// several heads, which do not wait for each other's sums, so that one hides
-// another's latency.
+// Calls attend(std::integral_constant<int, kQueries>, heads, count) for all
+// heads of kQueries queries from `first` on.
 template <int kQueries, class F>
 HWY_INLINE void ForHeads(const AttentionCall& call, int first, F attend) {
   const size_t padded = PaddedKeys(call.keys);
@@ -103,6 +103,10 @@ HWY_INLINE void ForHeads(const AttentionCall& call, int first, F attend) {
     attend(std::integral_constant<int, kQueries>(), heads, count);
   }
 }
+
+// For all heads of all queries: four queries at a time while there are as many,
+// and several heads, which do not wait for each other's sums, so that one hides
+// another's latency.
 template <class F>
 HWY_INLINE void ForQueriesAndHeads(const AttentionCall& call, F attend) {
   int q = 0;

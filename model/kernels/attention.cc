@@ -16,7 +16,8 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Scores of kQueries queries against one vector of a tile's tokens. Four
+// Scores of kQueries queries against one vector of a tile's tokens, from `lane`
+// on. T is the type of a tile's numbers: float, or uint16_t for bf16. Four
 // chains of additions (pairs by turns, first and second of a pair) hide more
 // latency than one; their order is the same for every kQueries.
 template <int kQueries, class T>
@@ -65,8 +66,9 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
   }
 }
 
-// out = scale * weights V for kQueries queries and kGroups groups of 16
-// dimensions from `group`. Even and odd keys are summed apart, as above.
+// out = scale * weights V for kQueries queries, a vector's lanes of each of
+// kGroups groups of 16 dimensions. A tile has the head's values at
+// `value_offset`. Even and odd keys are summed apart, as above.
 template <int kQueries, int kGroups, class T>
 HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
                             int group, int lane,
@@ -95,6 +97,7 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
         for (int q = 0; q < kQueries; ++q) {
           const float* weight = weights + q * stride + key;
           even[q][g] = hn::MulAdd(hn::Set(d, weight[0]), first, even[q][g]);
+          // What lies behind the last key may be anything.
           if (key + 1 == end) continue;
           odd[q][g] = hn::MulAdd(hn::Set(d, weight[1]), second, odd[q][g]);
         }

@@ -35,8 +35,8 @@ struct AttentionCall {
 };
 void Attend(const AttentionCall& call);
 
-// Whether queries and weights over bf16 tiles become bf16, too: where the CPU
-// multiplies bf16, at twice the rate of f32.
+// Whether Attend rounds queries and weights to bf16, too: over bf16 tiles,
+// where the CPU multiplies bf16, at twice the rate of f32.
 bool RoundsQueries(KvType type);
 
 // Heads whose weights are under way at once: several for a few queries, whose
@@ -54,14 +54,17 @@ constexpr size_t PlainWeightsSize(const KvShape& shape, int queries, int keys,
 }
 
 // Floats that AttentionCall::weights has room for: the weights and, for int8
-// and bf16 tiles, queries and weights as these are.
+// and bf16 tiles, those of the queries and weights under way as these are.
 constexpr size_t WeightsSize(const KvShape& shape, int queries, int keys,
                              bool keep) {
-  const size_t converted =
-      shape.type == KvType::kF32
-          ? 0
-          : 3 * PaddedKeys(keys) + kHeadsAtOnce / 2 * (shape.head_size + 15);
-  return PlainWeightsSize(shape, queries, keys, keep) + converted;
+  const size_t plain = PlainWeightsSize(shape, queries, keys, keep);
+  if (shape.type == KvType::kF32) return plain;
+  // Four queries' weights in two bytes each, as both types need, and for int8
+  // one query's in floats before that.
+  const size_t converted_weights = 3 * PaddedKeys(keys);
+  // At most kHeadsAtOnce queries, two bytes a dimension, in groups of 16.
+  const size_t converted_queries = kHeadsAtOnce / 2 * (shape.head_size + 15);
+  return plain + converted_weights + converted_queries;
 }
 
 }  // namespace trivium

@@ -54,7 +54,8 @@ HWY_INLINE void ToPairs(const float* HWY_RESTRICT x, int n,
   }
 }
 
-// Scores of kQueries queries, `stride` pairs apart, against kTiles tiles' keys.
+// Scores of kQueries queries, `stride` pairs apart, against the keys of kTiles
+// tiles from key `begin` on.
 template <int kQueries, int kTiles>
 HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
                            const uint32_t* HWY_RESTRICT query, int stride,
@@ -124,7 +125,8 @@ HWY_INLINE void WeighPairs(const AttentionCall& call, int head, int group,
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) sum[q][g] = hn::Zero(d);
   }
-  // `valid`: the bits of a pair that are numbers.
+  // `valid`: the bits of a pair that are a key's. What lies behind the last key
+  // may be anything, even what a weight of zero does not make zero.
   const auto add = [&](const uint32_t* row, int pair, VU32 valid) HWY_ATTR {
     VU32 values[kGroups];
     TRIVIUM_UNROLL
@@ -176,6 +178,7 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
                             int count) {
   const int head_size = call.shape.head_size;
   const int padded = PaddedKeys(call.keys);
+  // In pairs.
   const int query_stride = Groups(head_size) * kPairLanes / 2;
   const int weight_stride = padded / 2;
   auto* query = reinterpret_cast<uint32_t*>(
@@ -191,14 +194,14 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
   for (int begin = 0, tiles; begin < padded; begin += tiles * kTileTokens) {
     tiles = begin + kTilesAtOnce * kTileTokens <= padded ? kTilesAtOnce : 1;
     for (int h = 0; h < count; ++h) {
-      const uint32_t* asked = query + h * kQueries * query_stride;
+      const uint32_t* head_query = query + h * kQueries * query_stride;
       if (tiles == kTilesAtOnce) {
-        ScoreTiles<kQueries, kTilesAtOnce>(call, begin, heads[h].head, asked,
-                                           query_stride, heads[h].weights,
-                                           padded);
+        ScoreTiles<kQueries, kTilesAtOnce>(call, begin, heads[h].head,
+                                           head_query, query_stride,
+                                           heads[h].weights, padded);
       } else {
-        ScoreTiles<kQueries, 1>(call, begin, heads[h].head, asked, query_stride,
-                                heads[h].weights, padded);
+        ScoreTiles<kQueries, 1>(call, begin, heads[h].head, head_query,
+                                query_stride, heads[h].weights, padded);
       }
     }
   }
@@ -235,7 +238,7 @@ void AttendPairs(const AttentionCall& call) {
 
 #else
 
-void AttendPairs(const AttentionCall&) {}  // never called
+void AttendPairs(const AttentionCall&) {}  // never called: RoundsQueries
 
 #endif
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "model/kernels/dnnl_compat.h"
@@ -19,9 +20,10 @@ namespace {
 constexpr std::array<int, 18> kRowCounts = {1,  2,  4,  8,  12, 16, 20, 24, 28,
                                             32, 36, 40, 44, 48, 52, 56, 60, 64};
 static_assert(kRowCounts.back() == kMaxMatmulRows);
-// What products are cut into where several row counts are not invariant.
+// What products are cut into where those of different row counts differ.
 constexpr int kFixedRows = 16;
 
+// Of the least row count that has room for `rows`.
 int IndexFor(int rows) {
   int i = 0;
   while (kRowCounts[i] < rows) ++i;
@@ -85,9 +87,11 @@ class DnnlProducts {
   dnnl::memory::desc weights;
   std::string implementation;
   std::array<Product, kRowCounts.size()> products;  // one for each row count
-  bool tested = false;
-  bool invariant = true;
-  bool fixed_rows = false;
+  // What TestInvariance found; from then on they do not change.
+  Mutex test_mutex;
+  bool tested ABSL_GUARDED_BY(test_mutex) = false;
+  bool fixed_rows = false;  // whether products are cut into kFixedRows
+  bool invariant = true;    // cut so, or not at all
 
  private:
   void Make(const MatmulShape& shape) {
@@ -180,6 +184,8 @@ absl::Status DnnlMatrix::Pack(const void* weights) {
 
 absl::Status DnnlMatrix::TestInvariance() {
   DnnlProducts& products = *products_;
+  MutexLock lock(&products.test_mutex);
+  // Sums of integers are exact.
   if (!products.tested && shape().type != MatmulType::kInt8) {
     TRIVIUM_ASSIGN_OR_RETURN(products.invariant, RowsAgree());
     if (!products.invariant) {
@@ -191,7 +197,6 @@ absl::Status DnnlMatrix::TestInvariance() {
   return absl::OkStatus();
 }
 
-// Whether a row's product has the same bits at every place of every product.
 absl::StatusOr<bool> DnnlMatrix::RowsAgree() const {
   const auto [type, n, k] = shape();
   const size_t row_bytes = shape().row_bytes();

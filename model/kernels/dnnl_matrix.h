@@ -18,9 +18,10 @@ namespace trivium {
 // of that shape.
 class DnnlProducts;
 
-// Weights that oneDNN multiplies. ComputedRows are the next of its row counts;
-// or a multiple of 16 where only calls of one fixed row count are invariant
-// (f32 without AVX-512), as a test at the first matrix of a shape finds.
+// Weights that oneDNN multiplies. A product has the next of DnnlProducts's row
+// counts. Where products of different row counts differ in bits (f32 without
+// AVX-512), it is cut into products of 16 rows instead; a test at the first
+// matrix of a shape finds that out.
 class DnnlMatrix : public PackedMatrix {
  public:
   static absl::StatusOr<std::unique_ptr<DnnlMatrix>> Create(
@@ -37,12 +38,14 @@ class DnnlMatrix : public PackedMatrix {
   using PackedMatrix::PackedMatrix;
 
   absl::Status Pack(const void* weights);
+  // Once a shape: sets how `products_` cuts and whether that is invariant.
   absl::Status TestInvariance();
+  // Whether a row's product has the same bits at every place of every product.
   absl::StatusOr<bool> RowsAgree() const;
 
   std::shared_ptr<DnnlProducts> products_;
   RawBuffer packed_;
-  dnnl::memory memory_;  // packed_
+  dnnl::memory memory_;  // a view of packed_
 };
 
 }  // namespace trivium

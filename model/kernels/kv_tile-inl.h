@@ -26,9 +26,10 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Pairs side by side in a row, and its numbers.
 constexpr int kPairLanes = 16;
-constexpr int kPairRow = 2 * kPairLanes;  // numbers of 16 pairs
-static_assert(kPairLanes == kTileTokens);
+constexpr int kPairRow = 2 * kPairLanes;
+static_assert(kPairLanes == kTileTokens);  // a row of keys has all tokens
 
 constexpr int Pairs(int size) { return (size + 1) / 2; }
 constexpr int Groups(int head_size) {
@@ -41,7 +42,8 @@ constexpr int ValueNumbers(int head_size) {
   return Pairs(kTileTokens) * Groups(head_size) * kPairRow;
 }
 
-// The pairs whose first lane is `lane` of a row of kPairLanes at p.
+// A vector of the pairs of the row at p, from pair `lane` on: their first and
+// their second numbers.
 HWY_INLINE void LoadPairs(F32 d, const float* p, int lane, hn::Vec<F32>& first,
                           hn::Vec<F32>& second) {
   first = hn::LoadU(d, p + lane);
@@ -55,8 +57,8 @@ HWY_INLINE void LoadPairs(F32 d, const uint16_t* p, int lane,
   second = hn::BitCast(d, hn::And(both, hn::Set(d32, 0xffff0000u)));
 }
 
-// Makes v the first (0) or second (1) of the pairs whose first lane is `lane`,
-// and leaves the other.
+// Makes v the first (`which` 0) or second (1) numbers of these pairs, and
+// leaves the others.
 HWY_INLINE void StoreOfPairs(F32 d, hn::Vec<F32> v, int which, float* p,
                              int lane) {
   hn::StoreU(v, d, p + which * kPairLanes + lane);

@@ -18,13 +18,13 @@ namespace trivium {
 //   kInt8: x u8, W s8    -> y s32, exact
 enum class MatmulType { kF32, kBf16, kInt8 };
 
-// Bytes of one element of x.
+// Bytes of one element of x, and of W.
 int OperandSize(MatmulType type);
 
-// A product's operand types, and W is [N, K].
+// What all products of one W have in common: x is [rows, K], y [rows, N].
 struct MatmulShape {
   MatmulType type;
-  int n, k;
+  int n, k;  // of W, [N, K]
 
   size_t row_bytes() const {  // of x and of W
     return static_cast<size_t>(k) * OperandSize(type);
@@ -35,8 +35,8 @@ struct MatmulShape {
 // Most rows of one product; larger inputs are cut by the caller.
 inline constexpr int kMaxMatmulRows = 64;
 
-// One worker's means to run products: oneDNN's handles and scratchpad. Not
-// thread-safe.
+// One worker's means to run products: oneDNN's handles and scratchpad. The
+// matrices that it runs must outlive it. Not thread-safe.
 class MatmulWorkspace {
  public:
   MatmulWorkspace();

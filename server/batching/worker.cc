@@ -1,7 +1,5 @@
 #include "server/batching/worker.h"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace trivium {
@@ -138,16 +136,10 @@ void Worker::Fill(int model) {
 
 void Worker::Sleep() {
   ++state_->idle_workers;
-  const absl::Time earliest = state_->dispatcher.earliest_deadline();
-  if (earliest == absl::InfiniteFuture()) {
-    state_->work.Wait(&state_->mutex);
-  } else {
-    // Something waits for a worker that may be in a long step.
-    state_->work.WaitFor(
-        &state_->mutex,
-        absl::ToChronoNanoseconds(std::clamp(
-            earliest - clock_->Now(), absl::Milliseconds(1), absl::Hours(1))));
-  }
+  // Where there is a deadline, something waits for a worker that may be in a
+  // long step.
+  clock_->WaitUntil(state_->dispatcher.earliest_deadline(), &state_->work,
+                    &state_->mutex);
   --state_->idle_workers;
 }
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -20,14 +21,23 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
   std::ifstream file(path);
   std::vector<std::vector<int32_t>> sentences;
   for (std::string line; std::getline(file, line);) {
+    const auto refused = [&](const std::string& what) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}:{}: {}; give token ids, separated by spaces", path,
+                      sentences.size() + 1, what));
+    };
     std::istringstream words(line);
     std::vector<int32_t> ids;
-    for (int32_t id; words >> id;) ids.push_back(id);
-    if (!words.eof() || ids.empty()) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}:{}: give token ids, separated by spaces", path,
-                      sentences.size() + 1));
+    for (std::string word; words >> word;) {
+      int32_t id = 0;
+      const char* const end = word.data() + word.size();
+      const auto [rest, error] = std::from_chars(word.data(), end, id);
+      if (error != std::errc() || rest != end) {
+        return refused(fmt::format("'{}' is no number of 32 bits", word));
+      }
+      ids.push_back(id);
     }
+    if (ids.empty()) return refused("the line is empty");
     sentences.push_back(std::move(ids));
   }
   if (sentences.empty()) {

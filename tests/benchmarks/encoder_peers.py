@@ -2,6 +2,7 @@
 f32 and in what it has below that. A peer takes a padded batch and gives the
 mean of each sentence's token vectors, normalized."""
 
+import hashlib
 import json
 import logging
 import shutil
@@ -115,7 +116,11 @@ def write_models(folder, sentences, out):
     """What the peers make of the folder, unless `out` has it from them."""
     stamp = out / "made_of.json"
     config = json.loads((folder / "config.json").read_text())
-    made_of = json.dumps({**VERSIONS, "config": config})
+    made_of = json.dumps({
+        **VERSIONS, "config": config,
+        "weights": hashlib.sha256(
+            (folder / "model.safetensors").read_bytes()).hexdigest(),
+        "calibration": sentences[:CALIBRATION_SENTENCES]})
     if stamp.is_file() and stamp.read_text() == made_of:
         return
     print(f"== Converting the model for the peers into {out}", file=sys.stderr)

@@ -1,19 +1,13 @@
-// trivium attention: the numbers on a page, in a file and in JSON are the
-// server's, whatever the texts are.
-#include <zip.h>
-
-#include <cmath>
-#include <cstring>
+// trivium attention: the numbers on a page and in JSON are the server's,
+// whatever the texts are.
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "client/commands/attention_maps.h"
-#include "client/commands/attention_page.h"
 #include "client/commands/command.h"
-#include "client/commands/npz.h"
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/client/fake_server.h"
@@ -24,7 +18,6 @@ namespace trivium {
 namespace {
 
 using nlohmann::json;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -239,122 +232,6 @@ TEST_F(AttentionTest, NoHtmlWritesNoPage) {
   std::remove(page_path_.c_str());
   EXPECT_EQ(Run({"--no-html", "a"}).code, kExitOk);
   EXPECT_FALSE(std::ifstream(page_path_).good());
-}
-
-// ---- Parts ----------------------------------------------------------------
-
-AttentionMaps Maps(AttentionKind kind, uint32_t layers, uint32_t heads,
-                   uint32_t tokens) {
-  AttentionMaps maps;
-  maps.kind = kind;
-  for (uint32_t i = 0; i < layers; ++i) maps.layers.push_back(i);
-  for (uint32_t i = 0; i < heads; ++i) maps.heads.push_back(i);
-  for (uint32_t i = 0; i < tokens; ++i) maps.rows.push_back(i);
-  maps.queries.assign(tokens, "q");
-  maps.keys.assign(tokens, "k");
-  return maps;
-}
-
-TEST(ShrinkToFitTest, DropsLayersThenHeadsOfTheLargest) {
-  std::vector<AttentionMaps> maps = {Maps(AttentionKind::kEncoder, 3, 2, 10),
-                                     Maps(AttentionKind::kCross, 1, 2, 5)};
-  EXPECT_TRUE(ShrinkToFit(650, &maps));
-  EXPECT_EQ(maps[0].layers.size(), 3u);
-  EXPECT_TRUE(ShrinkToFit(649, &maps));
-  EXPECT_THAT(maps[0].layers, ElementsAre(1, 2));
-  EXPECT_TRUE(ShrinkToFit(200, &maps));
-  EXPECT_THAT(maps[0].layers, ElementsAre(2));
-  EXPECT_THAT(maps[0].heads, ElementsAre(0));
-  EXPECT_EQ(maps[1].heads.size(), 2u);
-  EXPECT_FALSE(ShrinkToFit(100, &maps));
-}
-
-TEST(AttentionPageTest, StaysUnderFiveMegabytesWhenFull) {
-  AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 13, 512);
-  maps.weights.resize(maps.size());
-  for (size_t i = 0; i < maps.weights.size(); ++i) {
-    maps.weights[i] = static_cast<float>(i % 1000) / 1000;
-  }
-  ASSERT_LE(maps.size(), kMaxPageWeights);
-  const std::string page = AttentionPage({"m", {}}, {maps});
-  EXPECT_LT(page.size(), 5'000'000u);
-  const json data = PageData(page);
-  EXPECT_EQ(data["bits"], 8);
-  std::string bytes;
-  ASSERT_TRUE(absl::Base64Unescape(
-      data["maps"][0]["weights"].get<std::string>(), &bytes));
-  ASSERT_EQ(bytes.size(), maps.size());
-  for (size_t i = 0; i < 1000; ++i) {
-    const double root = static_cast<uint8_t>(bytes[i]) / 255.0;
-    EXPECT_NEAR(root, std::sqrt(maps.weights[i]), 0.5 / 255 + 1e-6);
-  }
-}
-
-TEST(AttentionPageTest, StrangeWeightsDoNoHarm) {
-  AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 1, 2);
-  maps.weights = {NAN, -1, 7, INFINITY};
-  const json data = PageData(AttentionPage({"m", {}}, {maps}));
-  std::string bytes;
-  ASSERT_TRUE(absl::Base64Unescape(
-      data["maps"][0]["weights"].get<std::string>(), &bytes));
-  EXPECT_EQ(bytes, std::string("\0\0\0\0\xFF\xFF\xFF\xFF", 8));
-}
-
-// An entry of a zip file.
-std::string Entry(const std::string& path, const char* name) {
-  int error = 0;
-  zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &error);
-  EXPECT_NE(archive, nullptr);
-  if (archive == nullptr) return "";
-  zip_stat_t stat;
-  EXPECT_EQ(zip_stat(archive, name, 0, &stat), 0) << name;
-  EXPECT_EQ(stat.comp_method, ZIP_CM_STORE);
-  std::string bytes(stat.size, '\0');
-  zip_file_t* file = zip_fopen(archive, name, 0);
-  EXPECT_NE(file, nullptr);
-  EXPECT_EQ(zip_fread(file, bytes.data(), bytes.size()),
-            static_cast<zip_int64_t>(bytes.size()));
-  zip_fclose(file);
-  zip_close(archive);
-  return bytes;
-}
-
-// The values of an npy file of version 1.0 whose header begins so.
-std::string Values(const std::string& npy, const std::string& header) {
-  EXPECT_EQ(npy.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
-  const size_t size =
-      static_cast<uint8_t>(npy[8]) + 256 * static_cast<uint8_t>(npy[9]);
-  EXPECT_EQ((10 + size) % 64, 0u);
-  EXPECT_EQ(npy.substr(10, header.size()), header);
-  EXPECT_EQ(npy[10 + size - 1], '\n');
-  return npy.substr(10 + size);
-}
-
-TEST_F(AttentionTest, ExportsArraysForNumpy) {
-  const std::string path = testing::TempDir() + "/attention_test.npz";
-  // An old, longer file is replaced.
-  std::ofstream(path) << std::string(100000, 'x');
-  const CommandRun run = Run({"--npz", path, "--no-html", "--kind", "cross",
-                              "--head", "1", "e\u0301\U0001F34E two"});
-  ASSERT_EQ(run.code, kExitOk) << run.err;
-  const std::string weights =
-      Values(Entry(path, "cross.weights.npy"),
-             "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1, 2, 2,), "
-             "}");
-  ASSERT_EQ(weights.size(), 12 * sizeof(float));
-  float last;
-  std::memcpy(&last, weights.data() + 11 * sizeof(float), sizeof(float));
-  EXPECT_EQ(last, FakeServer::Weight(2, 1, 1, 1));
-  const std::string heads =
-      Values(Entry(path, "cross.heads.npy"),
-             "{'descr': '<u4', 'fortran_order': False, 'shape': (1,), }");
-  EXPECT_EQ(heads, std::string("\1\0\0\0", 4));
-  const std::string keys =
-      Values(Entry(path, "cross.keys.npy"),
-             "{'descr': '<U4', 'fortran_order': False, 'shape': (2,), }");
-  EXPECT_EQ(keys, std::string("e\0\0\0\x01\x03\0\0\x4E\xF3\x01\0 \0\0\0"
-                              "t\0\0\0w\0\0\0o\0\0\0\0\0\0\0",
-                              32));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "tests/support/puppet_engine.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -11,60 +9,17 @@
 namespace trivium {
 namespace {
 
-// splitmix64 of a combination.
-uint64_t Mix(uint64_t hash, uint64_t value) {
-  uint64_t z = hash * 0x9e3779b97f4a7c15u + value + 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-// In [-4, 4), in steps that leave room for ties.
-float ToLogit(uint64_t hash) {
-  return static_cast<float>(hash % 4096) / 512 - 4;
-}
-
 size_t Selected(const std::vector<int>& chosen, int all) {
   return chosen.empty() ? all : chosen.size();
 }
 
 }  // namespace
 
-void PuppetLog::Add(Step step) {
-  MutexLock lock(&mutex_);
-  steps_.push_back(std::move(step));
-}
-
-void PuppetLog::AddMisuse(std::string what) {
-  MutexLock lock(&mutex_);
-  misuses_.push_back(std::move(what));
-}
-
-void PuppetLog::SetLeaks(int count) {
-  MutexLock lock(&mutex_);
-  leaks_ = count;
-}
-
-std::vector<PuppetLog::Step> PuppetLog::steps() const {
-  MutexLock lock(&mutex_);
-  return steps_;
-}
-
-std::vector<std::string> PuppetLog::misuses() const {
-  MutexLock lock(&mutex_);
-  return misuses_;
-}
-
-int PuppetLog::leaks() const {
-  MutexLock lock(&mutex_);
-  return leaks_;
-}
-
 PuppetEngine::PuppetEngine(const Options& options,
                            std::shared_ptr<PuppetLog> log)
     : options_(options),
       log_(std::move(log)),
-      free_blocks_(options.limits.total_blocks) {}
+      blocks_(options.limits.total_blocks, options.limits.block_tokens) {}
 
 PuppetEngine::~PuppetEngine() {
   log_->SetLeaks(static_cast<int>(sources_.size() + hypotheses_.size()));
@@ -85,38 +40,38 @@ absl::StatusOr<SourceId> PuppetEngine::AddSource(const EncoderInput& input,
   for (const int32_t id : input.ids) {
     // Not a misuse: only the engine knows the encoder's vocabulary.
     if (id < 0) return absl::InvalidArgumentError("a negative token id");
-    source.hash = Mix(source.hash, id);
+    source.hash = PuppetMix(source.hash, id);
   }
   for (const int32_t type : input.type_ids) {
-    source.hash = Mix(source.hash, type + 1);
+    source.hash = PuppetMix(source.hash, type + 1);
   }
   source.blocks = options.cross_attention ? BlocksFor(source.tokens) : 0;
-  if (source.blocks > free_blocks_) {
+  if (source.blocks > free_blocks()) {
     log_->AddMisuse("a source without free blocks");
     return absl::ResourceExhaustedError("no free blocks");
   }
-  free_blocks_ -= source.blocks;
+  blocks_.Take(source.blocks);
   source.options = options;
   source.layers_left = limits().encoder_layers;
   if (options.states) {
     source.states =
-        Floats(source.hash, size_t(source.tokens) * options_.d_model);
+        PuppetFloats(source.hash, size_t(source.tokens) * options_.d_model);
   }
   if (options.pooled) {
-    source.pooled = Floats(source.hash + 2, limits().pooled_size);
+    source.pooled = PuppetFloats(source.hash + 2, limits().pooled_size);
   }
   if (options.logits) {
     const size_t rows = options.logits_positions.empty()
                             ? source.tokens
                             : options.logits_positions.size();
-    source.logits = Floats(source.hash + 3, rows * limits().head_outputs);
+    source.logits = PuppetFloats(source.hash + 3, rows * limits().head_outputs);
   }
   if (options.attention) {
-    source.attention =
-        Floats(source.hash + 1,
-               Selected(options.selection.layers, limits().encoder_layers) *
-                   Selected(options.selection.heads, options_.heads) *
-                   source.tokens * source.tokens);
+    source.attention = PuppetFloats(
+        source.hash + 1,
+        Selected(options.selection.layers, limits().encoder_layers) *
+            Selected(options.selection.heads, options_.heads) * source.tokens *
+            source.tokens);
   }
   sources_[next_source_] = std::move(source);
   return next_source_++;
@@ -133,7 +88,7 @@ void PuppetEngine::ReleaseSource(SourceId id) {
       log_->AddMisuse("release of a source that a hypothesis reads");
     }
   }
-  free_blocks_ += source->second.blocks;
+  blocks_.Give(source->second.blocks);
   sources_.erase(source);
 }
 
@@ -208,7 +163,7 @@ absl::Status PuppetEngine::CheckPlan(const StepPlan& plan) {
       return Misuse("hypothesis twice");
     }
     if (decode.tokens.empty()) return Misuse("no tokens");
-    if (found->second.tokens + static_cast<int>(decode.tokens.size()) >
+    if (found->second.tokens.size() + static_cast<int>(decode.tokens.size()) >
         limits().max_target_tokens) {
       return Misuse("more tokens than the decoder has positions");
     }
@@ -229,41 +184,12 @@ absl::Status PuppetEngine::CheckPlan(const StepPlan& plan) {
 }
 
 int PuppetEngine::BlocksNeeded(const StepPlan& plan) const {
-  int needed = 0;
-  std::map<const Block*, long> left;  // users that have not copied the block
+  std::vector<std::pair<const PuppetBlocks::Tokens*, int>> appends;
   for (const StepPlan::Decode& decode : plan.decode) {
-    const Hypothesis& hypothesis = hypotheses_.at(decode.hypothesis);
-    const int begin = hypothesis.tokens;
-    const int end = begin + static_cast<int>(decode.tokens.size());
-    if (begin % limits().block_tokens != 0) {
-      const std::shared_ptr<Block>& last = hypothesis.blocks.back();
-      const auto users = left.try_emplace(last.get(), last.use_count()).first;
-      if (users->second > 1) {
-        ++needed;
-        --users->second;
-      }
-    }
-    needed += BlocksFor(end) - BlocksFor(begin);
+    appends.emplace_back(&hypotheses_.at(decode.hypothesis).tokens,
+                         static_cast<int>(decode.tokens.size()));
   }
-  return needed;
-}
-
-std::shared_ptr<PuppetEngine::Block> PuppetEngine::TakeBlock() {
-  --free_blocks_;
-  return std::shared_ptr<Block>(new Block, [this](Block* block) {
-    ++free_blocks_;
-    delete block;
-  });
-}
-
-void PuppetEngine::Append(Hypothesis* hypothesis, int32_t token) {
-  if (hypothesis->tokens % limits().block_tokens == 0) {
-    hypothesis->blocks.push_back(TakeBlock());
-  } else if (hypothesis->blocks.back().use_count() > 1) {
-    hypothesis->blocks.back() = TakeBlock();
-  }
-  ++hypothesis->tokens;
-  hypothesis->hash = Mix(hypothesis->hash, token);
+  return blocks_.Needed(appends);
 }
 
 absl::Status PuppetEngine::Step(const StepPlan& plan, StepResult* result) {
@@ -274,7 +200,7 @@ absl::Status PuppetEngine::Step(const StepPlan& plan, StepResult* result) {
     }
   }
   if (absl::Status status = CheckPlan(plan); !status.ok()) return status;
-  if (BlocksNeeded(plan) > free_blocks_) {
+  if (BlocksNeeded(plan) > free_blocks()) {
     log_->AddMisuse("a step without free blocks");
     return absl::ResourceExhaustedError("no free blocks");
   }
@@ -296,7 +222,7 @@ absl::Status PuppetEngine::Step(const StepPlan& plan, StepResult* result) {
     step.prefilling += decode.tokens.size() > 1;
   }
   step.hypotheses = static_cast<int>(plan.decode.size());
-  step.used_blocks = limits().total_blocks - free_blocks_;
+  step.used_blocks = limits().total_blocks - free_blocks();
   result->decoder_rows = step.decoder_rows;
   result->padding_rows = 0;
   const absl::Duration encode = options_.encode_time * step.encode_work;
@@ -323,57 +249,31 @@ void PuppetEngine::FillRow(const StepPlan::Decode& decode, RowMemory* memory,
   const size_t self_planes = planes_of(decode.self_attention);
   const int source_keys =
       cross_planes > 0 ? sources_[hypothesis.source].tokens : 0;
-  const int self_keys = hypothesis.tokens + static_cast<int>(tokens);
+  const int self_keys = hypothesis.tokens.size() + static_cast<int>(tokens);
   memory->cross_attention.assign(cross_planes * tokens * source_keys, 0);
   memory->self_attention.assign(self_planes * tokens * self_keys, 0);
   for (size_t t = 0; t < tokens; ++t) {
-    Append(&hypothesis, decode.tokens[t]);
+    blocks_.Append(&hypothesis.tokens);
+    hypothesis.hash = PuppetMix(hypothesis.hash, decode.tokens[t]);
     const auto fill = [&](size_t planes, int seen, int keys,
                           std::vector<float>* to) {
       for (size_t plane = 0; plane < planes; ++plane) {
         const std::vector<float> weights =
-            Floats(Mix(hypothesis.hash, plane), seen);
+            PuppetFloats(PuppetMix(hypothesis.hash, plane), seen);
         std::copy(weights.begin(), weights.end(),
                   to->begin() + (plane * tokens + t) * keys);
       }
     };
     fill(cross_planes, source_keys, source_keys, &memory->cross_attention);
     // A token sees none after it.
-    fill(self_planes, hypothesis.tokens, self_keys, &memory->self_attention);
+    fill(self_planes, hypothesis.tokens.size(), self_keys,
+         &memory->self_attention);
   }
   row->cross_attention = memory->cross_attention;
   row->self_attention = memory->self_attention;
-
-  double rest = 0;
-  for (int32_t token = 0; token < limits().vocabulary; ++token) {
-    float logit = ToLogit(Mix(hypothesis.hash, token + 1000));
-    if (token == options_.end_id) logit += options_.end_bias;
-    if (decode.query.all) memory->all.push_back(logit);
-    if (std::binary_search(decode.query.watched.begin(),
-                           decode.query.watched.end(), token)) {
-      memory->watched.push_back(logit);
-    } else {
-      rest += std::exp(static_cast<double>(logit));
-      memory->best.push_back({token, logit});
-    }
-  }
-  const size_t kept = std::min<size_t>(decode.query.top_k, memory->best.size());
-  std::partial_sort(
-      memory->best.begin(), memory->best.begin() + kept, memory->best.end(),
-      [](const Candidate& a, const Candidate& b) {
-        return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
-      });
-  memory->best.resize(kept);
-  row->logits = {.best = memory->best,
-                 .rest_log_sum_exp = static_cast<float>(std::log(rest)),
-                 .watched = memory->watched,
-                 .all = memory->all};
-}
-
-std::vector<float> PuppetEngine::Floats(uint64_t hash, size_t count) const {
-  std::vector<float> floats(count);
-  for (size_t i = 0; i < count; ++i) floats[i] = ToLogit(Mix(hash, i));
-  return floats;
+  row->logits = memory->logits.Select(
+      hypothesis.hash, decode.query,
+      {limits().vocabulary, options_.end_id, options_.end_bias});
 }
 
 }  // namespace trivium

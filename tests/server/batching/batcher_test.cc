@@ -146,14 +146,16 @@ TEST_F(BatcherTest, DropsTheLateQueuedAndRunning) {
 
 TEST_F(BatcherTest, AnIdleWorkerNoticesTheDeadlineOfWhatAnotherShouldTake) {
   options_.workers = 2;
-  options_.clock = Clock::Real();
   Create();
   // Worker A holds a source in a step that does not end; the same source is
   // left to A while A has less than its share.
   const auto first = Occupy(2);
   Request same = Short(100, 500);
-  same.deadline = absl::Now() + absl::Milliseconds(30);
+  same.deadline = clock_.Now() + absl::Seconds(30);
   const auto second = Submit(same);
+  clock_.AwaitSleeper(same.deadline);  // worker B
+  EXPECT_FALSE(second->done());
+  clock_.Advance(absl::Seconds(30));
   EXPECT_EQ(second->Wait().status().code(), Code::kDeadlineExceeded);
   EXPECT_FALSE(first->done());
 }

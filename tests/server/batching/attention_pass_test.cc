@@ -1,0 +1,108 @@
+// The attention maps of requests, as a running batch makes them.
+#include "server/batching/attention_pass.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "tests/server/batching/running_batch_fixture.h"
+
+namespace trivium {
+namespace {
+
+using AttentionPassTest = RunningBatchFixture;
+
+TEST_F(AttentionPassTest, EncodeOnlyGetsStatesAndMaps) {
+  Create();
+  Request request = MakeRequest(Source(7), std::nullopt, nullptr);
+  request.states = true;
+  request.encoder_attention = AttentionSelection{.layers = {0, 3}, .heads = {}};
+  const auto observer = Add(request);
+  batch_->Iterate();
+  const auto result = observer->Wait();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->states.size(), 7u * 4);
+  EXPECT_EQ(result->encoder_attention.layers, 2);
+  EXPECT_EQ(result->encoder_attention.heads, 2);
+  EXPECT_EQ(result->encoder_attention.queries, 7);
+  EXPECT_EQ(result->encoder_attention.weights.size(), 2u * 2 * 7 * 7);
+  EXPECT_TRUE(result->hypotheses.empty());
+}
+
+TEST_F(AttentionPassTest, MapsAttentionOfEachHypothesis) {
+  const auto run = [this](int max_rows) {
+    options_.max_rows = max_rows;
+    Create();
+    Request request = MakeRequest(Source(6), Beams(3, 9), nullptr);
+    request.prefix = {kStart, 7};
+    request.cross_attention = AttentionSelection{.layers = {5}, .heads = {}};
+    const auto observer = Add(std::move(request));
+    RunAll();
+    for (const PuppetLog::Step& step : puppets_.last_log().steps()) {
+      EXPECT_LE(step.decoder_rows, max_rows);
+    }
+    return *observer->Wait();
+  };
+  const RequestResult whole = run(256);
+  ASSERT_EQ(whole.cross_attention.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    const AttentionMap& map = whole.cross_attention[i];
+    EXPECT_EQ(map.layers, 1);
+    EXPECT_EQ(map.heads, 2);
+    EXPECT_EQ(map.queries, static_cast<int>(whole.hypotheses[i].ids.size()));
+    EXPECT_EQ(map.keys, 6);
+    EXPECT_EQ(map.weights.size(), 2u * map.queries * 6);
+  }
+  // Hypotheses that begin alike have alike first rows; the maps do not depend
+  // on how the pass was cut.
+  const RequestResult cut = run(4);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(whole.cross_attention[i].weights, cut.cross_attention[i].weights);
+    EXPECT_EQ(whole.cross_attention[i].weights[0],
+              whole.cross_attention[0].weights[0]);
+  }
+}
+
+// What the engine gives a token of its own attention depends on how many it
+// has read, so a map has to put rows of different lengths together.
+TEST_F(AttentionPassTest, MapsADecodersAttentionHoweverItIsCut) {
+  const auto run = [this](int max_rows) {
+    options_.max_rows = max_rows;
+    Create();
+    Request request = MakeRequest(Source(6), Beams(3, 9), nullptr);
+    request.prefix = {kStart, 7};
+    request.decoder_attention = AttentionSelection{.layers = {}, .heads = {1}};
+    request.decoding->trace = true;
+    const auto observer = Add(std::move(request));
+    RunAll();
+    return *observer->Wait();
+  };
+  const RequestResult whole = run(256);
+  const RequestResult cut = run(4);
+  EXPECT_TRUE(whole.cross_attention.empty());
+  ASSERT_EQ(whole.decoder_attention.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    const AttentionMap& map = whole.decoder_attention[i];
+    const int ids = static_cast<int>(whole.hypotheses[i].ids.size());
+    EXPECT_EQ(map.queries, ids);
+    EXPECT_EQ(map.keys, ids + 1);
+    EXPECT_EQ(map.heads, 1);
+    ASSERT_EQ(map.weights.size(), size_t(map.layers) * map.queries * map.keys);
+    for (int layer = 0; layer < map.layers; ++layer) {
+      for (int q = 0; q < map.queries; ++q) {
+        const float* row =
+            map.weights.data() + (layer * map.queries + q) * map.keys;
+        // A prefix of two: the first query is at position 1.
+        const float* end = row + q + 2;
+        EXPECT_NE(std::count_if(row, end, [](float w) { return w != 0; }), 0);
+        EXPECT_EQ(std::count(end, row + map.keys, 0.0f), map.keys - (q + 2));
+      }
+    }
+    EXPECT_EQ(map.weights, cut.decoder_attention[i].weights);
+  }
+  ASSERT_TRUE(whole.trace.has_value());
+  EXPECT_FALSE(whole.trace->steps.empty());
+}
+
+}  // namespace
+}  // namespace trivium

@@ -64,7 +64,7 @@ class Buffer {
 };
 
 // For vectors that kernels read: no read of a whole register touches two lines
-// of the cache, which would take twice the time.
+// of the cache.
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;

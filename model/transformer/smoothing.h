@@ -14,8 +14,8 @@ namespace trivium {
 class Linear;
 class TransformerWeights;
 
-// A few dimensions of an encoder's states may be ten times greater than all
-// others (BERT and its kin). A row of int8 has one scale, which these
+// A few dimensions of an encoder's states may be ten times greater than most
+// (BERT and its kin). A row of int8 has one scale, which these
 // dimensions decide, and little is left of the rest. So inputs are multiplied
 // by factors that take from the great ones, and weights divided by them:
 //   W x = (W / f) (f x),  f_j = sqrt(max |W_j| / max |x_j|)
@@ -33,8 +33,8 @@ class InputMaxima {
   std::unordered_map<const Linear*, std::vector<float>> maxima_;
 };
 
-// What the layers of an encoder read of texts of random tokens: the same
-// dimensions are great in every text.
+// What the layers of an encoder read of texts of random tokens, in which the
+// same dimensions are great as in real ones.
 absl::StatusOr<InputMaxima> MeasureInputs(const TransformerWeights& weights);
 
 // Factors for the stacked layers `parts`, which have one input. A dimension

@@ -40,7 +40,7 @@ std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge) {
       switch (judge(*call->runs.front().requests.front())) {
         case Verdict::kTake:
           PassTo(call, rounds);
-          return PopFront(&calls_.front());
+          return PopFront();
         case Verdict::kSkip:
           call->skipped_in = pass_;
           break;
@@ -78,41 +78,51 @@ void FairQueue::PassTo(Calls::iterator next, int64_t rounds) {
   calls_.splice(calls_.end(), calls_, calls_.begin(), next);
 }
 
-std::unique_ptr<QueuedRequest> FairQueue::PopFront(Call* call) {
-  Run& run = call->runs.front();
+std::unique_ptr<QueuedRequest> FairQueue::PopFront() {
+  Call& call = calls_.front();
+  Run& run = call.runs.front();
   std::unique_ptr<QueuedRequest> request = std::move(run.requests.front());
   run.requests.pop_front();
-  call->deficit -= request->cost.tokens;
+  call.deficit -= request->cost.tokens;
   tokens_ -= request->cost.tokens;
   --requests_;
-  if (run.requests.empty()) call->runs.pop_front();
-  if (call->runs.empty()) {
-    call_by_id_.erase(call->id);
-    calls_.pop_front();
-  }
+  if (run.requests.empty()) call.runs.pop_front();
+  if (call.runs.empty()) Erase(calls_.begin());
   return request;
 }
 
+FairQueue::Calls::iterator FairQueue::Erase(Calls::iterator call) {
+  call_by_id_.erase(call->id);
+  if (next_look_ == call) ++next_look_;
+  return calls_.erase(call);
+}
+
 void FairQueue::DropDead(absl::Time now, std::vector<DroppedRequest>* dropped) {
-  earliest_deadline_ = absl::InfiniteFuture();
-  for (auto call = calls_.begin(); call != calls_.end();) {
-    for (Run& run : call->runs) {
-      if (run.cancellation != nullptr && run.cancellation->cancelled()) {
-        DropRun(&run, CancelledStatus(), dropped);
-      } else if (run.deadline <= now) {
-        DropRun(&run, DeadlineStatus("queued"), dropped);
-      } else {
-        earliest_deadline_ = std::min(earliest_deadline_, run.deadline);
-      }
-    }
-    std::erase_if(call->runs, [](const Run& r) { return r.requests.empty(); });
-    if (call->runs.empty()) {
-      call_by_id_.erase(call->id);
-      call = calls_.erase(call);
+  size_t looks = std::min(calls_.size(), kLooks);
+  if (earliest_deadline_ <= now) {  // then at all, to find the next one, too
+    looks = calls_.size();
+    earliest_deadline_ = absl::InfiniteFuture();
+  }
+  for (; looks > 0; --looks) {
+    if (next_look_ == calls_.end()) next_look_ = calls_.begin();
+    next_look_ = DropDeadOf(next_look_, now, dropped);
+  }
+}
+
+FairQueue::Calls::iterator FairQueue::DropDeadOf(
+    Calls::iterator call, absl::Time now,
+    std::vector<DroppedRequest>* dropped) {
+  for (Run& run : call->runs) {
+    if (run.cancellation != nullptr && run.cancellation->cancelled()) {
+      DropRun(&run, CancelledStatus(), dropped);
+    } else if (run.deadline <= now) {
+      DropRun(&run, DeadlineStatus("queued"), dropped);
     } else {
-      ++call;
+      earliest_deadline_ = std::min(earliest_deadline_, run.deadline);
     }
   }
+  std::erase_if(call->runs, [](const Run& r) { return r.requests.empty(); });
+  return call->runs.empty() ? Erase(call) : std::next(call);
 }
 
 void FairQueue::DropAll(const absl::Status& status,
@@ -122,6 +132,7 @@ void FairQueue::DropAll(const absl::Status& status,
   }
   calls_.clear();
   call_by_id_.clear();
+  next_look_ = calls_.end();
   earliest_deadline_ = absl::InfiniteFuture();
 }
 

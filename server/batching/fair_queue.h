@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_BATCHING_FAIR_QUEUE_H_
 #define TRIVIUM_SERVER_BATCHING_FAIR_QUEUE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -29,7 +30,8 @@ namespace trivium {
 //
 // A call's neighbouring requests with the same cancellation and deadline form
 // a run, so that looking for dead requests costs one look a run: 10,000
-// sentences of one stream are one run.
+// sentences of one stream are one run. Where many calls wait, cancelled ones
+// are looked for in a few of them at a time.
 class FairQueue {
  public:
   enum class Verdict { kTake, kSkip, kStop };
@@ -44,7 +46,9 @@ class FairQueue {
   // left.
   std::unique_ptr<QueuedRequest> Take(Judge judge);
 
-  // Moves out what is cancelled or past its deadline.
+  // Moves out what is past its deadline, and what is cancelled of the next
+  // kLooks calls: of all of them after so many calls as there are.
+  static constexpr size_t kLooks = 64;
   void DropDead(absl::Time now, std::vector<DroppedRequest>* dropped);
   void DropAll(const absl::Status& status,
                std::vector<DroppedRequest>* dropped);
@@ -69,19 +73,24 @@ class FairQueue {
   };
   using Calls = std::list<Call>;
 
-  std::unique_ptr<QueuedRequest> PopFront(Call* call);
+  std::unique_ptr<QueuedRequest> PopFront();
   // Rounds in which every call has a turn until this one, at its turn in the
   // round after them, can pay for its first request.
   int64_t RoundsToPay(const Call& call) const;
   // Lets as many rounds pass, and what is left until it is the turn of `next`,
   // which thus comes to the front.
   void PassTo(Calls::iterator next, int64_t rounds);
+  Calls::iterator Erase(Calls::iterator call);
+  // Drops what is dead of a call; returns the next one.
+  Calls::iterator DropDeadOf(Calls::iterator call, absl::Time now,
+                             std::vector<DroppedRequest>* dropped);
   void DropRun(Run* run, const absl::Status& status,
                std::vector<DroppedRequest>* dropped);
 
   const int64_t quantum_;
   Calls calls_;  // none is empty; the front one is at its turn
   absl::flat_hash_map<CallId, Calls::iterator> call_by_id_;
+  Calls::iterator next_look_ = calls_.end();
   uint64_t pass_ = 1;
   int64_t tokens_ = 0;
   int64_t requests_ = 0;

@@ -1,6 +1,7 @@
 #include "server/batching/fair_queue.h"
 
 #include <map>
+#include <set>
 
 #include "tests/server/batching/harness.h"
 
@@ -136,6 +137,49 @@ TEST_F(FairQueueTest, DropsTheDeadWhereverTheyWait) {
   EXPECT_EQ(Take(), 1u);
   EXPECT_EQ(Take(), 3u);
   EXPECT_EQ(Take(), 0u);
+}
+
+TEST_F(FairQueueTest, LooksForTheCancelledInTurn) {
+  constexpr int kCalls = 1000;
+  std::vector<std::shared_ptr<Cancellation>> cancellations;
+  for (int i = 0; i < kCalls; ++i) {
+    cancellations.push_back(std::make_shared<Cancellation>());
+    Push(i + 1, 10, cancellations.back());
+  }
+  const absl::Time now = absl::FromUnixSeconds(50);
+  std::vector<DroppedRequest> dropped;
+  queue_.DropDead(now, &dropped);
+  for (int i = 0; i < kCalls; ++i) {
+    if (i % 3 == 0) cancellations[i]->Cancel();
+  }
+  // While others are taken and come.
+  std::set<CallId> taken;
+  for (size_t looked = 0; looked <= kCalls; looked += FairQueue::kLooks) {
+    queue_.DropDead(now, &dropped);
+    for (int i = 0; i < 5; ++i) taken.insert(Take());
+    Push(kCalls + 1 + looked, 10);
+  }
+  std::set<CallId> gone(taken);
+  for (const DroppedRequest& one : dropped) gone.insert(one.request->call);
+  EXPECT_EQ(gone.size(), taken.size() + dropped.size());
+  for (int i = 0; i < kCalls; i += 3) EXPECT_TRUE(gone.contains(i + 1)) << i;
+  for (const DroppedRequest& one : dropped) {
+    EXPECT_EQ((one.request->call - 1) % 3, 0u);
+  }
+}
+
+TEST_F(FairQueueTest, NoDeadlineIsMissedAmongMany) {
+  const absl::Time now = absl::FromUnixSeconds(50);
+  for (int i = 0; i < 1000; ++i) {
+    Push(i + 1, 10, nullptr, now + absl::Seconds(i % 10));
+  }
+  for (int second = 0; second < 10; ++second) {
+    std::vector<DroppedRequest> dropped;
+    queue_.DropDead(now + absl::Seconds(second), &dropped);
+    EXPECT_EQ(dropped.size(), 100u);
+  }
+  EXPECT_EQ(queue_.requests(), 0);
+  EXPECT_EQ(queue_.earliest_deadline(), absl::InfiniteFuture());
 }
 
 // Passes that find no room, or room for one only, change nobody's share.

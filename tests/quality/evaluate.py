@@ -18,6 +18,7 @@ TEST_SETS = {
     "FLORES-200": "flores200-devtest.en-de.tsv",
 }
 RETRIEVED = 1000  # pairs among which a translation is sought
+COMPLETED = 500  # translations of which Generate gets the first half
 
 
 def parse_arguments():
@@ -70,6 +71,17 @@ def score(server, sources, references, language, beam):
     }
 
 
+def completion(server, sources, references, language):
+    """BLEU of the second halves of translations, of which Generate was given
+    the first halves of the references."""
+    words = [reference.split() for reference in references[:COMPLETED]]
+    halves = [(" ".join(one[:len(one) // 2]), " ".join(one[len(one) // 2:]))
+              for one in words]
+    given, rest = zip(*halves)
+    texts = server.complete(sources[:COMPLETED], given, language)
+    return sacrebleu.corpus_bleu(texts, [list(rest)]).score
+
+
 def retrieval(server, english, german):
     """Of RETRIEVED texts, the share whose most similar text of the other
     language is their translation, from English and from German."""
@@ -83,7 +95,7 @@ def retrieval(server, english, german):
 
 def measure(options):
     report = {"precision": options.precision, "beam": options.beam,
-              "scores": {}, "retrieval": {}}
+              "scores": {}, "completion": {}, "retrieval": {}}
     chosen = {name: read(options.test_sets / TEST_SETS[name])
               for name in options.only or TEST_SETS}
     with Served(options.programs, options.model, options.precision,
@@ -98,6 +110,8 @@ def measure(options):
                     else (german, english))
                 report["scores"].setdefault(name, {})[language] = score(
                     server, sources, list(references), language, options.beam)
+                report["completion"].setdefault(name, {})[language] = (
+                    completion(server, sources, references, language))
             report["retrieval"][name] = retrieval(server, english, german)
     return report
 
@@ -111,6 +125,12 @@ def table(report):
         cells = [report["scores"][name][language] for name in names]
         lines.append(f"| {titles[language]} | " + " | ".join(
             f"{one['bleu']:.1f} / {one['chrf']:.1f}" for one in cells) + " |")
+    for language, title in (("de", "German"), ("en", "English")):
+        if language in next(iter(report["completion"].values())):
+            lines.append(
+                f"| {title} completed, of {COMPLETED:,} | " + " | ".join(
+                    f"{report['completion'][name][language]:.1f}"
+                    for name in names) + " |")
     for i, title in enumerate(("English finds German",
                                "German finds English")):
         lines.append(f"| {title}, of {RETRIEVED:,} | " + " | ".join(
@@ -118,8 +138,10 @@ def table(report):
     return "\n".join([
         *lines, "",
         f"sacrebleu {sacrebleu.__version__}, beam {report['beam']}, "
-        f"{report['precision']} as served ({report['isa']}). The lower lines: "
-        "how often Encode's vector of a sentence is most like that of its "
+        f"{report['precision']} as served ({report['isa']}). Completed: BLEU "
+        f"of the second halves of the first {COMPLETED:,} translations, when "
+        "Generate is given the first halves of the references. Finds: how "
+        "often Encode's vector of a sentence is most like that of its "
         f"translation, among the first {RETRIEVED:,} pairs."])
 
 

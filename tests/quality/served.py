@@ -1,5 +1,6 @@
 """A server of one model, and the command line client as its user."""
 
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -69,6 +70,16 @@ class Served:
         lines = self._call("translate", "--beam-size", str(beam), "--json",
                            *self._to(language), "--file", "-", texts=texts)
         return [json.loads(line) for line in lines]
+
+    def complete(self, texts, prefixes, language):
+        """What Generate adds to the beginning of each text's translation."""
+        def one(text, prefix):
+            return "\n".join(self._call(
+                "generate", "--target-prefix", prefix, *self._to(language),
+                "--", text))
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            return list(pool.map(one, texts, prefixes))
 
     def encode(self, texts, language):
         """A vector of length 1 for each text, read as one to be translated to

@@ -17,6 +17,7 @@ exec sleep 1000
 CLIENT = """#!/bin/sh
 case $1 in
   models) echo '{"isa": "avx2", "target_languages": [{"bcp47": "de"}]}' ;;
+  generate) echo "$5, then $7" ;;
   *) cat ;;
 esac
 """
@@ -41,6 +42,14 @@ class ServedTest(unittest.TestCase):
             self.assertEqual(server.translate(texts, "de"),
                              ["one\u2028text", "another\x85"])
         self.expect_no_server()
+
+    def test_beginnings_stay_with_their_texts(self):
+        texts = [f"text {i}" for i in range(20)]
+        prefixes = [f"prefix {i}" for i in range(20)]
+        with Served(self.programs, "model") as server:
+            self.assertEqual(
+                server.complete(texts, prefixes, "de"),
+                [f"prefix {i}, then text {i}" for i in range(20)])
 
     def test_a_server_of_which_nothing_is_known_is_stopped(self):
         self.write("trivium", "#!/bin/sh\nexit 1\n")

@@ -140,9 +140,7 @@ absl::StatusOr<double> BenchRound::Run(Batcher* batcher,
   for (size_t i = 0; i < requests.size() && status.ok(); ++i) {
     {
       MutexLock lock(&round.mutex_);
-      while (round.under_way_ >= in_flight) {
-        round.changed_.Wait(&round.mutex_);
-      }
+      round.WaitFor(in_flight - 1);
       ++round.under_way_;
     }
     requests[i].observer = std::make_shared<Observer>(&round, i);
@@ -152,10 +150,15 @@ absl::StatusOr<double> BenchRound::Run(Batcher* batcher,
   }
   MutexLock lock(&round.mutex_);
   if (!status.ok()) --round.under_way_;  // the refused one is never answered
-  while (round.under_way_ > 0) round.changed_.Wait(&round.mutex_);
+  round.WaitFor(0);
   status.Update(round.status_);
   if (!status.ok()) return status;
   return absl::ToDoubleSeconds(absl::Now() - begin);
+}
+
+void BenchRound::WaitFor(size_t count) {
+  awaited_ = count;
+  while (under_way_ > count) changed_.Wait(&mutex_);
 }
 
 void BenchRound::Put(size_t index, absl::StatusOr<RequestResult> result) {
@@ -165,8 +168,8 @@ void BenchRound::Put(size_t index, absl::StatusOr<RequestResult> result) {
   } else {
     status_.Update(result.status());
   }
-  --under_way_;
-  changed_.SignalAll();
+  // Not at every answer: waking costs the worker more than it takes to answer.
+  if (--under_way_ <= awaited_) changed_.SignalAll();
 }
 
 }  // namespace trivium

@@ -71,11 +71,14 @@ class BenchRound {
 
   explicit BenchRound(Take take) : take_(std::move(take)) {}
   void Put(size_t index, absl::StatusOr<RequestResult> result);
+  // Waits until at most `count` are under way.
+  void WaitFor(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Take take_;
   Mutex mutex_;
   CondVar changed_;
   size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t awaited_ ABSL_GUARDED_BY(mutex_) = 0;  // of WaitFor
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/kernels/row_ops.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/weights/json_file.h"
 #include "model/weights/weights.h"
@@ -43,14 +44,17 @@ void Pool(std::span<const float> states, size_t width, TokenPooling pooling,
       std::copy(states.end() - width, states.end(), vector.begin());
       break;
     case TokenPooling::kMax:
-      for (size_t i = width; i < states.size(); ++i) {
-        vector[i % width] = std::max(vector[i % width], states[i]);
+      for (size_t token = 1; token < tokens; ++token) {
+        const float* state = &states[token * width];
+        for (size_t i = 0; i < width; ++i) {
+          vector[i] = std::max(vector[i], state[i]);
+        }
       }
       break;
     case TokenPooling::kMean:
     case TokenPooling::kMeanRoot: {
-      for (size_t i = width; i < states.size(); ++i) {
-        vector[i % width] += states[i];
+      for (size_t token = 1; token < tokens; ++token) {
+        AddRow(&states[token * width], static_cast<int>(width), vector.data());
       }
       const float count = static_cast<float>(tokens);
       const float divisor =

@@ -33,29 +33,24 @@ float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   const F32 d;
   const auto shift = hn::Set(d, max);
   auto sum = hn::Zero(d);
-  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    const auto e = Exp(d, hn::Sub(some.Load(d, x + i), shift));
-    sum = hn::Add(sum, some.Mask(d, e));
-  });
+  MapVectors(
+      x, n,
+      [&](hn::Vec<F32> v) HWY_ATTR { return Exp(F32(), hn::Sub(v, shift)); },
+      [&](int, auto some, hn::Vec<F32> e)
+          HWY_ATTR { sum = hn::Add(sum, some.Mask(F32(), e)); });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// One pass over a row: y = its numbers, *max the greatest of them; returns
-// sum(exp(y - shift)).
-float ScanRow(const ProductRow& row, float shift, float* HWY_RESTRICT y,
-              float* max) {
+// y = the row's numbers; returns the greatest of them.
+float MaxOfNumbers(const ProductRow& row, float* HWY_RESTRICT y) {
   const F32 d;
-  const auto vector_shift = hn::Set(d, shift);
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto high = lowest;
-  auto sum = hn::Zero(d);
+  auto max = lowest;
   ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
     some.Store(v, d, y + i);
-    high = hn::Max(high, some.MaskOr(d, v, lowest));
-    sum = hn::Add(sum, some.Mask(d, Exp(d, hn::Sub(v, vector_shift))));
+    max = hn::Max(max, some.MaskOr(d, v, lowest));
   });
-  *max = hn::GetLane(hn::MaxOfLanes(d, high));
-  return hn::GetLane(hn::SumOfLanes(d, sum));
+  return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
 // The index of the first of x[begin..n) that is at least `bound`, or n.
@@ -81,16 +76,12 @@ namespace trivium {
 
 HWY_EXPORT(MaxOf);
 HWY_EXPORT(SumExp);
-HWY_EXPORT(ScanRow);
+HWY_EXPORT(MaxOfNumbers);
 HWY_EXPORT(FindAtLeast);
 
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-// exp(logit - shift) is summed in floats: neither does a logit that is greater
-// than the shift by so much overflow, nor does one that is less vanish beside
-// others of its block.
-constexpr float kFarFromShift = 60;
 
 bool Better(const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
@@ -105,7 +96,6 @@ void RowCandidates::Start(int top_k, std::span<const int32_t> watched) {
   best_.clear();
   watched_logits_.clear();
   sums_.clear();
-  max_ = 0;
 }
 
 bool RowCandidates::Watches(int first_token, int n) const {
@@ -113,14 +103,10 @@ bool RowCandidates::Watches(int first_token, int n) const {
          watched_[next_watched_] < first_token + n;
 }
 
-// The maximum is not known before the row is summed; that of the blocks before
-// it (0 for the first) is as good a shift where it is not far away.
 void RowCandidates::Add(int first_token, const ProductRow& product,
                         float* scratch, float* all) {
   const int n = product.n;
-  float max;
-  float shift = max_;
-  float sum = HWY_DYNAMIC_DISPATCH(ScanRow)(product, shift, scratch, &max);
+  float max = HWY_DYNAMIC_DISPATCH(MaxOfNumbers)(product, scratch);
   if (all != nullptr) std::copy_n(scratch, n, all);
   const bool watches = Watches(first_token, n);
   for (; Watches(first_token, n); ++next_watched_) {
@@ -130,12 +116,7 @@ void RowCandidates::Add(int first_token, const ProductRow& product,
   }
   if (watches) max = HWY_DYNAMIC_DISPATCH(MaxOf)(scratch, n);
   if (max == -kInfinity) return;  // every token of the block is watched
-  if (!(std::fabs(max - shift) <= kFarFromShift)) shift = max;
-  if (watches || shift != max_) {
-    sum = HWY_DYNAMIC_DISPATCH(SumExp)(scratch, n, shift);
-  }
-  max_ = sums_.empty() ? max : std::max(max_, max);
-  sums_.push_back({shift, sum});
+  sums_.push_back({max, HWY_DYNAMIC_DISPATCH(SumExp)(scratch, n, max)});
   if (top_k_ > 0) {
     Collect(first_token, std::span(scratch, static_cast<size_t>(n)), max);
   }
@@ -171,10 +152,10 @@ void RowCandidates::Collect(int first_token, std::span<const float> logits,
 void RowCandidates::Finish() {
   std::sort_heap(best_.begin(), best_.end(), Better);
   float max = -kInfinity;
-  for (const BlockSum& block : sums_) max = std::max(max, block.shift);
+  for (const BlockSum& block : sums_) max = std::max(max, block.max);
   float sum = 0;
   for (const BlockSum& block : sums_) {
-    sum += block.sum * std::exp(block.shift - max);
+    sum += block.sum * std::exp(block.max - max);
   }
   rest_log_sum_exp_ = sums_.empty() ? -kInfinity : max + std::log(sum);
 }

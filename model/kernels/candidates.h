@@ -36,8 +36,8 @@ class RowCandidates {
 
  private:
   struct BlockSum {
-    float shift;
-    float sum;  // of exp(logit - shift)
+    float max;
+    float sum;  // of exp(logit - max)
   };
 
   bool Watches(int first_token, int n) const;
@@ -47,7 +47,6 @@ class RowCandidates {
   size_t top_k_ = 0;
   std::span<const int32_t> watched_;
   size_t next_watched_ = 0;
-  float max_ = 0;                // of the blocks so far
   std::vector<Candidate> best_;  // a heap, worst on top, until Finish
   std::vector<float> watched_logits_;
   std::vector<BlockSum> sums_;

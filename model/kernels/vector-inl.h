@@ -77,6 +77,29 @@ HWY_INLINE void ForEachVector(D d, int n, F function) {
   if (i < n) function(i, PartVector{n - i});
 }
 
+// Calls sink(offset, WholeVector or PartVector, function(vector of x)) until n
+// values are done: four vectors at a time, since each of a long function's
+// steps waits for the one before.
+template <class F, class G>
+HWY_INLINE void MapVectors(const float* x, int n, F function, G sink) {
+  constexpr int kAtOnce = 4;
+  const F32 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int i = 0;
+  for (; i + kAtOnce * lanes <= n; i += kAtOnce * lanes) {
+    hn::Vec<F32> y[kAtOnce];
+    HWY_UNROLL(8)
+    for (int v = 0; v < kAtOnce; ++v) {
+      y[v] = function(hn::LoadU(d, x + i + v * lanes));
+    }
+    HWY_UNROLL(8)
+    for (int v = 0; v < kAtOnce; ++v) sink(i + v * lanes, WholeVector(), y[v]);
+  }
+  ForEachVector(d, n - i, [&](int j, auto some) HWY_ATTR {
+    sink(i + j, some, function(some.Load(d, x + i + j)));
+  });
+}
+
 // Keeps exp's argument where neither it nor 1 + exp overflows.
 template <class D, class V>
 HWY_INLINE V Clamp(D d, V x) {

@@ -6,6 +6,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]
                        / "model/embedded/training"))
 import augment  # noqa: E402
+import copied  # noqa: E402
 
 PAIR = ("Tom paid 30 dollars.", "Tom zahlte 30 Dollar.")
 
@@ -54,14 +55,21 @@ class AugmentTest(unittest.TestCase):
                 or english.endswith(kept[1][0]) and german.endswith(kept[1][1]),
                 (english, german))
 
-    def test_a_code_has_digits_and_comes_through(self):
+    def test_what_is_copied_has_its_form(self):
         generator = random.Random(1)
-        for _ in range(200):
-            self.assertRegex(augment.code(generator), r"^[-+A-Z 0-9]*[0-9]$")
+        for function, form in (
+                (copied.code, r"[-+A-Z 0-9]*[0-9]"),
+                (copied.mail_address, r"[\w.]+@[\w-]+(\.\w+)+"),
+                (copied.web_address, r"(https?://)?[\w-]+(\.[\w-]+)+(/\S*)?"
+                                     r"([?#]\S+)?"),
+                (copied.file_name, r"([CDE]:\\|[.~]?/)?\S+"),
+                (copied.placeholder, r"[%{$<\[:@].*")):
+            for _ in range(300):
+                self.assertRegex(function(generator), rf"^{form}$")
 
     def test_something_to_copy_takes_a_names_place(self):
         seen = set()
-        for english, german in draws(augment.shared_word, PAIR):
+        for english, german in draws(augment.shared_word, PAIR, 1000):
             new = english[:-len(" paid 30 dollars.")]
             self.assertEqual(german, new + " zahlte 30 Dollar.")
             seen.add(new)
@@ -70,6 +78,15 @@ class AugmentTest(unittest.TestCase):
         self.assertTrue(any(one.startswith("https://") for one in seen))
         self.assertIsNone(
             augment.shared_word(("He came", "Er kam"), random.Random(1)))
+
+    def test_two_to_copy_keep_their_order(self):
+        for english, german in draws(augment.framed, ("A.", "B."), 1000):
+            for (first, second) in augment.DOUBLE_FRAMES:
+                before, between, after = first.split("{}")
+                if between and before and english.startswith(before):
+                    end = len(english) - len(after)
+                    things = english[len(before):end].split(between)
+                    self.assertEqual(german, second.format(*things))
 
     def test_one_word_loses_its_full_stop(self):
         self.assertIsNone(augment.one_word(PAIR, random.Random(1)))

@@ -111,6 +111,21 @@ class TrainingTest(unittest.TestCase):
                 self.whole / "checkpoint.pt", self.words).state_dict().items():
             self.assertTrue(torch.equal(tensor.half().float(), loaded[name]))
 
+    def test_several_checkpoints_give_their_mean(self):
+        state = torch.load(self.whole / "checkpoint.pt", weights_only=True)
+        for tensor in state["average"].values():
+            tensor.mul_(3)
+        other = self.whole / "other.pt"
+        torch.save(state, other)
+        folder = self.work / "mean"
+        run("export", "--data", self.data, "--checkpoint",
+            self.whole / "checkpoint.pt", other, "--output", folder)
+        mean = load_folder(folder, self.words).state_dict()
+        for name, tensor in load_checkpoint(
+                self.whole / "checkpoint.pt", self.words).state_dict().items():
+            torch.testing.assert_close(mean[name], 2 * tensor,
+                                       rtol=1e-3, atol=1e-4)
+
     def test_rows_of_a_search_do_not_touch(self):
         embedded = TRAINING.parent
         words = vocabulary.Vocabulary.of_folder(embedded)

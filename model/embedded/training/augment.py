@@ -6,6 +6,8 @@ the English to make of them."""
 
 import re
 
+import copied
+
 WORD = re.compile(r"[\w-]+", re.UNICODE)
 NUMBER = re.compile(r"(?<![\w.,:/-])\d{1,6}(?![\w.,:/-]*\d|\w)")
 EMOJI = [
@@ -16,12 +18,6 @@ EMOJI = [
       for code in range(first, last + 1)),
     "❤️", "☀️", "✅", "⭐", "⚠️", "👍🏽", "👩‍💻", "🇩🇪", "🇬🇧",
 ]
-PLACEHOLDERS = [
-    "%s", "%d", "%1$s", "%2$s", "%@", "%(name)s", "{}", "{0}", "{1}", "{name}",
-    "{user}", "{count}", "{{name}}", "${name}", "$USER", "<name>", "[name]",
-]
-HOSTS = ["example.com", "example.org", "test.de", "docs.example.net", "uni.edu"]
-PATHS = ["", "/", "/index.html", "/a/b", "/login?next=home", "/v2#top", "/faq"]
 # What goes around something copied.
 FRAMES = [
     ("See {}.", "Siehe {}."), ("Visit {}", "Besuche {}"),
@@ -33,6 +29,16 @@ CODE_FRAMES = [
     ("My number is {}.", "Meine Nummer ist {}."),
     ("The code is {}.", "Der Code ist {}."), ("Order {}", "Bestellung {}"),
     ("Room {}", "Zimmer {}"), ("Flight {}", "Flug {}"), ("{}", "{}"),
+]
+# ... around two things, which may be the same.
+DOUBLE_FRAMES = [
+    ("From {} to {}", "Von {} bis {}"), ("Step {} of {}", "Schritt {} von {}"),
+    ("{} and {}", "{} und {}"), ("{} or {}", "{} oder {}"),
+    ("Moving {} to {}", "Verschieben von {} nach {}"),
+    ("Compare {} with {}.", "Vergleichen Sie {} mit {}."),
+    ("Sent by {} on {}", "Gesendet von {} am {}"), ("{}: {}", "{}: {}"),
+    ("{} wrote to {}.", "{} hat an {} geschrieben."), ("{}/{}", "{}/{}"),
+    ("{} of {} done", "{} von {} erledigt"), ("{} is in {}.", "{} ist in {}."),
 ]
 
 
@@ -103,39 +109,6 @@ def numbered(pair, random):
     return tuple(form.format(place, text) for text in pair)
 
 
-def address(random):
-    host = random.choice(HOSTS)
-    if random.random() < 0.25:
-        return f"{random.choice(('info', 'anna.k', 'x', 'team'))}@{host}"
-    return (random.choice(("https://", "http://", "www.", "")) + host
-            + random.choice(PATHS))
-
-
-def code(random):
-    """A telephone number, or that of an order, a room, a flight."""
-    def digits(least, most):
-        return "".join(random.choices("0123456789",
-                                      k=random.randint(least, most)))
-
-    kind = random.random()
-    if kind < 0.3:
-        return f"{digits(3, 4)}-{digits(3, 5)}"
-    if kind < 0.5:
-        return f"+{random.randint(1, 99)} {digits(2, 4)} {digits(5, 8)}"
-    if kind < 0.7:
-        return f"0{digits(2, 4)} {digits(4, 8)}"
-    letters = "".join(random.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-                                     k=random.randint(1, 3)))
-    return letters + random.choice(("", "", "-", " ")) + digits(1, 5)
-
-
-def copied(random):
-    kind = random.random()
-    if kind < 0.5:
-        return random.choice(PLACEHOLDERS)
-    return address(random) if kind < 0.85 else code(random)
-
-
 def shared_word(pair, random):
     """Something to copy in place of a name that both sides have once."""
     words = [WORD.findall(text) for text in pair]
@@ -143,20 +116,26 @@ def shared_word(pair, random):
               and words[0].count(w) == 1 and words[1].count(w) == 1]
     if not shared:
         return None
-    word, new = random.choice(shared), copied(random)
+    word, new = random.choice(shared), copied.anything(random)
     pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
     return tuple(pattern.sub(lambda _: new, text) for text in pair)
 
 
 def framed(pair, random):
     """The pair, then a sentence with something to copy."""
-    if random.random() < 0.3:
-        frame, new = random.choice(CODE_FRAMES), code(random)
+    kind = random.random()
+    if kind < 0.3:
+        frame, new = random.choice(CODE_FRAMES), [copied.code(random)]
+    elif kind < 0.65:
+        frame, new = random.choice(FRAMES), [copied.anything(random)]
     else:
-        frame, new = random.choice(FRAMES), copied(random)
-    if random.random() < 0.3:
-        return tuple(form.format(new) for form in frame)
-    return tuple(f"{text} {form.format(new)}"
+        frame = random.choice(DOUBLE_FRAMES)
+        new = [copied.anything(random) for _ in range(2)]
+        if random.random() < 0.4:
+            new = [copied.placeholder(random)] * 2
+    if random.random() < 0.4:
+        return tuple(form.format(*new) for form in frame)
+    return tuple(f"{text} {form.format(*new)}"
                  for text, form in zip(pair, frame))
 
 
@@ -171,7 +150,7 @@ def one_word(pair, random):
 # What is tried, and how often where it applies.
 WEIGHTS = [
     (upper, 4), (lower, 3), (no_final_punctuation, 4), (emoji, 4),
-    (number, 6), (numbered, 1), (shared_word, 4), (framed, 3), (one_word, 6),
+    (number, 6), (numbered, 1), (shared_word, 6), (framed, 4), (one_word, 6),
 ]
 
 

@@ -2,6 +2,10 @@
 
     python export.py --data build/training/data \\
         --checkpoint build/training/student/checkpoint.pt --output FOLDER
+
+Several checkpoints, of runs that differ in --seed and began with the same
+weights, give their mean: a better model than either ("Model soups", Wortsman
+et al., 2022).
 """
 
 import argparse
@@ -40,9 +44,21 @@ def load_folder(folder, words, dropout=0.0):
 
 def load_checkpoint(path, words):
     """The averaged weights, in evaluation mode."""
-    state = torch.load(path, map_location="cpu", weights_only=True)
-    model = marian.Marian(marian.Shape(**state["shape"]), 0.0, words.padding)
-    model.load_state_dict(state["average"])
+    return load_mean([path], words)
+
+
+def load_mean(paths, words):
+    """The mean of several checkpoints' averaged weights."""
+    states = [torch.load(path, map_location="cpu", weights_only=True)
+              for path in paths]
+    shape = states[0]["shape"]
+    for path, state in zip(paths, states):
+        if state["shape"] != shape:
+            raise SystemExit(f"{path} has another shape than {paths[0]}")
+    model = marian.Marian(marian.Shape(**shape), 0.0, words.padding)
+    model.load_state_dict({
+        name: torch.stack([state["average"][name] for state in states]).mean(0)
+        for name in states[0]["average"]})
     return model.eval()
 
 
@@ -127,16 +143,15 @@ def write_folder(model, words, folder):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Writes a checkpoint's averaged weights as a Marian "
-        "folder.")
+        description="Writes a checkpoint's averaged weights, or the mean of "
+        "several, as a Marian folder.")
     parser.add_argument("--data", required=True,
                         help="folder that prepare.py wrote")
-    parser.add_argument("--checkpoint", required=True)
+    parser.add_argument("--checkpoint", required=True, nargs="+")
     parser.add_argument("--output", type=pathlib.Path, required=True)
     options = parser.parse_args()
     words = vocabulary.Vocabulary.of_folder(options.data)
-    write_folder(load_checkpoint(options.checkpoint, words), words,
-                 options.output)
+    write_folder(load_mean(options.checkpoint, words), words, options.output)
     size = (options.output / "model.safetensors").stat().st_size
     print(f"{options.output}: {size / 1e6:.1f} MB of weights")
 

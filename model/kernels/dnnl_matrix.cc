@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <random>
 #include <unordered_map>
 #include <vector>
 
@@ -201,11 +202,10 @@ absl::StatusOr<bool> DnnlMatrix::RowsAgree() const {
   const auto [type, n, k] = shape();
   const size_t row_bytes = shape().row_bytes();
   std::vector<char> row(row_bytes);
-  uint32_t state = 12345;
+  std::mt19937 generator(1);
   for (int i = 0; i < k; ++i) {
-    state = state * 1664525 + 1013904223;
     // Uniform in [-1, 1), which as bf16 is the upper half of the f32.
-    const float value = static_cast<int32_t>(state) / 2147483648.0f;
+    const float value = static_cast<int32_t>(generator()) / 2147483648.0f;
     if (type == MatmulType::kBf16) {
       std::memcpy(&row[2 * i], reinterpret_cast<const char*>(&value) + 2, 2);
     } else {

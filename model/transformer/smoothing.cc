@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <random>
 
 #include "base/status.h"
 #include "model/transformer/encoder.h"
@@ -40,14 +41,13 @@ std::span<const float> InputMaxima::Of(const Linear& reader) const {
 
 absl::StatusOr<InputMaxima> MeasureInputs(const TransformerWeights& weights) {
   const Stack& stack = *weights.encoder();
-  uint32_t state = 1;
+  std::mt19937 generator(1);
   std::vector<SourceState> texts(kTexts);
   std::vector<SourceState*> sources;
   for (SourceState& text : texts) {
     for (int i = 0; i < std::min(kTokens, stack.max_positions); ++i) {
-      state = state * 1664525 + 1013904223;
       text.input.ids.push_back(
-          static_cast<int32_t>((state >> 8) % stack.vocabulary));
+          static_cast<int32_t>(generator() % stack.vocabulary));
     }
     sources.push_back(&text);
   }

@@ -1,6 +1,7 @@
 #include "server/batching/row_limit.h"
 
 #include <functional>
+#include <random>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -23,10 +24,9 @@ double CacheOf32(int rows) {
 double Drive(RowLimit* limit, int steps, const Cost& cost, double noise = 0) {
   double seconds = 0;
   int64_t rows = 0;
-  uint32_t state = 1;
+  std::mt19937 generator(1);
   for (int i = 0; i < steps; ++i) {
-    state = state * 1664525 + 1013904223;
-    const double factor = 1 + noise * (state / 2147483648.0 - 1);
+    const double factor = 1 + noise * (generator() / 2147483648.0 - 1);
     const double step = cost(limit->rows()) * factor;
     seconds += step;
     rows += limit->rows();

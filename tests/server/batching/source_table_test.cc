@@ -1,5 +1,7 @@
 #include "server/batching/source_table.h"
 
+#include <random>
+
 #include "tests/server/batching/harness.h"
 
 namespace trivium {
@@ -116,10 +118,9 @@ TEST_F(SourceTableTest, AShortSourceDoesNotWaitForALongOne) {
 
 TEST_F(SourceTableTest, EverySourceGetsItsLayers) {
   bool shared;
-  uint32_t state = 1;
-  const auto random = [&state](uint32_t below) {
-    state = state * 1664525 + 1013904223;
-    return static_cast<int>((state >> 8) % below);
+  std::mt19937 generator(1);
+  const auto random = [&generator](uint32_t below) {
+    return static_cast<int>(generator() % below);
   };
   for (int round = 0; round < 50; ++round) {
     std::vector<int> slots;

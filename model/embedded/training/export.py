@@ -137,8 +137,9 @@ def write_folder(model, words, folder):
     for name, tensor in model.state_dict().items():
         prefix = "" if name == "final_logits_bias" else "model."
         tensors[prefix + name] = tensor.half().contiguous()
-    safetensors.torch.save_file(tensors, folder / "model.safetensors",
-                                {"format": "pt"})
+    weights = folder / "model.safetensors"
+    safetensors.torch.save_file(tensors, weights, {"format": "pt"})
+    weights.chmod(0o644)  # for whoever serves it; it was written for us alone
 
 
 def main():

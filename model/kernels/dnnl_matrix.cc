@@ -24,7 +24,7 @@ constexpr std::array<int, 18> kRowCounts = {1,  2,  4,  8,  12, 16, 20, 24, 28,
 static_assert(kRowCounts.back() == kMaxMatmulRows);
 // What products are cut into where those of different row counts differ.
 constexpr int kFixedRows = 16;
-// Of RowsAgree.
+// What RowsAgree compares at least.
 constexpr int kComparedSums = 512;
 
 // Of the least row count that has room for `rows`.

@@ -46,8 +46,8 @@ class FairQueue {
   // left.
   std::unique_ptr<QueuedRequest> Take(Judge judge);
 
-  // Moves out what is past its deadline, and what is cancelled of the next
-  // kLooks calls: of all of them after so many calls as there are.
+  // Moves out all that is past its deadline, and what is cancelled of kLooks
+  // calls; the next time goes on with the calls after those.
   static constexpr size_t kLooks = 64;
   void DropDead(absl::Time now, std::vector<DroppedRequest>* dropped);
   void DropAll(const absl::Status& status,

@@ -121,16 +121,16 @@ def table(report):
     lines = ["| BLEU / chrF | " + " | ".join(names) + " |",
              "|---" * (len(names) + 1) + "|"]
     titles = {"de": "English to German", "en": "German to English"}
+    names_of = {"de": "German", "en": "English"}
     for language in next(iter(report["scores"].values())):
         cells = [report["scores"][name][language] for name in names]
         lines.append(f"| {titles[language]} | " + " | ".join(
             f"{one['bleu']:.1f} / {one['chrf']:.1f}" for one in cells) + " |")
-    for language, title in (("de", "German"), ("en", "English")):
-        if language in next(iter(report["completion"].values())):
-            lines.append(
-                f"| {title} completed, of {COMPLETED:,} | " + " | ".join(
-                    f"{report['completion'][name][language]:.1f}"
-                    for name in names) + " |")
+    for language in next(iter(report["completion"].values())):
+        lines.append(
+            f"| {names_of[language]} completed, of {COMPLETED:,} | "
+            + " | ".join(f"{report['completion'][name][language]:.1f}"
+                         for name in names) + " |")
     for i, title in enumerate(("English finds German",
                                "German finds English")):
         lines.append(f"| {title}, of {RETRIEVED:,} | " + " | ".join(

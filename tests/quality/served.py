@@ -75,7 +75,7 @@ class Served:
         """What Generate adds to the beginning of each text's translation."""
         def one(text, prefix):
             return "\n".join(self._call(
-                "generate", "--target-prefix", prefix, *self._to(language),
+                "generate", f"--target-prefix={prefix}", *self._to(language),
                 "--", text))
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

@@ -17,7 +17,7 @@ exec sleep 1000
 CLIENT = """#!/bin/sh
 case $1 in
   models) echo '{"isa": "avx2", "target_languages": [{"bcp47": "de"}]}' ;;
-  generate) echo "$5, then $7" ;;
+  generate) echo "${4#*=}, then $6" ;;
   *) cat ;;
 esac
 """
@@ -45,11 +45,11 @@ class ServedTest(unittest.TestCase):
 
     def test_beginnings_stay_with_their_texts(self):
         texts = [f"text {i}" for i in range(20)]
-        prefixes = [f"prefix {i}" for i in range(20)]
+        prefixes = [f"- prefix {i}" for i in range(20)]
         with Served(self.programs, "model") as server:
             self.assertEqual(
                 server.complete(texts, prefixes, "de"),
-                [f"prefix {i}, then text {i}" for i in range(20)])
+                [f"- prefix {i}, then text {i}" for i in range(20)])
 
     def test_a_server_of_which_nothing_is_known_is_stopped(self):
         self.write("trivium", "#!/bin/sh\nexit 1\n")

@@ -87,8 +87,7 @@ def mail_address(random):
 
 def file_name(random):
     parts = [place(random) for _ in range(random.choice((1, 1, 2, 3)))]
-    last = f"{random.choice('_- _').join(parts).replace(' ', '_')}" \
-           f".{random.choice(SUFFIXES)}"
+    last = f"{random.choice('_-__').join(parts)}.{random.choice(SUFFIXES)}"
     kind = random.random()
     if kind < 0.5:
         return last

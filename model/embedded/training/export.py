@@ -4,8 +4,8 @@
         --checkpoint build/training/student/checkpoint.pt --output FOLDER
 
 Several checkpoints, of runs that differ in --seed and began with the same
-weights, give their mean: a better model than either ("Model soups", Wortsman
-et al., 2022).
+weights, give their mean, often a better model than each of them ("Model
+soups", Wortsman et al., 2022).
 """
 
 import argparse

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -230,10 +231,12 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
     }
   }
   for (int begin = 0; begin < padded; begin += kTileTokens) {
+    const int tokens = std::min(kTileTokens, call.keys - begin);
     for (int h = 0; h < count; ++h) {
       const Int8Head<const char> tile(
           call.shape, call.tiles[begin / kTileTokens], heads[h].head);
-      PrefetchBytes(tile.values, Int8Head<const char>::ValueBytes(head_size));
+      PrefetchBytes(tile.value_scale,
+                    Int8Head<const char>::ValueBytes(tokens, head_size));
       for (int lane = 0; lane < kTileTokens; lane += lanes) {
         ScoreTokens<kVnni, kQueries>(tile, lane, Quads(head_size),
                                      bytes.query + h * query_bytes,

@@ -18,9 +18,6 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using I32 = hn::RebindToSigned<F32>;
-using VI32 = hn::Vec<I32>;
-
 // sum + the four products of unsigned bytes `u` and signed bytes `s` of each
 // lane, exact. kVnni: the CPU has AVX512-VNNI.
 template <bool kVnni>

@@ -92,8 +92,8 @@ size_t TileBytes(const KvShape& shape) {
     case KvType::kInt8:
       break;
   }
-  return heads *
-         (Int8Head<char>::KeyBytes(size) + Int8Head<char>::ValueBytes(size));
+  return heads * (Int8Head<char>::KeyBytes(size) +
+                  Int8Head<char>::ValueBytes(kTileTokens, size));
 }
 
 }  // namespace trivium::HWY_NAMESPACE

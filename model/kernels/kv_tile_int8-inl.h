@@ -7,8 +7,8 @@
 // instruction multiplies 64 pairs and adds them to 16 sums. A head has
 //   keys     [quads of dimensions][kTileTokens lanes: 4 dimensions]
 //   key_scale, key_sum  [kTileTokens]
-//   values   [quads of tokens][groups of 16 dimensions][16 lanes: 4 tokens]
 //   value_scale  [kTileTokens]
+//   values   [quads of tokens][groups of 16 dimensions][16 lanes: 4 tokens]
 // where key_sum is the sum of a key's bytes. Dimensions are padded with zeros
 // to whole quads and groups.
 #if defined(TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_) == \
@@ -53,26 +53,26 @@ struct Int8Head {
     keys = tile + head * key_bytes;
     key_scale = keys + Quads(shape.head_size) * kQuadRow;
     key_sum = key_scale + kTileTokens * sizeof(float);
-    values =
-        tile + shape.heads * key_bytes + head * ValueBytes(shape.head_size);
-    value_scale = values + kTileTokens / kQuad *
-                               DimensionGroups(shape.head_size) * kQuadRow;
+    value_scale = tile + shape.heads * key_bytes +
+                  head * ValueBytes(kTileTokens, shape.head_size);
+    values = value_scale + kTileTokens * sizeof(float);
   }
 
   static constexpr size_t KeyBytes(int head_size) {
     return Quads(head_size) * kQuadRow +
            kTileTokens * (sizeof(float) + sizeof(int32_t));
   }
-  static constexpr size_t ValueBytes(int head_size) {
-    return kTileTokens / kQuad * DimensionGroups(head_size) * kQuadRow +
-           kTileTokens * sizeof(float);
+  // Of the first `tokens` of a tile.
+  static constexpr size_t ValueBytes(int tokens, int head_size) {
+    return kTileTokens * sizeof(float) +
+           Quads(tokens) * DimensionGroups(head_size) * kQuadRow;
   }
 
   Byte* keys;
-  Byte* key_scale;  // floats
-  Byte* key_sum;    // int32_t
-  Byte* values;
+  Byte* key_scale;    // floats
+  Byte* key_sum;      // int32_t
   Byte* value_scale;  // floats
+  Byte* values;
 };
 
 struct Quantized {

@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <bool kBias, class F>
 HWY_INLINE void ForEachInt8Number(const ProductRow& row, F function) {
   const F32 d;
-  const hn::RebindToSigned<F32> d32;
+  const I32 d32;
   const auto x_scale = hn::Set(d, row.x.scale);
   const auto zero = hn::Set(d, -row.x.scale * static_cast<float>(row.x.zero));
   // Copies, since stores could change `row` for all the compiler knows.

@@ -37,6 +37,28 @@ Range RangeOf(const float* HWY_RESTRICT x, int n) {
   return range.Get();
 }
 
+#if HWY_TARGET == HWY_AVX3
+// The 64 integers of four vectors, no less than 0 and no more than `most`.
+HWY_INLINE void StoreBytes(const VI32 (&four)[4], int most,
+                           uint8_t* HWY_RESTRICT bytes) {
+  const hn::Full512<int16_t> d16;
+  const hn::Full512<int32_t> d32;
+  const hn::Full512<uint8_t> d8;
+  const auto low = hn::ReorderDemote2To(d16, four[0], four[1]);
+  const auto high = hn::ReorderDemote2To(d16, four[2], four[3]);
+  // Not in Debian's Highway.
+  const hn::Vec512<uint8_t> saturated{_mm512_packus_epi16(low.raw, high.raw)};
+  // Now each 128 bits have four numbers of every vector.
+  alignas(64) static constexpr int32_t kOrder[] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                   2, 6, 10, 14, 3, 7, 11, 15};
+  const auto ordered = hn::TableLookupLanes(
+      hn::BitCast(d32,
+                  hn::Min(saturated, hn::Set(d8, static_cast<uint8_t>(most)))),
+      hn::SetTableIndices(d32, kOrder));
+  hn::StoreU(hn::BitCast(d8, ordered), d8, bytes);
+}
+#endif
+
 RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, Range range,
                      int levels, uint8_t* HWY_RESTRICT q) {
   const F32 d;
@@ -47,15 +69,26 @@ RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, Range range,
   const auto zero =
       hn::NearestInt(hn::Mul(hn::Set(d, -range.low), vector_inverse));
 
-  const hn::RebindToSigned<F32> d32;
+  const I32 d32;
   const hn::Rebind<uint8_t, F32> d8;
-  const auto most = hn::Set(d32, levels);
-  const auto quantize = [&](auto v) HWY_ATTR {
-    const auto rounded =
-        hn::Add(hn::NearestInt(hn::Mul(v, vector_inverse)), zero);
-    return hn::DemoteTo(d8, hn::Min(rounded, most));  // saturates at 0
+  const auto round = [&](auto v) HWY_ATTR {
+    return hn::Add(hn::NearestInt(hn::Mul(v, vector_inverse)), zero);
   };
   int i = 0;
+#if HWY_TARGET == HWY_AVX3
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    VI32 four[4];
+    HWY_UNROLL(8)
+    for (int v = 0; v < 4; ++v) {
+      four[v] = round(hn::LoadU(d, x + i + v * lanes));
+    }
+    StoreBytes(four, levels, q + i);
+  }
+#endif
+  const auto most = hn::Set(d32, levels);
+  const auto quantize = [&](auto v) HWY_ATTR {
+    return hn::DemoteTo(d8, hn::Min(round(v), most));  // saturates at 0
+  };
   for (; i + lanes <= n; i += lanes) {
     hn::StoreU(quantize(hn::LoadU(d, x + i)), d8, q + i);
   }
@@ -156,19 +189,15 @@ HWY_INLINE hn::Vec<F32> Activate(hn::Vec<F32> x) {
   return x;
 }
 
-HWY_INLINE Range Finish(const ProductRow& row, float* HWY_RESTRICT y) {
+void FinishRow(const ProductRow& row, float* HWY_RESTRICT y) {
   const F32 d;
-  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
-  ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
-    range.Add(v);
-    some.Store(v, d, y + i);
-  });
-  return range.Get();
+  ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v)
+                         HWY_ATTR { some.Store(v, d, y + i); });
 }
 
 template <Activation kActivation>
-HWY_INLINE Range FinishActivated(const ProductRow& row, float* y) {
-  Finish(row, y);
+HWY_INLINE Range Activated(const ProductRow& row, float* y) {
+  HWY_NAMESPACE::FinishRow(row, y);
   const F32 d;
   RangeVectors range = {hn::Zero(d), hn::Zero(d)};
   MapVectors(
@@ -181,46 +210,45 @@ HWY_INLINE Range FinishActivated(const ProductRow& row, float* y) {
   return range.Get();
 }
 
-Range FinishRow(const ProductRow& row, Activation activation, float* y) {
+Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
   switch (activation) {
     case Activation::kNone:
       break;
     case Activation::kRelu:
-      return FinishActivated<Activation::kRelu>(row, y);
+      return Activated<Activation::kRelu>(row, y);
     case Activation::kGelu:
-      return FinishActivated<Activation::kGelu>(row, y);
+      return Activated<Activation::kGelu>(row, y);
     case Activation::kGeluTanh:
-      return FinishActivated<Activation::kGeluTanh>(row, y);
+      return Activated<Activation::kGeluTanh>(row, y);
     case Activation::kSwish:
-      return FinishActivated<Activation::kSwish>(row, y);
+      return Activated<Activation::kSwish>(row, y);
     case Activation::kTanh:
-      return FinishActivated<Activation::kTanh>(row, y);
+      return Activated<Activation::kTanh>(row, y);
   }
-  return Finish(row, y);
+  return Activated<Activation::kNone>(row, y);
 }
 
-// y may be x or residual, so these are not HWY_RESTRICT.
-Range AddNormRow(const float* x, const float* residual,
+// y may be the row's or residual, so these are not HWY_RESTRICT.
+Range AddNormRow(const ProductRow& x, const float* residual,
                  const float* HWY_RESTRICT gamma,
-                 const float* HWY_RESTRICT beta, float epsilon, int n,
-                 float* y) {
+                 const float* HWY_RESTRICT beta, float epsilon, float* y) {
   const F32 d;
-  auto sum = hn::Zero(d);
-  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    auto s = some.Load(d, x + i);
+  const int n = x.n;
+  const auto share = hn::Set(d, 1.0f / static_cast<float>(n));
+  FourSums sums;
+  ForEachNumber(x, [&](int i, auto some, hn::Vec<F32> s) HWY_ATTR {
     if (residual != nullptr) s = hn::Add(s, some.Load(d, residual + i));
-    sum = hn::Add(sum, s);
+    sums.sum[some.kTurn] = hn::Add(sums.sum[some.kTurn], s);
     some.Store(s, d, y + i);
   });
-  const auto mean =
-      hn::Div(hn::SumOfLanes(d, sum), hn::Set(d, static_cast<float>(n)));
-  auto squares = hn::Zero(d);
+  const auto mean = hn::Mul(sums.Get(), share);
+  FourSums squares;
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
     const auto centred = some.Mask(d, hn::Sub(some.Load(d, y + i), mean));
-    squares = hn::MulAdd(centred, centred, squares);
+    squares.sum[some.kTurn] =
+        hn::MulAdd(centred, centred, squares.sum[some.kTurn]);
   });
-  const auto variance =
-      hn::Div(hn::SumOfLanes(d, squares), hn::Set(d, static_cast<float>(n)));
+  const auto variance = hn::Mul(squares.Get(), share);
   const auto inverse = hn::Div(
       hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon))));
   RangeVectors range = {hn::Zero(d), hn::Zero(d)};
@@ -244,6 +272,7 @@ HWY_EXPORT(RangeOf);
 HWY_EXPORT(QuantizeRow);
 HWY_EXPORT(Bf16Row);
 HWY_EXPORT(FinishRow);
+HWY_EXPORT(ActivateRow);
 HWY_EXPORT(ScaleRow);
 HWY_EXPORT(AddRow);
 HWY_EXPORT(AddNormRow);
@@ -266,8 +295,11 @@ RowScale QuantizeRow(const float* x, int n, Range range, int levels,
 void Bf16Row(const float* x, int n, uint16_t* y) {
   HWY_DYNAMIC_DISPATCH(Bf16Row)(x, n, y);
 }
-Range FinishRow(const ProductRow& row, Activation activation, float* y) {
-  return HWY_DYNAMIC_DISPATCH(FinishRow)(row, activation, y);
+void FinishRow(const ProductRow& row, float* y) {
+  HWY_DYNAMIC_DISPATCH(FinishRow)(row, y);
+}
+Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
+  return HWY_DYNAMIC_DISPATCH(ActivateRow)(row, activation, y);
 }
 Range ScaleRow(const float* x, const float* factors, int n, float* y) {
   return HWY_DYNAMIC_DISPATCH(ScaleRow)(x, factors, n, y);
@@ -275,10 +307,9 @@ Range ScaleRow(const float* x, const float* factors, int n, float* y) {
 void AddRow(const float* x, int n, float* y) {
   HWY_DYNAMIC_DISPATCH(AddRow)(x, n, y);
 }
-Range AddNormRow(const float* x, const float* residual, const float* gamma,
-                 const float* beta, float epsilon, int n, float* y) {
-  return HWY_DYNAMIC_DISPATCH(AddNormRow)(x, residual, gamma, beta, epsilon, n,
-                                          y);
+Range AddNormRow(const ProductRow& x, const float* residual, const float* gamma,
+                 const float* beta, float epsilon, float* y) {
+  return HWY_DYNAMIC_DISPATCH(AddNormRow)(x, residual, gamma, beta, epsilon, y);
 }
 
 }  // namespace trivium

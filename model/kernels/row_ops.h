@@ -38,19 +38,22 @@ void Bf16Row(const float* x, int n, uint16_t* y);
 //   int8: x.scale * (scale * value - x.zero * offset) + bias
 // where scale is a column's of its s8 weights, and offset scale * their sum.
 struct ProductRow {
-  const float* f32;     // [n], or null and
-  const int32_t* s32;   // [n]
-  RowScale x;           // int8 only, as the next two
-  const float* scale;   // [n]
-  const float* offset;  // [n]
-  const float* bias;    // [n], or null
-  int n;
+  const float* f32 = nullptr;     // [n], or null and
+  const int32_t* s32 = nullptr;   // [n]
+  RowScale x = {};                // int8 only, as the next two
+  const float* scale = nullptr;   // [n]
+  const float* offset = nullptr;  // [n]
+  const float* bias = nullptr;    // [n], or null
+  int n = 0;
 
   ProductRow Columns(int begin, int count) const;
 };
 
-// y = activation(row's numbers). Returns the range of y.
-Range FinishRow(const ProductRow& row, Activation activation, float* y);
+// y = the row's numbers.
+void FinishRow(const ProductRow& row, float* y);
+
+// y = activation(the row's numbers). Returns the range of y.
+Range ActivateRow(const ProductRow& row, Activation activation, float* y);
 
 // y = x * factors, one for each. Returns the range of y.
 Range ScaleRow(const float* x, const float* factors, int n, float* y);
@@ -58,11 +61,12 @@ Range ScaleRow(const float* x, const float* factors, int n, float* y);
 // y += x.
 void AddRow(const float* x, int n, float* y);
 
-// y = gamma * (s - mean(s)) / sqrt(variance(s) + epsilon) + beta, where
-// s = x + residual (or x where residual is null). Layer normalization, Ba et
-// al. 2016. Returns the range of y.
-Range AddNormRow(const float* x, const float* residual, const float* gamma,
-                 const float* beta, float epsilon, int n, float* y);
+// y = gamma * (s - mean(s)) / sqrt(variance(s) + epsilon) + beta, where s is
+// the row's numbers + residual (or they alone where it is null). Layer
+// normalization, Ba et al. 2016. Returns the range of y.
+Range AddNormRow(const ProductRow& row, const float* residual,
+                 const float* gamma, const float* beta, float epsilon,
+                 float* y);
 
 }  // namespace trivium
 

@@ -88,11 +88,10 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   rows_.Begin(layer.self_norm, &layer.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
-        FinishRow(product.Columns(0, d_model), Activation::kNone,
+        FinishRow(product.Columns(0, d_model),
                   query_.data() + static_cast<size_t>(row) * d_model);
         float* key = scratch->row.data();
-        FinishRow(product.Columns(d_model, 2 * d_model), Activation::kNone,
-                  key);
+        FinishRow(product.Columns(d_model, 2 * d_model), key);
         const int position = row_[row].position;
         const HypothesisState& hypothesis = *items[row_[row].item].hypothesis;
         const int block = hypothesis.blocks[position / kTileTokens];
@@ -132,8 +131,7 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
   rows_.Begin(layer.cross_norm, &*layer.cross_query);
   TRIVIUM_RETURN_IF_ERROR(layer.cross_query->Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
-        FinishRow(product, Activation::kNone,
-                  query_.data() + static_cast<size_t>(row) * d_model);
+        FinishRow(product, query_.data() + static_cast<size_t>(row) * d_model);
       }));
   rows_.other.Resize(rows_.rows(), d_model);
   for (int first = 0, count; first < rows_.rows(); first += count) {

@@ -101,11 +101,10 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
   rows_.Begin(layer.self_norm, &layer.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
-        FinishRow(product.Columns(0, d_model), Activation::kNone,
+        FinishRow(product.Columns(0, d_model),
                   query_.data() + static_cast<size_t>(row) * d_model);
         float* key = scratch->row.data();
-        FinishRow(product.Columns(d_model, 2 * d_model), Activation::kNone,
-                  key);
+        FinishRow(product.Columns(d_model, 2 * d_model), key);
         const int position = position_of_row_[row];
         const int block =
             first_block_[source_of_row_[row]] + position / kTileTokens;
@@ -198,7 +197,7 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
         const int position = position_of_row_[row];
         const int block = source.cross_blocks[position / kTileTokens];
         float* y = scratch->row.data();
-        FinishRow(product, Activation::kNone, y);
+        FinishRow(product, y);
         for (int layer = 0; layer < layers; ++layer) {
           const float* key = y + 2 * layer * d_model;
           StoreKeyValue(cache->shape(), key, key + d_model,

@@ -90,8 +90,8 @@ absl::Status HeadRunner::Pool(std::span<SourceState* const> sources, Rows* rows,
   }
   return pooler_->dense.Forward(input_, static_cast<int>(results_.size()),
                                 scratch, [&](int i, const auto& product) {
-                                  FinishRow(product, pooler_->activation,
-                                            results_[i]);
+                                  ActivateRow(product, pooler_->activation,
+                                              results_[i]);
                                 });
 }
 
@@ -139,8 +139,8 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
     TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
         input_, count, scratch, [&](int i, const auto& product) {
           float* y = scratch->row.data();
-          FinishRow(product, head_->activation, y);
-          if (head_->norm.has_value()) head_->norm->Apply(y, nullptr, y);
+          ActivateRow(product, head_->activation, y);
+          if (head_->norm.has_value()) head_->norm->Apply(y, y);
           hidden_.Set(i, y);
         }));
   } else {
@@ -150,7 +150,7 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
   for (const Linear& block : head_->output_blocks) {
     TRIVIUM_RETURN_IF_ERROR(
         block.Forward(hidden_, count, scratch, [&](int i, const auto& product) {
-          FinishRow(product, Activation::kNone, results_[i] + begin);
+          FinishRow(product, results_[i] + begin);
         }));
     begin += block.out();
   }

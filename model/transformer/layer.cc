@@ -111,7 +111,7 @@ void Rows::Embedded(const std::optional<Norm>& embedding_norm,
                     const Linear* reader) {
   for (int row = 0; row < rows_; ++row) {
     if (embedding_norm.has_value()) {
-      embedding_norm->Apply(x(row), nullptr, x(row));
+      embedding_norm->Apply(x(row), x(row));
     }
     if (placement_ == NormPlacement::kAfter) {
       SetInput(row, x(row), RangeOf(x(row), d_model_), reader);
@@ -122,18 +122,18 @@ void Rows::Embedded(const std::optional<Norm>& embedding_norm,
 void Rows::Begin(const Norm& norm, const Linear* reader) {
   if (placement_ == NormPlacement::kAfter) return;  // Add() has done it
   for (int row = 0; row < rows_; ++row) {
-    const Range range = norm.Apply(x(row), nullptr, normal_.data());
+    const Range range = norm.Apply(x(row), normal_.data());
     SetInput(row, normal_.data(), range, reader);
   }
 }
 
 void Rows::Add(int row, const ProductRow& product, float* y, const Norm& norm,
                const Linear* reader) {
-  FinishRow(product, Activation::kNone, y);
   if (placement_ == NormPlacement::kAfter) {
-    const Range range = norm.Apply(y, x(row), x(row));
+    const Range range = norm.Add(product, x(row), x(row));
     SetInput(row, x(row), range, reader);
   } else {
+    FinishRow(product, y);
     AddRow(y, d_model_, x(row));
   }
 }
@@ -141,7 +141,7 @@ void Rows::Add(int row, const ProductRow& product, float* y, const Norm& norm,
 void Rows::Finish(const std::optional<Norm>& final_norm) {
   if (placement_ == NormPlacement::kAfter && !final_norm.has_value()) return;
   for (int row = 0; row < rows_; ++row) {
-    if (final_norm.has_value()) final_norm->Apply(x(row), nullptr, x(row));
+    if (final_norm.has_value()) final_norm->Apply(x(row), x(row));
     input.Set(row, x(row));
   }
 }
@@ -153,7 +153,7 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
   TRIVIUM_RETURN_IF_ERROR(
       layer.up.Forward(input, rows_, scratch, [&](int row, const auto& up) {
         float* y = scratch->row.data();
-        const Range range = FinishRow(up, layer.activation, y);
+        const Range range = ActivateRow(up, layer.activation, y);
         other.Set(row, y, range);
       }));
   return layer.down.Forward(

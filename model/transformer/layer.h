@@ -21,11 +21,13 @@ struct Norm {
 
   static Norm Create(const NormTensors& tensors, float epsilon);
 
-  // y = norm(x + residual); residual may be null, y may be either. Returns the
-  // range of y.
-  Range Apply(const float* x, const float* residual, float* y) const {
-    return AddNormRow(x, residual, gamma.data(), beta.data(), epsilon,
-                      static_cast<int>(gamma.size()), y);
+  // y = norm(x); y may be x. Returns the range of y.
+  Range Apply(const float* x, float* y) const {
+    return Add({.f32 = x, .n = static_cast<int>(gamma.size())}, nullptr, y);
+  }
+  // y = norm(x + residual); y may be residual. Returns the range of y.
+  Range Add(const ProductRow& x, const float* residual, float* y) const {
+    return AddNormRow(x, residual, gamma.data(), beta.data(), epsilon, y);
   }
 };
 

@@ -140,15 +140,10 @@ ProductRow Linear::Row(const int32_t* product, const Operand& x,
   const float* bias = bias_.empty() ? nullptr : bias_.data();
   if (matrix_->shape().type != MatmulType::kInt8) {
     return {.f32 = reinterpret_cast<const float*>(product),
-            .s32 = nullptr,
-            .x = {},
-            .scale = nullptr,
-            .offset = nullptr,
             .bias = bias,
             .n = out()};
   }
-  return {.f32 = nullptr,
-          .s32 = product,
+  return {.s32 = product,
           .x = x.scale(row),
           .scale = scale_.data(),
           .offset = offset_.data(),

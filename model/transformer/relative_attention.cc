@@ -41,8 +41,7 @@ absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
   std::vector<float> table(static_cast<size_t>(rows) * linear.out());
   TRIVIUM_RETURN_IF_ERROR(
       linear.Forward(x, rows, scratch, [&](int row, const auto& product) {
-        FinishRow(product, Activation::kNone,
-                  &table[static_cast<size_t>(row) * linear.out()]);
+        FinishRow(product, &table[static_cast<size_t>(row) * linear.out()]);
       }));
   return table;
 }
@@ -92,7 +91,7 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   }
   for (int row = 0; row < rows; ++row) {
     CopyToF32(*description.embeddings, int64_t{row} * stack.d_model, x);
-    if (norm) norm->Apply(x.data(), nullptr, x.data());
+    if (norm) norm->Apply(x.data(), x.data());
     embeddings.Set(row, x.data());
   }
   LinearScratch scratch;
@@ -140,8 +139,7 @@ absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
   rows->Begin(weights.self_norm, &weights.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(weights.query_key_value.Forward(
       rows->input, rows->rows(), scratch, [&](int row, const auto& product) {
-        FinishRow(product, Activation::kNone,
-                  query_key_value_.data() + row * width);
+        FinishRow(product, query_key_value_.data() + row * width);
       }));
   int row = 0;
   for (SourceState* source : sources) {

@@ -25,7 +25,7 @@ absl::Status SourceEmbedding::Run(std::span<SourceState* const> sources,
       embeddings.AddType(input.type_ids.empty() ? 0 : input.type_ids[i], x);
       if (projected) {
         if (stack_.embedding_norm.has_value()) {
-          stack_.embedding_norm->Apply(x, nullptr, x);
+          stack_.embedding_norm->Apply(x, x);
         }
         narrow_.Set(row, x);
       }
@@ -36,9 +36,8 @@ absl::Status SourceEmbedding::Run(std::span<SourceState* const> sources,
     return absl::OkStatus();
   }
   TRIVIUM_RETURN_IF_ERROR(stack_.embedding_projection->Forward(
-      narrow_, rows->rows(), scratch, [&](int i, const auto& product) {
-        FinishRow(product, Activation::kNone, rows->x(i));
-      }));
+      narrow_, rows->rows(), scratch,
+      [&](int i, const auto& product) { FinishRow(product, rows->x(i)); }));
   rows->Embedded(std::nullopt, stack_.FirstReader(0));
   return absl::OkStatus();
 }

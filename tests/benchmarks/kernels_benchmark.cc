@@ -173,15 +173,14 @@ void FinishOneRow(benchmark::State& state) {
   const std::vector<float> x = RandomFloats(n);
   const std::vector<int32_t> product(n, 1000);
   std::vector<float> y(n);
-  const ProductRow row = {.f32 = nullptr,
-                          .s32 = product.data(),
+  const ProductRow row = {.s32 = product.data(),
                           .x = {1, 100},
                           .scale = x.data(),
                           .offset = x.data(),
                           .bias = x.data(),
                           .n = n};
   for (auto _ : state) {
-    benchmark::DoNotOptimize(FinishRow(row, Activation::kRelu, y.data()));
+    benchmark::DoNotOptimize(ActivateRow(row, Activation::kRelu, y.data()));
     benchmark::DoNotOptimize(y.data());
   }
   state.SetBytesProcessed(n * sizeof(float) * state.iterations());
@@ -192,8 +191,9 @@ void NormOneRow(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));
   const std::vector<float> x = RandomFloats(n);
   std::vector<float> y(n);
+  const ProductRow row = {.f32 = x.data(), .n = n};
   for (auto _ : state) {
-    AddNormRow(x.data(), x.data(), x.data(), x.data(), 1e-5f, n, y.data());
+    AddNormRow(row, x.data(), x.data(), x.data(), 1e-5f, y.data());
     benchmark::DoNotOptimize(y.data());
   }
   state.SetBytesProcessed(n * sizeof(float) * state.iterations());
@@ -213,11 +213,6 @@ void Candidates(benchmark::State& state) {
     for (int begin = 0; begin < vocabulary; begin += kBlock) {
       row.Add(begin,
               {.f32 = logits.data() + begin,
-               .s32 = nullptr,
-               .x = {},
-               .scale = nullptr,
-               .offset = nullptr,
-               .bias = nullptr,
                .n = std::min(kBlock, vocabulary - begin)},
               scratch.data(), nullptr);
     }

@@ -30,11 +30,6 @@ std::vector<Candidate> SortedBest(const std::vector<float>& logits, int top_k,
 std::vector<float> Add(RowCandidates* row, int first,
                        std::span<const float> logits) {
   const ProductRow product = {.f32 = logits.data(),
-                              .s32 = nullptr,
-                              .x = {},
-                              .scale = nullptr,
-                              .offset = nullptr,
-                              .bias = nullptr,
                               .n = static_cast<int>(logits.size())};
   std::vector<float> scratch(logits.size()), all(logits.size());
   row->Add(first, product, scratch.data(), all.data());

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<float> Finished(const ProductRow& product) {
   std::vector<float> y(product.n);
-  FinishRow(product, Activation::kNone, y.data());
+  FinishRow(product, y.data());
   return y;
 }
 

@@ -83,7 +83,7 @@ TEST(SmoothingTest, AGreatDimensionDoesNotCostTheOthers) {
     EXPECT_TRUE(linear
                     ->Forward(operand, 1, &scratch,
                               [&](int, const ProductRow& row) {
-                                FinishRow(row, Activation::kNone, y.data());
+                                FinishRow(row, y.data());
                               })
                     .ok());
     double most = 0;

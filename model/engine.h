@@ -40,12 +40,16 @@ struct EncoderInput {
   friend bool operator==(const EncoderInput&, const EncoderInput&) = default;
 };
 
-// What to keep of an encoded source.
+// Of which tokens the last layer's hidden states are wanted.
+enum class States { kNone, kFirst, kAll };
+
+// What to keep of an encoded source. The last layer's feed-forward runs for no
+// more tokens than that needs.
 struct SourceOptions {
   bool cross_attention = true;  // keys and values for the decoder
-  bool states = false;          // the last layer's hidden states
-  bool pooled = false;          // the pooler's output
-  bool logits = false;          // the head's outputs
+  States states = States::kNone;
+  bool pooled = false;  // the pooler's output
+  bool logits = false;  // the head's outputs
   // Of a head that looks at every token: the tokens to compute logits of, in
   // [0, tokens); empty: all.
   std::vector<int> logits_positions = {};
@@ -162,7 +166,7 @@ class Engine {
                                              const SourceOptions& options) = 0;
   virtual void ReleaseSource(SourceId source) = 0;
 
-  // Of a ready source with `states`: [tokens, d_model].
+  // Of a ready source: [tokens of options.states, d_model].
   virtual std::span<const float> EncoderStates(SourceId source) const = 0;
   // Of a ready source with `pooled`: [pooled_size].
   virtual std::span<const float> PooledOutput(SourceId source) const {

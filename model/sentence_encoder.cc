@@ -224,6 +224,14 @@ int SentenceEncoder::embedding_size(int d_model) const {
                         : dense_.back().out;
 }
 
+States SentenceEncoder::Reads(const Overrides& overrides) const {
+  const bool first =
+      overrides.pooling
+          ? *overrides.pooling == TokenPooling::kFirst
+          : poolings_ == std::vector<TokenPooling>{TokenPooling::kFirst};
+  return first ? States::kFirst : States::kAll;
+}
+
 std::vector<float> SentenceEncoder::Embed(std::span<const float> states,
                                           int d_model,
                                           const Overrides& overrides) const {

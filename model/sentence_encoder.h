@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "model/engine.h"
 
 namespace trivium {
 
@@ -38,7 +39,10 @@ class SentenceEncoder {
   static absl::StatusOr<SentenceEncoder> Load(const std::string& folder,
                                               int d_model);
 
-  // states [tokens, d_model], at least one token.
+  // The states that Embed needs.
+  States Reads(const Overrides& overrides) const;
+  // states [tokens, d_model], at least one token; more than it needs does no
+  // harm.
   std::vector<float> Embed(std::span<const float> states, int d_model,
                            const Overrides& overrides) const;
   // Of Embed's result without overrides.

@@ -30,26 +30,29 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
   const int end = std::min(begin + layers, all);
   for (int layer = begin; layer < end; ++layer) {
     TRIVIUM_RETURN_IF_ERROR(SelfAttention(sources, layer, scratch));
+    if (layer + 1 == all) KeepRead(sources);
     TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(
         stack_.layers[layer], stack_.FirstReader(layer + 1), scratch));
   }
   if (end == all) {
     rows_.Finish(stack_.final_norm);
     TRIVIUM_RETURN_IF_ERROR(CrossKeyValues(sources, cache, scratch));
-    TRIVIUM_RETURN_IF_ERROR(heads_.Run(sources, &rows_, scratch));
+    TRIVIUM_RETURN_IF_ERROR(heads_.Run(
+        sources, [this](size_t s, int position) { return Row(s, position); },
+        scratch));
   }
-  int row = 0;
-  for (SourceState* source : sources) {
-    source->layers_done = end;
-    source->ready = end == all;
-    if (!source->ready || source->options.states) {
-      source->states.assign(
-          rows_.x(row), rows_.x(row) + static_cast<size_t>(source->tokens()) *
-                                           stack_.d_model);
-    } else {
-      source->states = {};
-    }
-    row += source->tokens();
+  for (size_t s = 0; s < sources.size(); ++s) {
+    SourceState& source = *sources[s];
+    source.layers_done = end;
+    source.ready = end == all;
+    const States states = source.ready ? source.options.states : States::kAll;
+    size_t tokens = 0;
+    if (states == States::kFirst) tokens = 1;
+    if (states == States::kAll) tokens = source.tokens();
+    source.states = {};
+    if (tokens == 0) continue;
+    const float* first = Row(s, 0);
+    source.states.assign(first, first + tokens * stack_.d_model);
   }
   return absl::OkStatus();
 }
@@ -59,10 +62,12 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
                            LinearScratch* scratch) {
   source_of_row_.clear();
   position_of_row_.clear();
+  first_row_.clear();
   first_block_.clear();
   int blocks = 0;
   for (size_t s = 0; s < sources.size(); ++s) {
     const int tokens = sources[s]->tokens();
+    first_row_.push_back(static_cast<int>(source_of_row_.size()));
     first_block_.push_back(blocks);
     blocks += PaddedKeys(tokens) / kTileTokens;
     for (int i = 0; i < tokens; ++i) {
@@ -124,6 +129,37 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
       rows_.other, rows_.rows(), scratch, [&](int r, const auto& product) {
         rows_.Add(r, product, scratch->row.data(), layer.self_norm, &layer.up);
       });
+}
+
+void Encoder::KeepRead(std::span<SourceState* const> sources) {
+  kept_.clear();
+  for (int row = 0; row < rows_.rows(); ++row) {
+    const int s = source_of_row_[row];
+    const int position = position_of_row_[row];
+    if (position == 0) first_row_[s] = static_cast<int>(kept_.size());
+    const SourceOptions& options = sources[s]->options;
+    const bool read = options.cross_attention ||
+                      options.states == States::kAll ||
+                      (options.states == States::kFirst && position == 0) ||
+                      heads_.Reads(*sources[s], position);
+    if (read) kept_.push_back(row);
+  }
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    source_of_row_[i] = source_of_row_[kept_[i]];
+    position_of_row_[i] = position_of_row_[kept_[i]];
+  }
+  source_of_row_.resize(kept_.size());
+  position_of_row_.resize(kept_.size());
+  rows_.Keep(kept_);
+}
+
+float* Encoder::Row(size_t s, int position) {
+  const auto first = position_of_row_.begin() + first_row_[s];
+  const auto end = s + 1 < first_row_.size()
+                       ? position_of_row_.begin() + first_row_[s + 1]
+                       : position_of_row_.end();
+  return rows_.x(static_cast<int>(std::lower_bound(first, end, position) -
+                                  position_of_row_.begin()));
 }
 
 // Bidirectional attention inside one source; the output replaces the queries.

@@ -35,6 +35,10 @@ class Encoder {
                     LinearScratch* scratch);
   absl::Status SelfAttention(std::span<SourceState* const> sources, int layer,
                              LinearScratch* scratch);
+  // After the last attention: drops rows that nothing reads any more.
+  void KeepRead(std::span<SourceState* const> sources);
+  // The row of sources[s]'s token `position`.
+  float* Row(size_t s, int position);
   void Attend(SourceState* source, int first_row, int first_block, int layer);
   void KeepMaps(SourceState* source, int layer, int first, int queries,
                 const float* weights, int padded);
@@ -53,6 +57,8 @@ class Encoder {
   HeadRunner heads_;
   std::vector<int> source_of_row_;    // index in `sources`
   std::vector<int> position_of_row_;  // in its source
+  std::vector<int> first_row_;        // of each source
+  std::vector<int> kept_;             // rows
   std::vector<int> first_block_;      // of each source, in tiles_
   Buffer<float> query_;  // [rows, d_model]; attention's output afterwards
   Buffer<char> tiles_;   // [blocks] keys and values of one layer

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/transformer/layer.h"
@@ -51,14 +52,21 @@ class HeadRunner {
   // Null where the model has none; both outlive this.
   HeadRunner(const Pooler* pooler, const Head* head);
 
-  // `rows` holds the final states of `sources`, one source after the other.
-  absl::Status Run(std::span<SourceState* const> sources, Rows* rows,
+  // Whether what `source` wants needs the final state of its token `position`.
+  bool Reads(const SourceState& source, int position) const;
+
+  // `state(s, position)` is the final state of that token of sources[s], for
+  // those that Reads() tells.
+  using StateOf = absl::FunctionRef<const float*(size_t s, int position)>;
+  absl::Status Run(std::span<SourceState* const> sources, StateOf state,
                    LinearScratch* scratch);
 
  private:
-  absl::Status Pool(std::span<SourceState* const> sources, Rows* rows,
+  // Whether the source's logits are made of the pooled output.
+  bool PoolsForHead(const SourceState& source) const;
+  absl::Status Pool(std::span<SourceState* const> sources, StateOf state,
                     LinearScratch* scratch);
-  absl::Status Logits(std::span<SourceState* const> sources, Rows* rows,
+  absl::Status Logits(std::span<SourceState* const> sources, StateOf state,
                       LinearScratch* scratch);
 
   const Pooler* pooler_;

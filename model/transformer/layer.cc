@@ -1,5 +1,6 @@
 #include "model/transformer/layer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
@@ -93,6 +94,15 @@ void Rows::Resize(int rows) {
   rows_ = rows;
   x_.Reserve(static_cast<size_t>(rows) * d_model_);
   input.Resize(rows, d_model_);
+}
+
+void Rows::Keep(std::span<const int> kept) {
+  rows_ = static_cast<int>(kept.size());
+  for (int row = 0; row < rows_; ++row) {
+    if (kept[row] == row) continue;
+    std::copy_n(x(kept[row]), d_model_, x(row));
+    input.Copy(kept[row], row);
+  }
 }
 
 void Rows::SetInput(int row, const float* x, Range range,

@@ -74,6 +74,9 @@ class Rows {
   int rows() const { return rows_; }
   float* x(int row) { return x_.data() + static_cast<size_t>(row) * d_model_; }
 
+  // Leaves the rows in `kept`, ascending, as the first ones.
+  void Keep(std::span<const int> kept);
+
   // After x was filled.
   void Embedded(const std::optional<Norm>& embedding_norm,
                 const Linear* reader);

@@ -70,6 +70,12 @@ void Operand::Set(int row, const float* x, Range range) {
   }
 }
 
+void Operand::Copy(int from, int to) {
+  const size_t bytes = static_cast<size_t>(k_) * size_;
+  std::memcpy(data_.data() + to * bytes, data_.data() + from * bytes, bytes);
+  scales_.data()[to] = scales_.data()[from];
+}
+
 absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
                                       std::span<const LinearTensors> parts,
                                       int64_t begin, int64_t count,

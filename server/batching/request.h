@@ -40,11 +40,11 @@ struct AttentionMap {
 
 // What a request got.
 struct RequestResult {
-  std::vector<float> states;           // [source tokens, d_model] if asked for
-  std::vector<float> pooled;           // [pooled_size] if asked for
-  std::vector<float> logits;           // of the head if asked for
-  AttentionMap encoder_attention;      // if asked for
-  std::vector<Hypothesis> hypotheses;  // best first; if decoding
+  std::vector<float> states;                    // [tokens asked for, d_model]
+  std::vector<float> pooled;                    // [pooled_size] if asked for
+  std::vector<float> logits;                    // of the head if asked for
+  AttentionMap encoder_attention;               // if asked for
+  std::vector<Hypothesis> hypotheses;           // best first; if decoding
   std::vector<AttentionMap> cross_attention;    // [hypotheses] if asked for
   std::vector<AttentionMap> decoder_attention;  // [hypotheses] if asked for
   std::optional<BeamTrace> trace;               // if asked for
@@ -82,7 +82,7 @@ struct Request {
   std::shared_ptr<const StopMatcher> stop;  // may be null
   bool stream = false;                      // call OnTokens
 
-  bool states = false;
+  States states = States::kNone;
   bool pooled = false;
   bool logits = false;
   std::vector<int> logits_positions;  // as SourceOptions'

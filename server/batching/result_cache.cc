@@ -84,9 +84,9 @@ int64_t BytesOf(const std::string& key,
 
 std::optional<std::string> ResultCache::KeyOf(const Request& request) {
   if (!request.decoding || request.decoding->sample ||
-      request.decoding->trace || request.stop != nullptr || request.states ||
-      request.encoder_attention || request.cross_attention ||
-      request.decoder_attention) {
+      request.decoding->trace || request.stop != nullptr ||
+      request.states != States::kNone || request.encoder_attention ||
+      request.cross_attention || request.decoder_attention) {
     return std::nullopt;
   }
   KeyWriter writer;

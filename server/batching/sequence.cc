@@ -191,7 +191,7 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   const auto copy = [](std::span<const float> from, std::vector<float>* to) {
     to->assign(from.begin(), from.end());
   };
-  if (request_.states) {
+  if (request_.states != States::kNone) {
     copy(engine_->EncoderStates(sources_->id(slot_)), &result.states);
   }
   if (request_.pooled) {

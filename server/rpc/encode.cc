@@ -137,15 +137,21 @@ class EncodeCall : public UnaryCall {
       Request& request = requests.emplace_back();
       request.source = input.source;
       request.pooled = pooling_ == v1::POOLING_POOLER;
-      request.states =
-          request_.token_vectors() ||
-          (pooling_ != v1::POOLING_NONE && pooling_ != v1::POOLING_POOLER);
+      request.states = WantedStates();
       if (attention_) request.encoder_attention = attention_->maps;
       inputs_.push_back(std::move(input));
     }
     TRIVIUM_RETURN_IF_ERROR(
         CheckResponseBytes(response_bytes, environment().limits));
     return requests;
+  }
+
+  States WantedStates() const {
+    if (request_.token_vectors()) return States::kAll;
+    if (pooling_ == v1::POOLING_NONE || pooling_ == v1::POOLING_POOLER) {
+      return States::kNone;
+    }
+    return call().model().model->sentence_encoder().Reads(overrides_);
   }
 
   absl::Status CheckRows(size_t tokens, const std::string& input) const {

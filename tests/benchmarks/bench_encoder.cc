@@ -78,7 +78,7 @@ absl::Status Run(const Flags& flags) {
     std::vector<Request> requests(sentences.size());
     for (size_t i = 0; i < sentences.size(); ++i) {
       requests[i].source.ids = sentences[i];
-      requests[i].states = true;
+      requests[i].states = model->sentence_encoder().Reads({});
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         const double taken,

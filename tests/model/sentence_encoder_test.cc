@@ -44,10 +44,17 @@ class SentenceEncoderTest : public ::testing::Test {
     const auto encoder = SentenceEncoder::Load(folder_.path(), 2);
     EXPECT_TRUE(encoder.ok()) << encoder.status();
     const std::vector<float> embedding = encoder->Embed(states_, 2, overrides);
+    if (encoder->Reads(overrides) == States::kFirst) {
+      const std::span<const float> first = std::span(states_).first(2);
+      EXPECT_EQ(encoder->Embed(first, 2, overrides), embedding);
+    }
     if (!overrides.pooling) {
       EXPECT_EQ(encoder->embedding_size(2), static_cast<int>(embedding.size()));
     }
     return embedding;
+  }
+  States Reads(const SentenceEncoder::Overrides& overrides = {}) {
+    return SentenceEncoder::Load(folder_.path(), 2)->Reads(overrides);
   }
 
   const TemporaryFolder folder_;
@@ -73,12 +80,16 @@ TEST_F(SentenceEncoderTest, PoolsAsTheFolderSays) {
         R"({"word_embedding_dimension": 2, "pooling_mode_cls_token": true,
             "pooling_mode_mean_tokens": false})");
   EXPECT_THAT(Embed(), ElementsAre(1, 2));
+  EXPECT_EQ(Reads(), States::kFirst);
   Write("1_Pooling/config.json",
         R"({"pooling_mode_max_tokens": true, "pooling_mode_cls_token": true,
             "pooling_mode_mean_sqrt_len_tokens": true})");
   const float root = 6 / std::sqrt(3.0f);
   EXPECT_THAT(Embed(), ElementsAre(1, 2, 5, 8, FloatNear(root, 1e-5f),
                                    FloatNear(root, 1e-5f)));
+  EXPECT_EQ(Reads(), States::kAll);
+  EXPECT_EQ(Reads({.pooling = TokenPooling::kFirst}), States::kFirst);
+  EXPECT_EQ(Reads({.pooling = TokenPooling::kLast}), States::kAll);
   Write("1_Pooling/config.json", R"({"pooling_mode": "lasttoken"})");
   EXPECT_THAT(Embed(), ElementsAre(0, 8));
   WriteModules(Module("Pooling", "1_Pooling") + "," +

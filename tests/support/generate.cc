@@ -94,7 +94,7 @@ absl::StatusOr<EncodedSource> EncodeAlone(Engine* engine,
                                           const EncoderInput& source) {
   SourceOptions options;
   options.cross_attention = false;
-  options.states = true;
+  options.states = States::kAll;
   options.pooled = engine->limits().pooled_size > 0;
   options.logits = engine->limits().head_outputs > 0;
   options.attention = true;

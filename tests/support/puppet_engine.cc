@@ -53,9 +53,9 @@ absl::StatusOr<SourceId> PuppetEngine::AddSource(const EncoderInput& input,
   blocks_.Take(source.blocks);
   source.options = options;
   source.layers_left = limits().encoder_layers;
-  if (options.states) {
-    source.states =
-        PuppetFloats(source.hash, size_t(source.tokens) * options_.d_model);
+  if (options.states != States::kNone) {
+    const size_t tokens = options.states == States::kAll ? source.tokens : 1;
+    source.states = PuppetFloats(source.hash, tokens * options_.d_model);
   }
   if (options.pooled) {
     source.pooled = PuppetFloats(source.hash + 2, limits().pooled_size);

@@ -157,7 +157,7 @@ TEST_P(EncoderOnlyTest, CompanyDoesNotChangeBits) {
   const RandomTransformer random(GetParam(), 3);
   for (const Arithmetic arithmetic : {Arithmetic::kF32, Arithmetic::kInt8}) {
     const std::unique_ptr<Engine> engine = NewEngine(random, arithmetic);
-    const SourceOptions options = {.states = true,
+    const SourceOptions options = {.states = States::kAll,
                                    .pooled = engine->limits().pooled_size > 0,
                                    .logits = engine->limits().head_outputs > 0,
                                    .selection = {}};
@@ -183,6 +183,60 @@ TEST_P(EncoderOnlyTest, CompanyDoesNotChangeBits) {
           std::ranges::equal(engine->PooledOutput(sources[i]), alone->pooled));
       EXPECT_TRUE(
           std::ranges::equal(engine->HeadLogits(sources[i]), alone->logits));
+    }
+  }
+}
+
+// The last layer runs only for tokens that are read: the same bits.
+TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
+  const RandomTransformer random(GetParam(), 5);
+  for (const Arithmetic arithmetic : {Arithmetic::kF32, Arithmetic::kInt8}) {
+    const std::unique_ptr<Engine> engine = NewEngine(random, arithmetic);
+    const EncoderInput input = RandomInput(20, GetParam());
+    const auto all = EncodeAlone(engine.get(), input);
+    ASSERT_TRUE(all.ok()) << all.status();
+    const size_t width = GetParam().d_model;
+    const std::span<const float> states = all->states, logits = all->logits;
+    const size_t outputs = engine->limits().head_outputs;
+    const bool pooled = !all->pooled.empty();
+    const bool every_token = logits.size() > outputs;
+
+    StepPlan plan;
+    const auto add = [&](const SourceOptions& options) {
+      const SourceId source = engine->AddSource(input, options).value();
+      plan.encode.push_back({source, engine->limits().encoder_layers});
+      return source;
+    };
+    const SourceId nothing = add({.cross_attention = false, .selection = {}});
+    const SourceId first = add(
+        {.cross_attention = false, .states = States::kFirst, .selection = {}});
+    const SourceId head = add({.cross_attention = false,
+                               .pooled = pooled,
+                               .logits = outputs > 0,
+                               .selection = {}});
+    const SourceId everything = add(
+        {.cross_attention = false, .states = States::kAll, .selection = {}});
+    const SourceId some =
+        add({.cross_attention = false,
+             .logits = every_token,
+             .logits_positions =
+                 every_token ? std::vector<int>{17, 3, 17} : std::vector<int>(),
+             .selection = {}});
+    StepResult result;
+    ASSERT_TRUE(engine->Step(plan, &result).ok());
+
+    EXPECT_TRUE(engine->EncoderStates(nothing).empty());
+    EXPECT_TRUE(
+        std::ranges::equal(engine->EncoderStates(first), states.first(width)));
+    EXPECT_TRUE(std::ranges::equal(engine->PooledOutput(head), all->pooled));
+    EXPECT_TRUE(std::ranges::equal(engine->HeadLogits(head), logits));
+    EXPECT_TRUE(std::ranges::equal(engine->EncoderStates(everything), states));
+    if (!every_token) continue;
+    const std::span<const float> chosen = engine->HeadLogits(some);
+    ASSERT_EQ(chosen.size(), 3 * outputs);
+    for (int i = 0; const size_t token : {17, 3, 17}) {
+      EXPECT_TRUE(std::ranges::equal(chosen.subspan(i++ * outputs, outputs),
+                                     logits.subspan(token * outputs, outputs)));
     }
   }
 }

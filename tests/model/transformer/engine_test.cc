@@ -75,7 +75,8 @@ TEST_P(EngineShapeTest, F32EqualsTheReference) {
     const std::vector<int32_t> ids = RandomIds(tokens, vocabulary, tokens);
     const std::vector<int32_t> targets = RandomIds(19, vocabulary, 99 + tokens);
     const auto source = engine->AddSource(
-        {ids, {}}, {.states = true, .attention = true, .selection = {}});
+        {ids, {}},
+        {.states = States::kAll, .attention = true, .selection = {}});
     ASSERT_TRUE(source.ok()) << source.status();
     StepPlan plan;
     plan.encode.push_back({*source, GetParam().encoder_layers});
@@ -124,7 +125,8 @@ TEST_P(EngineShapeTest, CutsDoNotChangeBits) {
     const std::unique_ptr<Engine> engine = NewEngine(random, arithmetic);
     const auto encode = [&](int layers_a_step) {
       const SourceId source =
-          engine->AddSource({ids, {}}, {.states = true, .selection = {}})
+          engine
+              ->AddSource({ids, {}}, {.states = States::kAll, .selection = {}})
               .value();
       StepPlan plan;
       plan.encode.push_back({source, layers_a_step});

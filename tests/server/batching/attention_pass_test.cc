@@ -15,7 +15,7 @@ using AttentionPassTest = RunningBatchFixture;
 TEST_F(AttentionPassTest, EncodeOnlyGetsStatesAndMaps) {
   Create();
   Request request = MakeRequest(Source(7), std::nullopt, nullptr);
-  request.states = true;
+  request.states = States::kAll;
   request.encoder_attention = AttentionSelection{.layers = {0, 3}, .heads = {}};
   const auto observer = Add(request);
   batch_->Iterate();

@@ -47,7 +47,7 @@ Request RandomRequest(std::mt19937* random) {
   }
   Request request = MakeRequest(std::move(source), decoding, nullptr);
   if (!decoding) {
-    request.states = true;
+    request.states = States::kAll;
     return request;
   }
   if (pick(0, 3) == 0) request.decoding->repetition_penalty = 1.3f;

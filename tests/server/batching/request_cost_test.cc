@@ -87,7 +87,7 @@ TEST_F(RequestCostTest, KnowsWhatAModelCannotDo) {
 TEST_F(RequestCostTest, ASourceServesWhoNeedsNoMore) {
   const SourceOptions decode;
   SourceOptions all{.cross_attention = true,
-                    .states = true,
+                    .states = States::kAll,
                     .attention = true,
                     .selection = {.layers = {1}, .heads = {}}};
   EXPECT_TRUE(Covers(all, decode));

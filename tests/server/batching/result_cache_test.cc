@@ -128,7 +128,7 @@ TEST(ResultCacheTest, SomeRequestsAreNotForTheCache) {
   const std::vector<std::function<void(Request*)>> changes = {
       [](Request* r) { r->decoding.reset(); },
       [](Request* r) { r->decoding->sample = true; },
-      [](Request* r) { r->states = true; },
+      [](Request* r) { r->states = States::kAll; },
       [](Request* r) { r->encoder_attention.emplace(); },
       [](Request* r) { r->cross_attention.emplace(); },
       [](Request* r) { r->decoder_attention.emplace(); },

@@ -37,6 +37,11 @@ TEST_F(EncodeTest, PoolsAsAsked) {
   request.set_pooling(v1::POOLING_CLS);
   ASSERT_TRUE(Encode(request).ok());
   EXPECT_THAT(result().embedding(), ElementsAre(101, 1));
+  request.set_token_vectors(true);
+  ASSERT_TRUE(Encode(request).ok());
+  EXPECT_THAT(result().embedding(), ElementsAre(101, 1));
+  EXPECT_THAT(result().token_vectors(), ElementsAre(101, 1, 103, 1, 0, 1));
+  request.set_token_vectors(false);
   request.set_pooling(v1::POOLING_LAST);
   ASSERT_TRUE(Encode(request).ok());
   EXPECT_THAT(result().embedding(), ElementsAre(0, 1));

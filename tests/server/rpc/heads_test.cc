@@ -94,7 +94,7 @@ TEST_F(HeadsTest, ClassifyGivesLabelsBestFirst) {
   const std::vector<Request> submitted = batcher_->submitted();
   ASSERT_EQ(submitted.size(), 2u);
   EXPECT_TRUE(submitted[0].logits);
-  EXPECT_FALSE(submitted[0].states);
+  EXPECT_EQ(submitted[0].states, States::kNone);
   EXPECT_THAT(submitted[1].source.ids, ElementsAre(101, 0, 102, 0));
   EXPECT_THAT(submitted[1].source.type_ids, ElementsAre(0, 0, 1, 1));
 

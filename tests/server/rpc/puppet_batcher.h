@@ -162,11 +162,12 @@ class PuppetBatcher : public Batcher {
     const std::vector<int32_t>& source =
         request.source.ids.empty() ? request.prefix : request.source.ids;
     result.source_tokens = static_cast<int>(request.source.ids.size());
-    if (request.states) {
+    if (request.states != States::kNone) {
       // [tokens, 2]: the id and 1.
       for (const int32_t id : source) {
         result.states.push_back(static_cast<float>(id));
         result.states.push_back(1);
+        if (request.states == States::kFirst) break;
       }
     }
     if (request.decoding) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -12,20 +14,46 @@
 #include "model/kernels/product_row-inl.h"
 #include "model/kernels/vector-inl.h"
 
+#ifndef TRIVIUM_MODEL_KERNELS_CANDIDATES_CC_
+#define TRIVIUM_MODEL_KERNELS_CANDIDATES_CC_
+namespace trivium {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The greatest of a block's numbers, and the greatest of each lane, to which
+// they are dealt out in turn.
+struct Maxima {
+  static constexpr int kLanes = 16;
+  float all;
+  float lanes[kLanes];  // -infinity where a CPU has fewer
+};
+
+}  // namespace trivium
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-float MaxOf(const float* HWY_RESTRICT x, int n) {
+HWY_INLINE void StoreMaxima(hn::Vec<F32> max, Maxima* maxima) {
   const F32 d;
-  auto max = hn::Set(d, -std::numeric_limits<float>::infinity());
   const int lanes = static_cast<int>(hn::Lanes(d));
-  int i = 0;
-  for (; i + lanes <= n; i += lanes) max = hn::Max(max, hn::LoadU(d, x + i));
-  float best = hn::GetLane(hn::MaxOfLanes(d, max));
-  for (; i < n; ++i) best = x[i] > best ? x[i] : best;
-  return best;
+  maxima->all = hn::GetLane(hn::MaxOfLanes(d, max));
+  hn::StoreU(max, d, maxima->lanes);
+  for (int i = lanes; i < Maxima::kLanes; ++i) {
+    maxima->lanes[i] = -kInfinity;
+  }
+}
+
+void MaximaOf(const float* HWY_RESTRICT x, int n, Maxima* maxima) {
+  const F32 d;
+  const auto lowest = hn::Set(d, -kInfinity);
+  auto max = lowest;
+  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+    max = hn::Max(max, some.MaskOr(d, some.Load(d, x + i), lowest));
+  });
+  StoreMaxima(max, maxima);
 }
 
 // sum(exp(x - max))
@@ -41,16 +69,17 @@ float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// y = the row's numbers; returns the greatest of them.
-float MaxOfNumbers(const ProductRow& row, float* HWY_RESTRICT y) {
+// y = the row's numbers.
+void MaximaOfNumbers(const ProductRow& row, float* HWY_RESTRICT y,
+                     Maxima* maxima) {
   const F32 d;
-  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto lowest = hn::Set(d, -kInfinity);
   auto max = lowest;
   ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
     some.Store(v, d, y + i);
     max = hn::Max(max, some.MaskOr(d, v, lowest));
   });
-  return hn::GetLane(hn::MaxOfLanes(d, max));
+  StoreMaxima(max, maxima);
 }
 
 // The index of the first of x[begin..n) that is at least `bound`, or n.
@@ -74,17 +103,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
-HWY_EXPORT(MaxOf);
+HWY_EXPORT(MaximaOf);
 HWY_EXPORT(SumExp);
-HWY_EXPORT(MaxOfNumbers);
+HWY_EXPORT(MaximaOfNumbers);
 HWY_EXPORT(FindAtLeast);
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 bool Better(const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
+}
+
+// What the best `count` of the block's numbers all reach. Reorders the lanes.
+float BestReach(size_t count, Maxima* maxima) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  if (count > Maxima::kLanes) return kLowest;
+  float* last = maxima->lanes + count - 1;
+  std::nth_element(maxima->lanes, last, std::end(maxima->lanes),
+                   std::greater<>());
+  return std::max(kLowest, *last);
 }
 
 }  // namespace
@@ -106,7 +143,8 @@ bool RowCandidates::Watches(int first_token, int n) const {
 void RowCandidates::Add(int first_token, const ProductRow& product,
                         float* scratch, float* all) {
   const int n = product.n;
-  float max = HWY_DYNAMIC_DISPATCH(MaxOfNumbers)(product, scratch);
+  Maxima maxima;
+  HWY_DYNAMIC_DISPATCH(MaximaOfNumbers)(product, scratch, &maxima);
   if (all != nullptr) std::copy_n(scratch, n, all);
   const bool watches = Watches(first_token, n);
   for (; Watches(first_token, n); ++next_watched_) {
@@ -114,27 +152,28 @@ void RowCandidates::Add(int first_token, const ProductRow& product,
     watched_logits_.push_back(logit);
     logit = -kInfinity;
   }
-  if (watches) max = HWY_DYNAMIC_DISPATCH(MaxOf)(scratch, n);
+  if (watches) HWY_DYNAMIC_DISPATCH(MaximaOf)(scratch, n, &maxima);
+  const float max = maxima.all;
   if (max == -kInfinity) return;  // every token of the block is watched
   sums_.push_back({max, HWY_DYNAMIC_DISPATCH(SumExp)(scratch, n, max)});
-  if (top_k_ > 0) {
-    Collect(first_token, std::span(scratch, static_cast<size_t>(n)), max);
+  if (top_k_ == 0) return;
+  const bool full = best_.size() == top_k_;
+  if (full && max <= best_.front().logit) return;
+  float bound = max;
+  if (top_k_ > 1) {
+    bound = full ? best_.front().logit : BestReach(top_k_, &maxima);
   }
+  Collect(first_token, std::span(scratch, static_cast<size_t>(n)), bound);
 }
 
 void RowCandidates::Collect(int first_token, std::span<const float> logits,
-                            float max) {
+                            float bound) {
   const int n = static_cast<int>(logits.size());
-  // The lowest logit that could still enter. Tokens come in order, so one
-  // that equals the worst kept is worse by its id.
-  const auto bound = [&] {
-    if (top_k_ == 1) return max;
-    return best_.size() < top_k_ ? std::numeric_limits<float>::lowest()
-                                 : best_.front().logit;
-  };
-  if (best_.size() == top_k_ && max <= best_.front().logit) return;
   for (int i = 0;; ++i) {
-    i = HWY_DYNAMIC_DISPATCH(FindAtLeast)(logits.data(), i, n, bound());
+    // Tokens come in order, so one that equals the worst kept is worse by its
+    // id.
+    if (best_.size() == top_k_) bound = std::max(bound, best_.front().logit);
+    i = HWY_DYNAMIC_DISPATCH(FindAtLeast)(logits.data(), i, n, bound);
     if (i >= n) return;
     const Candidate candidate = {first_token + i, logits[i]};
     if (best_.size() == top_k_) {

@@ -42,7 +42,8 @@ class RowCandidates {
 
   bool Watches(int first_token, int n) const;
 
-  void Collect(int first_token, std::span<const float> logits, float max);
+  // Only logits of at least `bound` can be among the block's best.
+  void Collect(int first_token, std::span<const float> logits, float bound);
 
   size_t top_k_ = 0;
   std::span<const int32_t> watched_;

@@ -1,16 +1,21 @@
 // The kernels, one thread. Rates are operations or bytes a second.
 #include <benchmark/benchmark.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "base/isa.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/buffer.h"
 #include "model/kernels/candidates.h"
 #include "model/kernels/matmul.h"
 #include "model/kernels/row_ops.h"
+#include "model/kernels/runtime.h"
 #include "model/kernels/shortlist_product.h"
 
 namespace trivium {
@@ -37,6 +42,53 @@ void Read(benchmark::State& state) {
   state.SetBytesProcessed(state.range(0) * state.iterations());
 }
 BENCHMARK(Read)->Arg(16 << 10)->Arg(512 << 10)->Arg(8 << 20)->Arg(256 << 20);
+
+#if defined(__x86_64__)
+// Multiplications alone, in registers: what no product can pass.
+constexpr int kChains = 12;  // of sums, which do not wait for each other
+constexpr int kLanes = 16;
+
+__attribute__((target("avx512f"))) float MultiplyFloats(int steps) {
+  __m512 sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = _mm512_set1_ps(i);
+  float factor = 1e-3f;
+  benchmark::DoNotOptimize(factor);
+  const __m512 x = _mm512_set1_ps(factor);
+  for (int step = 0; step < steps; ++step) {
+    for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, x, x);
+  }
+  for (const __m512& sum : sums) sums[0] = _mm512_add_ps(sums[0], sum);
+  return _mm512_cvtss_f32(sums[0]);
+}
+
+__attribute__((target("avx512f,avx512vnni"))) float MultiplyBytes(int steps) {
+  __m512i sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = _mm512_set1_epi32(i);
+  char factor = 1;
+  benchmark::DoNotOptimize(factor);
+  const __m512i x = _mm512_set1_epi8(factor);
+  for (int step = 0; step < steps; ++step) {
+    for (__m512i& sum : sums) sum = _mm512_dpbusd_epi32(sum, x, x);
+  }
+  for (const __m512i& sum : sums) sums[0] = _mm512_add_epi32(sums[0], sum);
+  return static_cast<float>(_mm512_cvtsi512_si32(sums[0]));
+}
+
+void Peak(benchmark::State& state, Isa isa, float (*multiply)(int),
+          int products_a_lane) {
+  constexpr int kSteps = 10000;
+  if (ActiveIsa() < isa) {
+    state.SkipWithError("not on this CPU");
+    return;
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(multiply(kSteps));
+  state.counters["op/s"] = benchmark::Counter(
+      2.0 * products_a_lane * kLanes * kChains * kSteps * state.iterations(),
+      benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(Peak, f32, Isa::kAvx512, MultiplyFloats, 1);
+BENCHMARK_CAPTURE(Peak, int8, Isa::kAvx512Vnni, MultiplyBytes, 4);
+#endif
 
 // y = x W^T: rows, K, N, matrices of that shape that take turns.
 void Matmul(benchmark::State& state, MatmulType type) {

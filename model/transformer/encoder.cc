@@ -49,8 +49,10 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
     size_t tokens = 0;
     if (states == States::kFirst) tokens = 1;
     if (states == States::kAll) tokens = source.tokens();
-    source.states = {};
-    if (tokens == 0) continue;
+    if (tokens == 0) {
+      source.states = {};
+      continue;
+    }
     const float* first = Row(s, 0);
     source.states.assign(first, first + tokens * stack_.d_model);
   }

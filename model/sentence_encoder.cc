@@ -54,7 +54,8 @@ void Pool(std::span<const float> states, size_t width, TokenPooling pooling,
     case TokenPooling::kMean:
     case TokenPooling::kMeanRoot: {
       for (size_t token = 1; token < tokens; ++token) {
-        AddRow(&states[token * width], static_cast<int>(width), vector.data());
+        AddRow({.f32 = &states[token * width], .n = static_cast<int>(width)},
+               vector.data());
       }
       const float count = static_cast<float>(tokens);
       const float divisor =

@@ -41,8 +41,8 @@ class SentenceEncoder {
 
   // The states that Embed needs.
   States Reads(const Overrides& overrides) const;
-  // states [tokens, d_model], at least one token; more than it needs does no
-  // harm.
+  // states [tokens, d_model], at least one token: those that Reads() tells, or
+  // all.
   std::vector<float> Embed(std::span<const float> states, int d_model,
                            const Overrides& overrides) const;
   // Of Embed's result without overrides.

@@ -36,26 +36,6 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_INLINE void StoreMaxima(hn::Vec<F32> max, Maxima* maxima) {
-  const F32 d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  maxima->all = hn::GetLane(hn::MaxOfLanes(d, max));
-  hn::StoreU(max, d, maxima->lanes);
-  for (int i = lanes; i < Maxima::kLanes; ++i) {
-    maxima->lanes[i] = -kInfinity;
-  }
-}
-
-void MaximaOf(const float* HWY_RESTRICT x, int n, Maxima* maxima) {
-  const F32 d;
-  const auto lowest = hn::Set(d, -kInfinity);
-  auto max = lowest;
-  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    max = hn::Max(max, some.MaskOr(d, some.Load(d, x + i), lowest));
-  });
-  StoreMaxima(max, maxima);
-}
-
 // sum(exp(x - max))
 float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   const F32 d;
@@ -69,9 +49,8 @@ float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// y = the row's numbers.
-void MaximaOfNumbers(const ProductRow& row, float* HWY_RESTRICT y,
-                     Maxima* maxima) {
+// y, which may be the row's f32, = the row's numbers.
+void MaximaOfNumbers(const ProductRow& row, float* y, Maxima* maxima) {
   const F32 d;
   const auto lowest = hn::Set(d, -kInfinity);
   auto max = lowest;
@@ -79,7 +58,9 @@ void MaximaOfNumbers(const ProductRow& row, float* HWY_RESTRICT y,
     some.Store(v, d, y + i);
     max = hn::Max(max, some.MaskOr(d, v, lowest));
   });
-  StoreMaxima(max, maxima);
+  maxima->all = hn::GetLane(hn::MaxOfLanes(d, max));
+  std::fill_n(maxima->lanes, Maxima::kLanes, -kInfinity);
+  hn::StoreU(max, d, maxima->lanes);
 }
 
 // The index of the first of x[begin..n) that is at least `bound`, or n.
@@ -103,7 +84,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
-HWY_EXPORT(MaximaOf);
 HWY_EXPORT(SumExp);
 HWY_EXPORT(MaximaOfNumbers);
 HWY_EXPORT(FindAtLeast);
@@ -152,7 +132,10 @@ void RowCandidates::Add(int first_token, const ProductRow& product,
     watched_logits_.push_back(logit);
     logit = -kInfinity;
   }
-  if (watches) HWY_DYNAMIC_DISPATCH(MaximaOf)(scratch, n, &maxima);
+  if (watches) {
+    HWY_DYNAMIC_DISPATCH(MaximaOfNumbers)
+    ({.f32 = scratch, .n = n}, scratch, &maxima);
+  }
   const float max = maxima.all;
   if (max == -kInfinity) return;  // every token of the block is watched
   sums_.push_back({max, HWY_DYNAMIC_DISPATCH(SumExp)(scratch, n, max)});

@@ -117,10 +117,10 @@ Range ScaleRow(const float* x, const float* HWY_RESTRICT factors, int n,
   return range.Get();
 }
 
-void AddRow(const float* HWY_RESTRICT x, int n, float* HWY_RESTRICT y) {
+void AddRow(const ProductRow& row, float* HWY_RESTRICT y) {
   const F32 d;
-  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
-    some.Store(hn::Add(some.Load(d, y + i), some.Load(d, x + i)), d, y + i);
+  ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+    some.Store(hn::Add(some.Load(d, y + i), v), d, y + i);
   });
 }
 
@@ -228,6 +228,19 @@ Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
   return Activated<Activation::kNone>(row, y);
 }
 
+// A sum in four places, see kTurns.
+struct FourSums {
+  hn::Vec<F32> at[kTurns];
+
+  HWY_INLINE FourSums() {
+    for (auto& one : at) one = hn::Zero(F32());
+  }
+  HWY_INLINE hn::Vec<F32> Get() const {
+    return hn::SumOfLanes(
+        F32(), hn::Add(hn::Add(at[0], at[1]), hn::Add(at[2], at[3])));
+  }
+};
+
 // y may be the row's or residual, so these are not HWY_RESTRICT.
 Range AddNormRow(const ProductRow& x, const float* residual,
                  const float* HWY_RESTRICT gamma,
@@ -238,15 +251,15 @@ Range AddNormRow(const ProductRow& x, const float* residual,
   FourSums sums;
   ForEachNumber(x, [&](int i, auto some, hn::Vec<F32> s) HWY_ATTR {
     if (residual != nullptr) s = hn::Add(s, some.Load(d, residual + i));
-    sums.sum[some.kTurn] = hn::Add(sums.sum[some.kTurn], s);
+    sums.at[some.kTurn] = hn::Add(sums.at[some.kTurn], s);
     some.Store(s, d, y + i);
   });
   const auto mean = hn::Mul(sums.Get(), share);
   FourSums squares;
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
     const auto centred = some.Mask(d, hn::Sub(some.Load(d, y + i), mean));
-    squares.sum[some.kTurn] =
-        hn::MulAdd(centred, centred, squares.sum[some.kTurn]);
+    squares.at[some.kTurn] =
+        hn::MulAdd(centred, centred, squares.at[some.kTurn]);
   });
   const auto variance = hn::Mul(squares.Get(), share);
   const auto inverse = hn::Div(
@@ -304,8 +317,8 @@ Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
 Range ScaleRow(const float* x, const float* factors, int n, float* y) {
   return HWY_DYNAMIC_DISPATCH(ScaleRow)(x, factors, n, y);
 }
-void AddRow(const float* x, int n, float* y) {
-  HWY_DYNAMIC_DISPATCH(AddRow)(x, n, y);
+void AddRow(const ProductRow& row, float* y) {
+  HWY_DYNAMIC_DISPATCH(AddRow)(row, y);
 }
 Range AddNormRow(const ProductRow& x, const float* residual, const float* gamma,
                  const float* beta, float epsilon, float* y) {

@@ -58,8 +58,8 @@ Range ActivateRow(const ProductRow& row, Activation activation, float* y);
 // y = x * factors, one for each. Returns the range of y.
 Range ScaleRow(const float* x, const float* factors, int n, float* y);
 
-// y += x.
-void AddRow(const float* x, int n, float* y);
+// y += the row's numbers.
+void AddRow(const ProductRow& row, float* y);
 
 // y = gamma * (s - mean(s)) / sqrt(variance(s) + epsilon) + beta, where s is
 // the row's numbers + residual (or they alone where it is null). Layer

@@ -93,19 +93,6 @@ HWY_INLINE void ForEachVector(D d, int n, F function) {
   if (i < n) function(i, PartVector{n - i});
 }
 
-// A sum in four places.
-struct FourSums {
-  hn::Vec<F32> sum[kTurns];
-
-  HWY_INLINE FourSums() {
-    for (auto& one : sum) one = hn::Zero(F32());
-  }
-  HWY_INLINE hn::Vec<F32> Get() const {
-    return hn::SumOfLanes(
-        F32(), hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])));
-  }
-};
-
 // Calls sink(offset, WholeVector or PartVector, function(vector of x)) until n
 // values are done: kTurns vectors at a time, since each of a long function's
 // steps waits for the one before.

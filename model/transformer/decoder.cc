@@ -116,7 +116,7 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   return layer.self_output.Forward(
       rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
         rows_.Add(
-            row, product, scratch->row.data(), layer.self_norm,
+            row, product, layer.self_norm,
             layer.cross_query.has_value() ? &*layer.cross_query : &layer.up);
       });
 }
@@ -159,8 +159,7 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
   }
   return layer.cross_output->Forward(
       rows_.other, rows_.rows(), scratch, [&](int row, const auto& product) {
-        rows_.Add(row, product, scratch->row.data(), layer.cross_norm,
-                  &layer.up);
+        rows_.Add(row, product, layer.cross_norm, &layer.up);
       });
 }
 

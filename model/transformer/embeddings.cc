@@ -84,12 +84,12 @@ void Embeddings::Lookup(int32_t token, int position, float* x) const {
   tokens_->Lookup(token, scale_, x);
   if (positions_.empty()) return;
   const size_t row = position_offset_ + position;
-  AddRow(&positions_[row * width_], width_, x);
+  AddRow({.f32 = &positions_[row * width_], .n = width_}, x);
 }
 
 void Embeddings::AddType(int32_t type, float* x) const {
   if (types_.empty()) return;
-  AddRow(&types_[static_cast<size_t>(type) * width_], width_, x);
+  AddRow({.f32 = &types_[static_cast<size_t>(type) * width_], .n = width_}, x);
 }
 
 void Embeddings::Positions(std::span<const int32_t> tokens,

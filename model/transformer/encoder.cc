@@ -129,7 +129,7 @@ absl::Status Encoder::SelfAttention(std::span<SourceState* const> sources,
   }
   return layer.self_output.Forward(
       rows_.other, rows_.rows(), scratch, [&](int r, const auto& product) {
-        rows_.Add(r, product, scratch->row.data(), layer.self_norm, &layer.up);
+        rows_.Add(r, product, layer.self_norm, &layer.up);
       });
 }
 

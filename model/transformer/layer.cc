@@ -137,14 +137,13 @@ void Rows::Begin(const Norm& norm, const Linear* reader) {
   }
 }
 
-void Rows::Add(int row, const ProductRow& product, float* y, const Norm& norm,
+void Rows::Add(int row, const ProductRow& product, const Norm& norm,
                const Linear* reader) {
   if (placement_ == NormPlacement::kAfter) {
     const Range range = norm.Add(product, x(row), x(row));
     SetInput(row, x(row), range, reader);
   } else {
-    FinishRow(product, y);
-    AddRow(y, d_model_, x(row));
+    AddRow(product, x(row));
   }
 }
 
@@ -166,10 +165,10 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
         const Range range = ActivateRow(up, layer.activation, y);
         other.Set(row, y, range);
       }));
-  return layer.down.Forward(
-      other, rows_, scratch, [&](int row, const auto& down) {
-        Add(row, down, scratch->row.data(), layer.feed_forward_norm, reader);
-      });
+  return layer.down.Forward(other, rows_, scratch,
+                            [&](int row, const auto& down) {
+                              Add(row, down, layer.feed_forward_norm, reader);
+                            });
 }
 
 }  // namespace trivium

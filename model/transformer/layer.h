@@ -82,9 +82,8 @@ class Rows {
                 const Linear* reader);
   // Makes `input` what the next sublayer reads.
   void Begin(const Norm& norm, const Linear* reader);
-  // x of a row after a sublayer whose output is `product` [d_model]; `y` is
-  // scratch of that size.
-  void Add(int row, const ProductRow& product, float* y, const Norm& norm,
+  // x of a row after a sublayer whose output is `product` [d_model].
+  void Add(int row, const ProductRow& product, const Norm& norm,
            const Linear* reader);
   // After the last layer: applies the final norm, if any, and makes `input`
   // the result.

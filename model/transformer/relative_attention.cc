@@ -152,8 +152,7 @@ absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
   }
   return weights.self_output.Forward(
       rows->other, rows->rows(), scratch, [&](int r, const auto& product) {
-        rows->Add(r, product, scratch->row.data(), weights.self_norm,
-                  &weights.up);
+        rows->Add(r, product, weights.self_norm, &weights.up);
       });
 }
 

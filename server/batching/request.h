@@ -40,12 +40,12 @@ struct AttentionMap {
 
 // What a request got.
 struct RequestResult {
-  std::vector<float> states;                    // [tokens asked for, d_model]
-  std::vector<float> pooled;                    // [pooled_size] if asked for
-  std::vector<float> logits;                    // of the head if asked for
-  AttentionMap encoder_attention;               // if asked for
-  std::vector<Hypothesis> hypotheses;           // best first; if decoding
-  std::vector<AttentionMap> cross_attention;    // [hypotheses] if asked for
+  std::vector<float> states;                  // [tokens, d_model] if asked for
+  std::vector<float> pooled;                  // [pooled_size] if asked for
+  std::vector<float> logits;                  // of the head if asked for
+  AttentionMap encoder_attention;             // if asked for
+  std::vector<Hypothesis> hypotheses;         // best first; if decoding
+  std::vector<AttentionMap> cross_attention;  // [hypotheses] if asked for
   std::vector<AttentionMap> decoder_attention;  // [hypotheses] if asked for
   std::optional<BeamTrace> trace;               // if asked for
   int source_tokens = 0;

@@ -187,7 +187,7 @@ SourceOptions SourceOptionsOf(const Request& request) {
 
 bool Covers(const SourceOptions& have, const SourceOptions& want) {
   if (want.cross_attention && !have.cross_attention) return false;
-  if (want.states != States::kNone && want.states != have.states) return false;
+  if (want.states > have.states) return false;
   if (want.pooled && !have.pooled) return false;
   if (want.logits &&
       (!have.logits || have.logits_positions != want.logits_positions)) {

@@ -12,6 +12,7 @@
 #include "model/kernels/runtime.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_weights.h"
+#include "tests/model/transformer/random_engine.h"
 #include "tests/support/generate.h"
 #include "tests/support/random_transformer.h"
 #include "tests/support/reference_transformer.h"
@@ -21,15 +22,6 @@ namespace {
 
 using Shape = RandomTransformer::Shape;
 using Buckets = RelativeAttentionDescription::Buckets;
-
-std::unique_ptr<Engine> NewEngine(const RandomTransformer& random,
-                                  Arithmetic arithmetic) {
-  auto transformer = Transformer::Create(random.description(), arithmetic);
-  EXPECT_TRUE(transformer.ok()) << transformer.status();
-  auto engine = Transformer::NewEngine(*transformer, 0);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  return *std::move(engine);
-}
 
 EncoderInput RandomInput(int tokens, const Shape& shape) {
   std::mt19937 generator(tokens);
@@ -42,17 +34,6 @@ EncoderInput RandomInput(int tokens, const Shape& shape) {
     }
   }
   return input;
-}
-
-template <typename Expected>
-void ExpectClose(std::span<const float> actual, const Expected& expected,
-                 const char* what) {
-  ASSERT_EQ(actual.size(), expected.size()) << what;
-  double most = 0;
-  for (const double value : expected) most = std::max(most, std::fabs(value));
-  for (size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_NEAR(actual[i], expected[i], 1e-4 * most) << what << " at " << i;
-  }
 }
 
 double Cosine(std::span<const float> a, const std::vector<double>& b) {
@@ -208,6 +189,10 @@ TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
       return source;
     };
     const SourceId nothing = add({.cross_attention = false, .selection = {}});
+    StepResult result;
+    ASSERT_TRUE(engine->Step(plan, &result).ok());
+    EXPECT_TRUE(engine->EncoderStates(nothing).empty());
+    plan.encode.clear();
     const SourceId first = add(
         {.cross_attention = false, .states = States::kFirst, .selection = {}});
     const SourceId head = add({.cross_attention = false,
@@ -222,10 +207,9 @@ TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
              .logits_positions =
                  every_token ? std::vector<int>{17, 3, 17} : std::vector<int>(),
              .selection = {}});
-    StepResult result;
+    add({.cross_attention = false, .selection = {}});
     ASSERT_TRUE(engine->Step(plan, &result).ok());
 
-    EXPECT_TRUE(engine->EncoderStates(nothing).empty());
     EXPECT_TRUE(
         std::ranges::equal(engine->EncoderStates(first), states.first(width)));
     EXPECT_TRUE(std::ranges::equal(engine->PooledOutput(head), all->pooled));
@@ -295,89 +279,6 @@ INSTANTIATE_TEST_SUITE_P(Shapes, EncoderOnlyTest,
                                    .final_norm = true,
                                    .relative = Buckets::kT5,
                                    .head = HeadKind::kClassify}));
-
-class EncoderOptionsTest : public ::testing::Test {
- protected:
-  absl::StatusCode Code(const EncoderInput& input,
-                        const SourceOptions& options = {.selection = {}}) {
-    return engine_->AddSource(input, options).status().code();
-  }
-
-  RandomTransformer random_{{.decoder_layers = 0,
-                             .positions = PositionEncoding::kLearned,
-                             .type_vocabulary = 2,
-                             .head = HeadKind::kFillMask},
-                            7};
-  std::unique_ptr<Engine> engine_ = NewEngine(random_, Arithmetic::kF32);
-};
-
-TEST_F(EncoderOptionsTest, LogitsOfChosenTokens) {
-  const EncoderInput input = {{5, 6, 7, 8}, {0, 0, 1, 1}};
-  const auto all = EncodeAlone(engine_.get(), input);
-  ASSERT_TRUE(all.ok());
-  const SourceId source = engine_
-                              ->AddSource(input, {.logits = true,
-                                                  .logits_positions = {3, 1},
-                                                  .selection = {}})
-                              .value();
-  StepPlan plan;
-  plan.encode.push_back({source, 2});
-  StepResult result;
-  ASSERT_TRUE(engine_->Step(plan, &result).ok());
-  const std::span<const float> logits = engine_->HeadLogits(source);
-  const size_t outputs = engine_->limits().head_outputs;
-  ASSERT_EQ(outputs, 101u);
-  ASSERT_EQ(logits.size(), 2 * outputs);
-  const std::span<const float> every(all->logits);
-  EXPECT_TRUE(std::ranges::equal(logits.first(outputs),
-                                 every.subspan(3 * outputs, outputs)));
-  EXPECT_TRUE(std::ranges::equal(logits.last(outputs),
-                                 every.subspan(outputs, outputs)));
-}
-
-TEST_F(EncoderOptionsTest, LayersThatShareTensorsArePackedOnce) {
-  const Shape shape = {.encoder_layers = 6, .decoder_layers = 0};
-  Shape shared = shape;
-  shared.distinct_layers = 1;
-  const RandomTransformer six(shape, 1), one(shared, 1);
-  const auto of_six = Transformer::Create(six.description(), Arithmetic::kF32);
-  const auto of_one = Transformer::Create(one.description(), Arithmetic::kF32);
-  ASSERT_TRUE(of_six.ok() && of_one.ok());
-  EXPECT_LT((*of_one)->weight_bytes(), (*of_six)->weight_bytes() / 2);
-  EXPECT_LT((*of_one)->parameters(), (*of_six)->parameters() / 2);
-}
-
-TEST_F(EncoderOptionsTest, DistancesOfTooManyPositionsAreRefused) {
-  const RandomTransformer random({.encoder_layers = 2,
-                                  .decoder_layers = 0,
-                                  .positions = PositionEncoding::kNone,
-                                  .relative = Buckets::kEach},
-                                 1);
-  TransformerDescription description = random.description();
-  description.encoder->max_positions = 1 << 24;
-  const auto status =
-      Transformer::Create(description, Arithmetic::kF32).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("lower max_position_embeddings"),
-            absl::string_view::npos)
-      << status;
-}
-
-TEST_F(EncoderOptionsTest, RefusesWhatTheModelCannotTake) {
-  EXPECT_EQ(Code({{1, 2}, {0}}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Code({{1, 2}, {0, 2}}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Code({{1, 2}, {0, -1}}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Code({{1, 2}, {}}, {.pooled = true, .selection = {}}),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Code({{1, 2}, {}},
-                 {.logits = true, .logits_positions = {2}, .selection = {}}),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Code({{1, 2}, {}},
-                 {.logits = true, .logits_positions = {-1}, .selection = {}}),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Code({{1, 2}, {}}, {.logits = true, .selection = {}}),
-            absl::StatusCode::kOk);
-}
 
 }  // namespace
 }  // namespace trivium

@@ -8,38 +8,18 @@
 #include "gtest/gtest.h"
 #include "model/kernels/attention.h"
 #include "model/transformer/transformer.h"
+#include "tests/model/transformer/random_engine.h"
 #include "tests/support/random_transformer.h"
 #include "tests/support/reference_transformer.h"
 
 namespace trivium {
 namespace {
 
-std::unique_ptr<Engine> NewEngine(const RandomTransformer& random,
-                                  Arithmetic arithmetic,
-                                  int64_t cache_bytes = 4 << 20) {
-  auto transformer = Transformer::Create(random.description(), arithmetic);
-  EXPECT_TRUE(transformer.ok()) << transformer.status();
-  auto engine = Transformer::NewEngine(*transformer, cache_bytes);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  return *std::move(engine);
-}
-
 std::vector<int32_t> RandomIds(int count, int vocabulary, uint32_t seed) {
   std::mt19937 generator(seed);
   std::vector<int32_t> ids(count);
   for (int32_t& id : ids) id = static_cast<int32_t>(generator() % vocabulary);
   return ids;
-}
-
-template <typename Expected>
-void ExpectClose(std::span<const float> actual, const Expected& expected,
-                 const char* what) {
-  ASSERT_EQ(actual.size(), expected.size()) << what;
-  double most = 0;
-  for (const double value : expected) most = std::max(most, std::fabs(value));
-  for (size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_NEAR(actual[i], expected[i], 1e-4 * most) << what << " at " << i;
-  }
 }
 
 // Reads `targets` in parts of `step` tokens; logits of the last token of each.

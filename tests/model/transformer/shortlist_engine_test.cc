@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "model/transformer/shortlist.h"
 #include "model/transformer/transformer.h"
+#include "tests/model/transformer/random_engine.h"
 #include "tests/support/generate.h"
 #include "tests/support/random_transformer.h"
 
@@ -33,11 +34,7 @@ class ShortlistEngineTest : public testing::TestWithParam<Arithmetic> {
       std::shared_ptr<const Shortlist> shortlist) const {
     TransformerDescription description = random_.description();
     description.shortlist = std::move(shortlist);
-    const auto transformer = Transformer::Create(description, GetParam());
-    EXPECT_TRUE(transformer.ok()) << transformer.status();
-    auto engine = Transformer::NewEngine(*transformer, 16 << 20);
-    EXPECT_TRUE(engine.ok()) << engine.status();
-    return *std::move(engine);
+    return trivium::NewEngine(description, GetParam(), 16 << 20);
   }
 
   // Source token s brings `each` tokens, s itself among them.

@@ -92,6 +92,10 @@ TEST_F(RequestCostTest, ASourceServesWhoNeedsNoMore) {
                     .selection = {.layers = {1}, .heads = {}}};
   EXPECT_TRUE(Covers(all, decode));
   EXPECT_FALSE(Covers(decode, all));
+  SourceOptions first = all;
+  first.states = States::kFirst;
+  EXPECT_TRUE(Covers(all, first));
+  EXPECT_FALSE(Covers(first, all));
   SourceOptions other = all;
   other.selection.layers = {2};
   EXPECT_FALSE(Covers(all, other));

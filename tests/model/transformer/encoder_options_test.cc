@@ -1,0 +1,102 @@
+// What may be asked of a source, and what is refused.
+#include <algorithm>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/engine.h"
+#include "model/transformer/transformer.h"
+#include "tests/model/transformer/random_engine.h"
+#include "tests/support/generate.h"
+#include "tests/support/random_transformer.h"
+
+namespace trivium {
+namespace {
+
+using Shape = RandomTransformer::Shape;
+using Buckets = RelativeAttentionDescription::Buckets;
+
+class EncoderOptionsTest : public ::testing::Test {
+ protected:
+  absl::StatusCode Code(const EncoderInput& input,
+                        const SourceOptions& options = {.selection = {}}) {
+    return engine_->AddSource(input, options).status().code();
+  }
+
+  RandomTransformer random_{{.decoder_layers = 0,
+                             .positions = PositionEncoding::kLearned,
+                             .type_vocabulary = 2,
+                             .head = HeadKind::kFillMask},
+                            7};
+  std::unique_ptr<Engine> engine_ = NewEngine(random_, Arithmetic::kF32);
+};
+
+TEST_F(EncoderOptionsTest, LogitsOfChosenTokens) {
+  const EncoderInput input = {{5, 6, 7, 8}, {0, 0, 1, 1}};
+  const auto all = EncodeAlone(engine_.get(), input);
+  ASSERT_TRUE(all.ok());
+  const SourceId source = engine_
+                              ->AddSource(input, {.logits = true,
+                                                  .logits_positions = {3, 1},
+                                                  .selection = {}})
+                              .value();
+  StepPlan plan;
+  plan.encode.push_back({source, 2});
+  StepResult result;
+  ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  const std::span<const float> logits = engine_->HeadLogits(source);
+  const size_t outputs = engine_->limits().head_outputs;
+  ASSERT_EQ(outputs, 101u);
+  ASSERT_EQ(logits.size(), 2 * outputs);
+  const std::span<const float> every(all->logits);
+  EXPECT_TRUE(std::ranges::equal(logits.first(outputs),
+                                 every.subspan(3 * outputs, outputs)));
+  EXPECT_TRUE(std::ranges::equal(logits.last(outputs),
+                                 every.subspan(outputs, outputs)));
+}
+
+TEST_F(EncoderOptionsTest, LayersThatShareTensorsArePackedOnce) {
+  const Shape shape = {.encoder_layers = 6, .decoder_layers = 0};
+  Shape shared = shape;
+  shared.distinct_layers = 1;
+  const RandomTransformer six(shape, 1), one(shared, 1);
+  const auto of_six = Transformer::Create(six.description(), Arithmetic::kF32);
+  const auto of_one = Transformer::Create(one.description(), Arithmetic::kF32);
+  ASSERT_TRUE(of_six.ok() && of_one.ok());
+  EXPECT_LT((*of_one)->weight_bytes(), (*of_six)->weight_bytes() / 2);
+  EXPECT_LT((*of_one)->parameters(), (*of_six)->parameters() / 2);
+}
+
+TEST_F(EncoderOptionsTest, DistancesOfTooManyPositionsAreRefused) {
+  const RandomTransformer random({.encoder_layers = 2,
+                                  .decoder_layers = 0,
+                                  .positions = PositionEncoding::kNone,
+                                  .relative = Buckets::kEach},
+                                 1);
+  TransformerDescription description = random.description();
+  description.encoder->max_positions = 1 << 24;
+  const auto status =
+      Transformer::Create(description, Arithmetic::kF32).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("lower max_position_embeddings"),
+            absl::string_view::npos)
+      << status;
+}
+
+TEST_F(EncoderOptionsTest, RefusesWhatTheModelCannotTake) {
+  EXPECT_EQ(Code({{1, 2}, {0}}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {0, 2}}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {0, -1}}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {}}, {.pooled = true, .selection = {}}),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Code({{1, 2}, {}},
+                 {.logits = true, .logits_positions = {2}, .selection = {}}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {}},
+                 {.logits = true, .logits_positions = {-1}, .selection = {}}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code({{1, 2}, {}}, {.logits = true, .selection = {}}),
+            absl::StatusCode::kOk);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -30,8 +30,9 @@ struct AttentionCall {
   // Leaves the attention weights in `weights`, as
   // [heads, queries, PaddedKeys(keys)].
   bool keep_weights;
-  // Tiles of the next call: of int8 ones the keys begin to come out of memory.
-  std::span<const char* const> next_tiles = {};
+  // Those of the next call, which begin to come out of memory if int8.
+  const char* const* next_tiles = nullptr;
+  int next_keys = 0;
 };
 void Attend(const AttentionCall& call);
 

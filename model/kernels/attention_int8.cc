@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "model/kernels/attention.h"
 #include "model/kernels/runtime.h"
@@ -9,7 +10,6 @@
 #define HWY_TARGET_INCLUDE "model/kernels/attention_int8.cc"
 #include "hwy/foreach_target.h"
 // Highway asks for this order.
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "model/kernels/attention-inl.h"
 #include "model/kernels/byte_dots-inl.h"
@@ -17,8 +17,8 @@
 #include "model/kernels/vector-inl.h"
 
 // Attention whose products are sums of bytes, exact in 32 bits:
-// - a query is made bytes as keys are, plus 128: the instruction multiplies
-//   unsigned by signed bytes. q . k = scale_q scale_k (sum - 128 sum_k).
+// - a query is made signed bytes; keys are unsigned, with 128 for zero:
+//   q . k = scale_q scale_k (sum - 128 sum_q), sum_q that of the query's bytes.
 // - a key's weight, times its value's scale, becomes 16 bits, of which the
 //   upper and the lower eight are multiplied apart: with eight alone, many
 //   small weights beside a large one would be lost.
@@ -29,9 +29,7 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int kZero = 128;
-
-HWY_INLINE VI32 SetQuad(const uint8_t* p) {
+HWY_INLINE VI32 SetQuad(const void* p) {
   int32_t quad;
   std::memcpy(&quad, p, sizeof(quad));
   return hn::Set(I32(), quad);
@@ -39,30 +37,25 @@ HWY_INLINE VI32 SetQuad(const uint8_t* p) {
 
 // A query's bytes and the weights' bytes, after call.weights.
 struct Bytes {
-  uint8_t* query;  // [kQueries, 4 Quads(head_size)]
+  int8_t* query;   // [heads, kQueries, head_size in groups of 16]
   uint8_t* upper;  // [kQueries, padded keys]
   uint8_t* lower;  // the same
 };
 
-// q + 128 of a query. Returns scale_q.
-HWY_INLINE float QuantizeQuery(const float* HWY_RESTRICT query, int head_size,
-                               uint8_t* HWY_RESTRICT bytes) {
-  const hn::Rebind<uint8_t, F32> d8;
-  return QuantizeSymmetric(
-             query, head_size,
-             [&](int i, auto q) HWY_ATTR {
-               const auto shifted = hn::Add(q, hn::Set(I32(), kZero));
-               hn::StoreU(hn::DemoteTo(d8, shifted), d8, bytes + i);
-             })
-      .scale;
+HWY_INLINE Quantized QuantizeQuery(const float* HWY_RESTRICT query,
+                                   int head_size, int8_t* HWY_RESTRICT bytes) {
+  const hn::Rebind<int8_t, F32> d8;
+  return QuantizeSymmetric(query, head_size, [&](int i, auto q) HWY_ATTR {
+    hn::StoreU(hn::DemoteTo(d8, q), d8, bytes + i);
+  });
 }
 
 // Scores of kQueries queries against a tile's tokens from `lane` on.
 template <bool kVnni, int kQueries>
 HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
-                            int quads, const uint8_t* HWY_RESTRICT query,
+                            int quads, const int8_t* HWY_RESTRICT query,
                             int query_stride,
-                            const float* HWY_RESTRICT query_scale,
+                            const Quantized* HWY_RESTRICT quantized,
                             float* HWY_RESTRICT scores, size_t stride) {
   const F32 d;
   const I32 d32;
@@ -75,7 +68,7 @@ HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
       sum[q][turn] = AddDots<kVnni>(
-          sum[q][turn], SetQuad(query + q * query_stride + quad * kQuad), k);
+          sum[q][turn], k, SetQuad(query + q * query_stride + quad * kQuad));
     }
   };
   int quad = 0;
@@ -86,14 +79,12 @@ HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
   if (quad < quads) add(quad, 0);
   const auto key_scale =
       hn::LoadU(d, reinterpret_cast<const float*>(head.key_scale) + lane);
-  const auto offset = hn::ShiftLeft<7>(
-      hn::LoadU(d32, reinterpret_cast<const int32_t*>(head.key_sum) + lane));
-  static_assert(kZero == 1 << 7);
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
+    const auto offset = hn::Set(d32, kKeyZero * quantized[q].sum);
     const auto dot = hn::Sub(hn::Add(sum[q][0], sum[q][1]), offset);
     hn::StoreU(hn::Mul(hn::ConvertTo(d, dot),
-                       hn::Mul(hn::Set(d, query_scale[q]), key_scale)),
+                       hn::Mul(hn::Set(d, quantized[q].scale), key_scale)),
                d, scores + q * stride);
   }
 }
@@ -201,11 +192,11 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
   }
 }
 
-// Values are on their way from memory while scores are computed.
-HWY_INLINE void PrefetchBytes(const char* p, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += 64) hwy::Prefetch(p + at);
-}
+template <int kValue>
+using Constant = std::integral_constant<int, kValue>;
 
+// A CPU waits for few lines of memory at once, so what the next call reads is
+// asked for all along: its keys while scores are computed, its values later.
 template <bool kVnni, int kQueries>
 HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
                             int count) {
@@ -218,37 +209,37 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
   Bytes bytes;
   bytes.upper = reinterpret_cast<uint8_t*>(scaled + padded);
   bytes.lower = bytes.upper + kQueries * padded;
-  bytes.query = bytes.lower + kQueries * padded;
+  bytes.query = reinterpret_cast<int8_t*>(bytes.lower + kQueries * padded);
 
   const size_t query_bytes = static_cast<size_t>(kQueries) * query_stride;
-  float query_scale[kHeadsAtOnce][kQueries];
+  Quantized quantized[kHeadsAtOnce][kQueries];
   for (int h = 0; h < count; ++h) {
     for (int q = 0; q < kQueries; ++q) {
-      query_scale[h][q] =
-          call.scale *
+      quantized[h][q] =
           QuantizeQuery(heads[h].query + q * call.query_stride, head_size,
                         bytes.query + h * query_bytes + q * query_stride);
+      quantized[h][q].scale *= call.scale;
     }
   }
-  for (int begin = 0; begin < padded; begin += kTileTokens) {
-    const int tokens = std::min(kTileTokens, call.keys - begin);
+  const int tiles = padded / kTileTokens;
+  const int next_tiles = PaddedKeys(call.next_keys) / kTileTokens;
+  for (int t = 0; t < tiles; ++t) {
     for (int h = 0; h < count; ++h) {
-      const Int8Head<const char> tile(
-          call.shape, call.tiles[begin / kTileTokens], heads[h].head);
-      PrefetchBytes(tile.value_scale,
-                    Int8Head<const char>::ValueBytes(tokens, head_size));
+      const Int8Head<const char> tile(call.shape, call.tiles[t], heads[h].head);
+      if (t < next_tiles) {
+        FetchInt8Keys(call.shape, call.next_tiles[t], heads[h].head);
+      }
       for (int lane = 0; lane < kTileTokens; lane += lanes) {
-        ScoreTokens<kVnni, kQueries>(tile, lane, Quads(head_size),
-                                     bytes.query + h * query_bytes,
-                                     query_stride, query_scale[h],
-                                     heads[h].weights + begin + lane, padded);
+        ScoreTokens<kVnni, kQueries>(
+            tile, lane, Quads(head_size), bytes.query + h * query_bytes,
+            query_stride, quantized[h],
+            heads[h].weights + t * kTileTokens + lane, padded);
       }
     }
   }
   float inverse[kHeadsAtOnce][kQueries];
   Softmax<kQueries>(call.keys, heads, count, inverse);
   const int groups = DimensionGroups(head_size);
-  constexpr int kGroups = kQueries == 1 ? 4 : 2;
   for (int h = 0; h < count; ++h) {
     float scale[kQueries];
     for (int q = 0; q < kQueries; ++q) {
@@ -258,19 +249,23 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
                      bytes.upper + q * padded, bytes.lower + q * padded);
     }
     for (int lane = 0; lane < kQuadLanes; lane += lanes) {
+      const auto weigh = [&](int group, auto at_once) HWY_ATTR {
+        WeighValues<kVnni, kQueries, decltype(at_once)::value>(
+            call, heads[h].head, group, lane, bytes, scale, heads[h].out);
+      };
       int group = 0;
-      for (; group + kGroups <= groups; group += kGroups) {
-        WeighValues<kVnni, kQueries, kGroups>(call, heads[h].head, group, lane,
-                                              bytes, scale, heads[h].out);
+      if constexpr (kQueries == 1) {  // registers for more
+        for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());
       }
-      for (; group < groups; ++group) {
-        WeighValues<kVnni, kQueries, 1>(call, heads[h].head, group, lane, bytes,
-                                        scale, heads[h].out);
-      }
+      for (; group + 2 <= groups; group += 2) weigh(group, Constant<2>());
+      if (group < groups) weigh(group, Constant<1>());
     }
-    for (const char* tile : call.next_tiles) {
-      const Int8Head<const char> next(call.shape, tile, heads[h].head);
-      PrefetchBytes(next.keys, Int8Head<const char>::KeyBytes(head_size));
+    for (int t = tiles; t < next_tiles; ++t) {
+      FetchInt8Keys(call.shape, call.next_tiles[t], heads[h].head);
+    }
+    for (int t = 0; t < next_tiles; ++t) {
+      FetchInt8Values(call.shape, call.next_tiles[t], heads[h].head,
+                      std::min(kTileTokens, call.next_keys - t * kTileTokens));
     }
     if (call.keep_weights) {
       Normalize<kQueries>(call, inverse[h], heads[h].weights);

@@ -81,6 +81,14 @@ void StoreRow(const KvShape& shape, const float* key, const float* value,
   }
 }
 
+void FetchHeads(const KvShape& shape, int tokens, const char* tile) {
+  if (shape.type != KvType::kInt8) return;
+  for (int head = 0; head < shape.heads; ++head) {
+    FetchInt8Keys(shape, tile, head);
+    FetchInt8Values(shape, tile, head, tokens);
+  }
+}
+
 size_t TileBytes(const KvShape& shape) {
   const size_t heads = shape.heads;
   const int size = shape.head_size;
@@ -103,6 +111,7 @@ HWY_AFTER_NAMESPACE();
 namespace trivium {
 
 HWY_EXPORT(StoreRow);
+HWY_EXPORT(FetchHeads);
 HWY_EXPORT(TileBytes);
 
 size_t KvTileBytes(const KvShape& shape) {
@@ -112,6 +121,10 @@ size_t KvTileBytes(const KvShape& shape) {
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
                    int slot, char* tile) {
   HWY_DYNAMIC_DISPATCH(StoreRow)(shape, key, value, slot, tile);
+}
+
+void FetchTile(const KvShape& shape, int tokens, const char* tile) {
+  HWY_DYNAMIC_DISPATCH(FetchHeads)(shape, tokens, tile);
 }
 
 }  // namespace trivium

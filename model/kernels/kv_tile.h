@@ -31,6 +31,10 @@ size_t KvTileBytes(const KvShape& shape);
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
                    int slot, char* tile);
 
+// A tile whose first `tokens` slots are soon read or written begins to come out
+// of memory, if int8.
+void FetchTile(const KvShape& shape, int tokens, const char* tile);
+
 // Keys rounded up to whole tiles.
 constexpr int PaddedKeys(int keys) {
   return (keys + kTileTokens - 1) / kTileTokens * kTileTokens;

@@ -4,13 +4,15 @@
 // Every token's key and value has a scale for each head:
 //   k ~ scale * q, scale = max|k| / 127, q in [-127, 127].
 // Four bytes that a dot product adds up are one lane of 32 bits, so that one
-// instruction multiplies 64 pairs and adds them to 16 sums. A head has
+// instruction multiplies 64 pairs, unsigned by signed bytes, and adds them to
+// 16 sums. Keys are the unsigned ones, q + kKeyZero, and values the signed. A
+// head has
 //   keys     [quads of dimensions][kTileTokens lanes: 4 dimensions]
-//   key_scale, key_sum  [kTileTokens]
+//   key_scale    [kTileTokens]
 //   value_scale  [kTileTokens]
 //   values   [quads of tokens][groups of 16 dimensions][16 lanes: 4 tokens]
-// where key_sum is the sum of a key's bytes. Dimensions are padded with zeros
-// to whole quads and groups.
+// Dimensions are padded to whole quads (keys: with anything) and groups
+// (values: with zeros).
 #if defined(TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef TRIVIUM_MODEL_KERNELS_KV_TILE_INT8_INL_H_
@@ -33,6 +35,7 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr int kKeyZero = 128;
 constexpr int kQuad = 4;
 // Lanes of a row of quads, and its bytes.
 constexpr int kQuadLanes = 16;
@@ -52,15 +55,13 @@ struct Int8Head {
     const size_t key_bytes = KeyBytes(shape.head_size);
     keys = tile + head * key_bytes;
     key_scale = keys + Quads(shape.head_size) * kQuadRow;
-    key_sum = key_scale + kTileTokens * sizeof(float);
     value_scale = tile + shape.heads * key_bytes +
                   head * ValueBytes(kTileTokens, shape.head_size);
     values = value_scale + kTileTokens * sizeof(float);
   }
 
   static constexpr size_t KeyBytes(int head_size) {
-    return Quads(head_size) * kQuadRow +
-           kTileTokens * (sizeof(float) + sizeof(int32_t));
+    return Quads(head_size) * kQuadRow + kTileTokens * sizeof(float);
   }
   // Of the first `tokens` of a tile.
   static constexpr size_t ValueBytes(int tokens, int head_size) {
@@ -70,10 +71,17 @@ struct Int8Head {
 
   Byte* keys;
   Byte* key_scale;    // floats
-  Byte* key_sum;      // int32_t
   Byte* value_scale;  // floats
   Byte* values;
 };
+
+// [p, p + bytes) begins to come out of memory, into the second cache.
+HWY_INLINE void Fetch(const char* p, size_t bytes) {
+  constexpr size_t kLine = 64;
+  for (size_t at = 0; at < bytes; at += kLine) {
+    __builtin_prefetch(p + at, /*rw=*/0, /*locality: the second cache*/ 2);
+  }
+}
 
 struct Quantized {
   float scale;
@@ -106,27 +114,40 @@ HWY_INLINE Quantized QuantizeSymmetric(const float* HWY_RESTRICT x, int n,
   return {largest / 127, hn::GetLane(hn::SumOfLanes(d32, sum))};
 }
 
+// What a head of a tile has of the first `tokens` begins to come out of memory,
+// into the second cache.
+HWY_INLINE void FetchInt8Keys(const KvShape& shape, const char* tile,
+                              int head) {
+  const Int8Head<const char> at(shape, tile, head);
+  Fetch(at.keys, at.KeyBytes(shape.head_size));
+}
+HWY_INLINE void FetchInt8Values(const KvShape& shape, const char* tile,
+                                int head, int tokens) {
+  const Int8Head<const char> at(shape, tile, head);
+  Fetch(at.value_scale, at.ValueBytes(tokens, shape.head_size));
+}
+
 // One token's key and value of one head; slot: its place in the tile.
 HWY_INLINE void StoreInt8Head(const float* key, const float* value,
                               int head_size, int slot,
                               const Int8Head<char>& head) {
   const I32 d32;
-  const hn::Rebind<int8_t, F32> d8;
+  const hn::Rebind<uint8_t, F32> d8;
   const int lanes = static_cast<int>(hn::Lanes(d32));
   const auto put = [slot](auto number, char* array) {
     std::memcpy(array + slot * sizeof(number), &number, sizeof(number));
   };
   const Quantized k =
       QuantizeSymmetric(key, head_size, [&](int i, auto q) HWY_ATTR {
-        HWY_ALIGN int8_t bytes[kQuadLanes];
-        hn::StoreU(hn::DemoteTo(d8, q), d8, bytes);
+        HWY_ALIGN uint8_t bytes[kQuadLanes];
+        const auto shifted = hn::Add(q, hn::Set(d32, kKeyZero));
+        hn::StoreU(hn::DemoteTo(d8, shifted), d8, bytes);
         for (int j = 0; j < lanes && i + j < head_size; j += kQuad) {
           std::memcpy(head.keys + (i + j) / kQuad * kQuadRow + slot * kQuad,
                       bytes + j, kQuad);
         }
       });
   put(k.scale, head.key_scale);
-  put(k.sum, head.key_sum);
 
   // A value's bytes lie between those of its neighbours.
   int32_t* row = reinterpret_cast<int32_t*>(head.values) +

@@ -88,15 +88,18 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   rows_.Begin(layer.self_norm, &layer.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+        if (row + 1 < rows_.rows()) {  // written to, and read soon
+          const Place next = PlaceOf(items, row + 1);
+          FetchTile(cache->shape(), next.slot + 1,
+                    cache->Tile(next.block, layer_index));
+        }
         FinishRow(product.Columns(0, d_model),
                   query_.data() + static_cast<size_t>(row) * d_model);
         float* key = scratch->row.data();
         FinishRow(product.Columns(d_model, 2 * d_model), key);
-        const int position = row_[row].position;
-        const HypothesisState& hypothesis = *items[row_[row].item].hypothesis;
-        const int block = hypothesis.blocks[position / kTileTokens];
-        StoreKeyValue(cache->shape(), key, key + d_model,
-                      position % kTileTokens, cache->Tile(block, layer_index));
+        const Place place = PlaceOf(items, row);
+        StoreKeyValue(cache->shape(), key, key + d_model, place.slot,
+                      cache->Tile(place.block, layer_index));
       }));
   rows_.other.Resize(rows_.rows(), d_model);
   for (int row = 0; row < rows_.rows(); ++row) {
@@ -163,6 +166,12 @@ absl::Status Decoder::CrossAttention(std::span<const Item> items,
       });
 }
 
+Decoder::Place Decoder::PlaceOf(std::span<const Item> items, int row) const {
+  const int position = row_[row].position;
+  const HypothesisState& hypothesis = *items[row_[row].item].hypothesis;
+  return {hypothesis.blocks[position / kTileTokens], position % kTileTokens};
+}
+
 Decoder::Keys Decoder::SelfKeys(std::span<const Item> items, int row) const {
   if (row == rows_.rows()) return {};
   return {&items[row_[row].item].hypothesis->blocks, row_[row].position + 1};
@@ -199,7 +208,8 @@ void Decoder::Attend(const KvCache& cache, int layer, int first, int count,
        .out_stride = static_cast<size_t>(stack_.d_model),
        .weights = map_.Reserve(WeightsSize(shape, count, keys.count, keep)),
        .keep_weights = keep,
-       .next_tiles = next_tiles_});
+       .next_tiles = next_tiles_.data(),
+       .next_keys = next.count});
 }
 
 void Decoder::KeepMaps(const Item& item, const AttentionSelection& selection,

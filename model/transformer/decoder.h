@@ -40,6 +40,12 @@ class Decoder {
     int position;  // in its hypothesis
   };
 
+  // Where a row's own key and value go.
+  struct Place {
+    int block;
+    int slot;
+  };
+
   void Embed(std::span<const Item> items);
   absl::Status SelfAttention(std::span<const Item> items, int layer,
                              KvCache* cache, LinearScratch* scratch);
@@ -50,6 +56,7 @@ class Decoder {
     const BlockTable* blocks;
     int count;
   };
+  Place PlaceOf(std::span<const Item> items, int row) const;
   Keys SelfKeys(std::span<const Item> items, int row) const;
   Keys CrossKeys(std::span<const Item> items, int row) const;
   // Attention of rows [first, first + count) to `keys`; the output replaces the

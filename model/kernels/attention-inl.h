@@ -84,8 +84,12 @@ HWY_INLINE void Normalize(const AttentionCall& call, const float* inverse,
   }
 }
 
-// Calls attend(std::integral_constant<int, kQueries>, heads, count) for all
-// heads of kQueries queries from `first` on.
+// A number that the callee of a generic function knows when it is compiled.
+template <int kValue>
+using Constant = std::integral_constant<int, kValue>;
+
+// Calls attend(Constant<kQueries>, heads, count) for all heads of kQueries
+// queries from `first` on.
 template <int kQueries, class F>
 HWY_INLINE void ForHeads(const AttentionCall& call, int first, F attend) {
   const size_t padded = PaddedKeys(call.keys);
@@ -100,7 +104,7 @@ HWY_INLINE void ForHeads(const AttentionCall& call, int first, F attend) {
                       call.weights + (place * call.queries + first) * padded,
                       call.out + first * call.out_stride + offset};
     }
-    attend(std::integral_constant<int, kQueries>(), heads, count);
+    attend(Constant<kQueries>(), heads, count);
   }
 }
 

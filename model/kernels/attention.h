@@ -2,7 +2,6 @@
 #define TRIVIUM_MODEL_KERNELS_ATTENTION_H_
 
 #include <cstddef>
-#include <span>
 
 #include "model/kernels/kv_tile.h"
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "model/kernels/attention.h"
 #include "model/kernels/runtime.h"
@@ -192,9 +191,6 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
   }
 }
 
-template <int kValue>
-using Constant = std::integral_constant<int, kValue>;
-
 // A CPU waits for few lines of memory at once, so what the next call reads is
 // asked for all along: its keys while scores are computed, its values later.
 template <bool kVnni, int kQueries>
@@ -222,7 +218,11 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
     }
   }
   const int tiles = padded / kTileTokens;
-  const int next_tiles = PaddedKeys(call.next_keys) / kTileTokens;
+  // The first queries fetch for all.
+  const bool first =
+      heads[0].query ==
+      call.query + static_cast<size_t>(heads[0].head) * head_size;
+  const int next_tiles = first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
   for (int t = 0; t < tiles; ++t) {
     for (int h = 0; h < count; ++h) {
       const Int8Head<const char> tile(call.shape, call.tiles[t], heads[h].head);

@@ -10,8 +10,8 @@ namespace {
 
 // Queries of one Attend call, as in the encoder.
 constexpr int kQueryGroup = 16;
-// Keys of the next call that are fetched during one, so that they do not fill
-// the second cache.
+// Tokens of the next call whose keys and values are fetched during one, so that
+// they do not fill the second cache.
 constexpr int kMostKeysAhead = 128;
 
 }  // namespace
@@ -88,16 +88,18 @@ absl::Status Decoder::SelfAttention(std::span<const Item> items,
   rows_.Begin(layer.self_norm, &layer.query_key_value);
   TRIVIUM_RETURN_IF_ERROR(layer.query_key_value.Forward(
       rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
-        if (row + 1 < rows_.rows()) {  // written to, and read soon
+        const Place place = PlaceOf(items, row);
+        if (row + 1 < rows_.rows()) {
           const Place next = PlaceOf(items, row + 1);
-          FetchTile(cache->shape(), next.slot + 1,
-                    cache->Tile(next.block, layer_index));
+          if (next.block != place.block) {
+            FetchTile(cache->shape(), next.slot + 1,
+                      cache->Tile(next.block, layer_index));
+          }
         }
         FinishRow(product.Columns(0, d_model),
                   query_.data() + static_cast<size_t>(row) * d_model);
         float* key = scratch->row.data();
         FinishRow(product.Columns(d_model, 2 * d_model), key);
-        const Place place = PlaceOf(items, row);
         StoreKeyValue(cache->shape(), key, key + d_model, place.slot,
                       cache->Tile(place.block, layer_index));
       }));

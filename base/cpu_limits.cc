@@ -1,5 +1,7 @@
 #include "base/cpu_limits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -98,12 +100,12 @@ std::vector<std::string> CgroupFolders(const std::string& root,
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const bool wanted = controller.empty()
                             ? controllers.empty()
-                            : ("," + controllers + ",")
-                                      .find("," + std::string(controller) +
-                                            ",") != std::string::npos;
+                            : fmt::format(",{},", controllers)
+                                      .find(fmt::format(",{},", controller)) !=
+                                  std::string::npos;
     if (wanted && line[second + 1] == '/') path = line.substr(second + 1);
   }
-  if (!controller.empty()) mount += "/" + std::string(controller);
+  if (!controller.empty()) mount = fmt::format("{}/{}", mount, controller);
   std::vector<std::string> folders;
   while (path.size() > 1) {
     folders.push_back(mount + path);

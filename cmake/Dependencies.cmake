@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 # Protobuf first: gRPC's config looks for the target it defines.
 find_package(Protobuf REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(absl CONFIG REQUIRED)
 # Not dnnl's own CMake config: the distribution's asks for OpenCL's headers.
@@ -16,6 +17,3 @@ pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 find_path(NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
-# Header-only, in the compiler's own search path.
-find_path(HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)
-find_library(HTTPLIB_LIBRARY cpp-httplib)

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -81,12 +81,15 @@ struct StepPlan {
     int layers;
   };
   // Appends `tokens` (one in a decode step, several in a prefill) to a
-  // hypothesis and answers `query` for the position after the last of them.
-  // A hypothesis appears once.
+  // hypothesis. A hypothesis appears once.
   struct Decode {
     HypothesisId hypothesis;
     std::span<const int32_t> tokens;
-    LogitsQuery query;
+    // Answered for the positions after the last queries.size() of `tokens`,
+    // of which there are no fewer; no other row is projected.
+    std::span<const LogitsQuery> queries = {};
+    // Return the last layer's hidden states, after its norm.
+    bool states = false;
     // Maps to return for every one of `tokens`, or null.
     const AttentionSelection* self_attention = nullptr;
     const AttentionSelection* cross_attention = nullptr;
@@ -113,15 +116,17 @@ struct PhaseSeconds {
 
 struct StepResult {
   struct Row {
-    LogitsRow logits;
+    std::span<const LogitsRow> logits;  // [queries]
+    std::span<const float> states;      // [tokens, d_model] if asked for
     // [layers, heads, tokens, keys] as selected; empty if not asked for.
     std::span<const float> self_attention;
     std::span<const float> cross_attention;
   };
-  std::vector<Row> rows;  // rows[i] answers plan.decode[i]
-  int encoder_rows = 0;   // tokens that went through encoder layers
-  int decoder_rows = 0;   // tokens that went through the decoder
-  int padding_rows = 0;   // rows added to reach a row bucket
+  std::vector<Row> rows;   // rows[i] answers plan.decode[i]
+  int encoder_rows = 0;    // tokens that went through encoder layers
+  int decoder_rows = 0;    // tokens that went through the decoder
+  int projected_rows = 0;  // of these, whose logits were computed
+  int padding_rows = 0;    // rows added to reach a row bucket
   PhaseSeconds seconds;
 };
 
@@ -134,9 +139,9 @@ struct StepResult {
 //   source = engine.AddSource(input, {});
 //   hypothesis = engine.AddHypothesis(source);
 //   engine.Step({encode: {source, all layers},
-//                decode: {hypothesis, {start token}, query}}, &result);
+//                decode: {hypothesis, {start token}, {query}}}, &result);
 //   ... search picks tokens; a beam forks: child = engine.Fork(hypothesis)
-//   engine.Step({decode: {hypothesis, {token}, query}, ...}, &result);
+//   engine.Step({decode: {hypothesis, {token}, {query}}, ...}, &result);
 //   engine.ReleaseHypothesis(hypothesis); engine.ReleaseSource(source);
 //
 // Blocks: the keys and values of a source's cross-attention and of a
@@ -144,15 +149,24 @@ struct StepResult {
 // one pool of `total_blocks`. AddSource takes BlocksFor(source tokens) at once
 // (none without cross-attention); Decode work takes a block when its tokens
 // cross a block border or when it writes to a block that another hypothesis
-// shares. Whoever plans must keep the worst case within the pool
-// (BlocksFor(source) + beams x BlocksFor(prefix + new tokens)); a Step without
-// a free block fails with RESOURCE_EXHAUSTED and changes nothing.
+// shares. Whoever plans asks BlocksNeeded and makes room by releasing others;
+// a Step without a free block fails with RESOURCE_EXHAUSTED and changes
+// nothing.
+//
+// Full blocks of a hypothesis's announced beginning (Begin) are known by their
+// tokens, by what came before, and by all else that their contents depend on:
+// the source's input, the salt, and this engine with its weights and
+// arithmetic. They stay when nobody uses them, until others need the room, the
+// least recently used first, and serve whoever begins alike: the contents are
+// the same bits found or computed. Kept blocks count as free.
 class Engine {
  public:
   virtual ~Engine() = default;
 
   virtual const EngineLimits& limits() const = 0;
   virtual int free_blocks() const = 0;
+  // Free blocks that a Step of the plan takes.
+  virtual int BlocksNeeded(const StepPlan& plan) = 0;
   int BlocksFor(int tokens) const {
     return (tokens + limits().block_tokens - 1) / limits().block_tokens;
   }
@@ -169,20 +183,30 @@ class Engine {
   // Of a ready source: [tokens of options.states, d_model].
   virtual std::span<const float> EncoderStates(SourceId source) const = 0;
   // Of a ready source with `pooled`: [pooled_size].
-  virtual std::span<const float> PooledOutput(SourceId source) const {
-    return {};
-  }
+  virtual std::span<const float> PooledOutput(SourceId source) const = 0;
   // Of a ready source with `logits`: [head_outputs], or [logits_positions or
   // tokens, head_outputs] where the head looks at every token.
-  virtual std::span<const float> HeadLogits(SourceId source) const {
-    return {};
-  }
+  virtual std::span<const float> HeadLogits(SourceId source) const = 0;
   // Of a ready source with `attention`: [layers, heads, tokens, tokens].
   virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
 
   // An empty hypothesis that reads `source` (kNoSource for decoder-only
   // models). Several may share a source.
   virtual HypothesisId AddHypothesis(SourceId source) = 0;
+  // The same of a hypothesis that will read `tokens` first. Returns how many
+  // of them it has read already, because their blocks are there: a multiple of
+  // block_tokens, fewer than all. The rest must follow in this order. Only who
+  // gives the same salt finds the blocks.
+  struct Beginning {
+    HypothesisId hypothesis;
+    int found;  // tokens
+  };
+  virtual Beginning Begin(SourceId source, std::span<const int32_t> tokens,
+                          std::string_view salt) = 0;
+  // Keeps the full blocks of a hypothesis that has read `tokens` as those of a
+  // beginning, for when it is read once more.
+  virtual void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
+                    std::string_view salt) = 0;
   // A copy that shares the parent's blocks.
   virtual HypothesisId Fork(HypothesisId parent) = 0;
   virtual void ReleaseHypothesis(HypothesisId hypothesis) = 0;

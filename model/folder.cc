@@ -5,13 +5,13 @@
 
 #include <utility>
 
+#include "base/json.h"
 #include "model/head_info.h"
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
 #include "model/shortlist_file.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/digest.h"
-#include "model/weights/json_file.h"
 
 namespace trivium {
 namespace {
@@ -172,6 +172,9 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   digest.Add(folder.weights->Fingerprint());
   digest.Add(folder.config.dump(-1, ' ', /*ensure_ascii=*/true));
   folder.revision = digest.Hex();
+  if (absl::Status status = folder.weights->CheckUnchanged(); !status.ok()) {
+    problems->push_back(std::string(status.message()));
+  }
   return folder;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/families/config_reader.h"
+#include "base/config_reader.h"
 #include "model/search/decoding.h"
 
 namespace trivium {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "model/families/config_reader.h"
+#include "base/config_reader.h"
 #include "model/model.h"
 #include "nlohmann/json.hpp"
 

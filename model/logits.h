@@ -18,6 +18,9 @@ struct LogitsQuery {
   std::span<const int32_t> watched = {};
   // Also return the logits of the whole row (sampling without top-k).
   bool all = false;
+
+  // A query that asks for nothing costs nothing: its row is not projected.
+  bool asks() const { return top_k > 0 || !watched.empty() || all; }
 };
 
 struct Candidate {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/status.h"
@@ -11,6 +12,7 @@
 #include "model/languages.h"
 #include "model/precision.h"
 #include "model/transformer/transformer.h"
+#include "model/transformer/transformer_engine.h"
 
 namespace trivium {
 namespace {
@@ -27,6 +29,15 @@ absl::Status ToStatus(const std::string& folder, const Problems& problems) {
                            problems.size() - kShown, folder);
   }
   return absl::InvalidArgumentError(message);
+}
+
+// What a library threw at a folder that it cannot stand, or memory that does
+// not suffice.
+std::string Unreadable(const std::exception& error) {
+  return fmt::format(
+      "the folder cannot be read ({}); fetch it again, or give the process "
+      "more memory",
+      error.what());
 }
 
 class LoadedModel : public Model {
@@ -63,7 +74,7 @@ class LoadedModel : public Model {
   }
   absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
       int64_t kv_cache_bytes) const override {
-    return Transformer::NewEngine(transformer_, kv_cache_bytes);
+    return TransformerEngine::Create(transformer_, kv_cache_bytes);
   }
 
  private:
@@ -92,7 +103,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.design = Design::kDecoder;
     info.d_model = decoder->d_model;
     info.decoder_layers = decoder->layers;
-    info.heads = decoder->heads;
+    info.decoder_heads = decoder->heads;
     info.vocabulary = decoder->vocabulary;
     info.max_target_tokens = decoder->max_positions;
     info.vocabulary_shortlist = folder.description.shortlist != nullptr;
@@ -101,7 +112,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.design = decoder ? Design::kEncoderDecoder : Design::kEncoder;
     info.d_model = encoder->d_model;
     info.encoder_layers = encoder->layers;
-    info.heads = encoder->heads;
+    info.encoder_heads = encoder->heads;
     if (!decoder) info.vocabulary = encoder->vocabulary;
     info.type_vocabulary = encoder->type_vocabulary;
     if (folder.description.pooler) {
@@ -125,24 +136,29 @@ const SentenceEncoder& Model::sentence_encoder() const {
   return *kPlain;
 }
 
-absl::StatusOr<std::unique_ptr<Model>> Model::Load(const std::string& folder,
-                                                   const LoadOptions& options) {
+absl::StatusOr<std::unique_ptr<Model>> Model::Load(
+    const std::string& folder, const LoadOptions& options) try {
   Problems problems;
   ModelFolder read = ReadModelFolder(folder, options, &problems);
   if (!problems.empty()) return ToStatus(folder, problems);
   TRIVIUM_ASSIGN_OR_RETURN(
       std::shared_ptr<const Transformer> transformer,
-      Transformer::Create(read.description, ToArithmetic(read.precision)));
+      Transformer::Create(read.description, FormatsOf(read.precision)));
+  TRIVIUM_RETURN_IF_ERROR(read.weights->CheckUnchanged());
   ModelInfo info = Describe(folder, read, *transformer);
   return std::make_unique<LoadedModel>(std::move(info), &read,
                                        std::move(transformer));
+} catch (const std::exception& error) {
+  return ToStatus(folder, {Unreadable(error)});
 }
 
 std::vector<std::string> Model::Check(const std::string& folder,
-                                      const LoadOptions& options) {
+                                      const LoadOptions& options) try {
   Problems problems;
   ReadModelFolder(folder, options, &problems);
   return problems;
+} catch (const std::exception& error) {
+  return {Unreadable(error)};
 }
 
 }  // namespace trivium

@@ -76,7 +76,8 @@ struct ModelInfo {
   std::optional<int32_t> mask_id;
   int encoder_layers = 0;
   int decoder_layers = 0;
-  int heads = 0;  // of the encoder, or the decoder where there is none
+  int encoder_heads = 0;  // of queries, in every layer
+  int decoder_heads = 0;
   std::vector<Language> source_languages;  // empty: not known or not needed
   std::vector<Language> target_languages;
 };
@@ -127,7 +128,7 @@ class Model {
       std::optional<std::string_view> target_language) const = 0;
 
   // An engine with `kv_cache_bytes` of KV blocks (rounded down to blocks;
-  // RESOURCE_EXHAUSTED when that is less than one longest sequence needs).
+  // RESOURCE_EXHAUSTED when that is not enough for any sequence).
   // Memory is taken from the system when it is first touched.
   virtual absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
       int64_t kv_cache_bytes) const = 0;

@@ -44,14 +44,14 @@ absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
   return precision;
 }
 
-Arithmetic ToArithmetic(Precision precision) {
+const Formats& FormatsOf(Precision precision) {
   switch (precision) {
     case Precision::kInt8:
-      return Arithmetic::kInt8;
+      return kInt8Formats;
     case Precision::kBf16:
-      return Arithmetic::kBf16;
+      return kBf16Formats;
     default:
-      return Arithmetic::kF32;
+      return kF32Formats;
   }
 }
 

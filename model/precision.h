@@ -4,7 +4,7 @@
 #include "absl/status/statusor.h"
 #include "base/isa.h"
 #include "model/model.h"
-#include "model/transformer/transformer.h"
+#include "model/transformer/formats.h"
 
 namespace trivium {
 
@@ -13,8 +13,8 @@ namespace trivium {
 // its instructions.
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa);
 
-// Of a resolved precision.
-Arithmetic ToArithmetic(Precision precision);
+// What a resolved precision is a name of.
+const Formats& FormatsOf(Precision precision);
 
 }  // namespace trivium
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "model/kernels/row_ops.h"
 #include "model/tokenizer/sentence_config.h"
-#include "model/weights/json_file.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
 
@@ -92,6 +92,12 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
   TRIVIUM_ASSIGN_OR_RETURN(const SentenceConfig config,
                            SentenceConfig::Load(folder));
   encoder.max_tokens_ = config.max_tokens;
+  constexpr size_t kMaxModules = 16;
+  if (modules->size() > kMaxModules) {
+    return Unusable(file, fmt::format("it has {} modules, and at most {} are "
+                                      "served",
+                                      modules->size(), kMaxModules));
+  }
   for (const json& module : *modules) {
     const auto text = [&](const char* key) {
       const auto found = module.is_object() ? module.find(key) : module.end();
@@ -195,6 +201,7 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
     dense.bias.resize(dense.out);
     CopyToF32(*bias, 0, dense.bias);
   }
+  TRIVIUM_RETURN_IF_ERROR(weights->CheckUnchanged());
   dense_.push_back(std::move(dense));
   return absl::OkStatus();
 }

@@ -2,15 +2,59 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
-#include "model/transformer/shortlist.h"
+#include "base/status.h"
+#include "model/weights/mapped_file.h"
+#include "model/weights/safetensors.h"
 
 namespace trivium {
 namespace {
 
 constexpr char kFile[] = "shortlist.safetensors";
+constexpr char kRemake[] = "make it anew for this model";
+
+// The one-dimensional tensor `name`, as values of T.
+template <typename T>
+absl::StatusOr<std::vector<T>> ReadTensor(const TensorFile& file,
+                                          std::string_view name, DType dtype) {
+  const auto found = file.tensors.find(name);
+  if (found == file.tensors.end()) {
+    return absl::InvalidArgumentError(
+        fmt::format("has no tensor {}; {}", name, kRemake));
+  }
+  const TensorView& tensor = found->second;
+  if (tensor.dtype != dtype || tensor.shape.size() != 1) {
+    return absl::InvalidArgumentError(fmt::format(
+        "tensor {} is {} [{}] and must be {} with one dimension; {}", name,
+        std::string(DTypeName(tensor.dtype)), fmt::join(tensor.shape, ", "),
+        std::string(DTypeName(dtype)), kRemake));
+  }
+  std::vector<T> values(static_cast<size_t>(tensor.shape[0]));
+  // An empty vector's data may be null.
+  if (!values.empty()) {
+    std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  }
+  return values;
+}
+
+absl::StatusOr<ShortlistFile> ReadTensors(std::span<const std::byte> bytes) {
+  TRIVIUM_ASSIGN_OR_RETURN(const TensorFile file, ReadSafetensors(bytes));
+  ShortlistFile shortlist;
+  Shortlist::Table& table = shortlist.table;
+  TRIVIUM_ASSIGN_OR_RETURN(table.offsets,
+                           ReadTensor<int32_t>(file, "offsets", DType::kI32));
+  TRIVIUM_ASSIGN_OR_RETURN(table.targets,
+                           ReadTensor<int32_t>(file, "targets", DType::kI32));
+  TRIVIUM_ASSIGN_OR_RETURN(table.always,
+                           ReadTensor<int32_t>(file, "always", DType::kI32));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<char> pieces,
+                           ReadTensor<char>(file, "pieces", DType::kU8));
+  shortlist.pieces.assign(pieces.begin(), pieces.end());
+  return shortlist;
+}
 
 std::vector<std::string> Pieces(const Tokenizer& tokenizer, TextSide side) {
   std::vector<std::string> pieces(tokenizer.vocabulary_size(side));
@@ -21,10 +65,9 @@ std::vector<std::string> Pieces(const Tokenizer& tokenizer, TextSide side) {
 }
 
 // A table of other vocabularies of the same sizes would be quietly wrong.
-bool MadeFor(const Shortlist::Table& table, const Tokenizer& tokenizer) {
-  return table.pieces ==
-         Shortlist::PiecesDigest(Pieces(tokenizer, TextSide::kSource),
-                                 Pieces(tokenizer, TextSide::kTarget));
+bool MadeFor(const ShortlistFile& file, const Tokenizer& tokenizer) {
+  return file.pieces == PiecesDigest(Pieces(tokenizer, TextSide::kSource),
+                                     Pieces(tokenizer, TextSide::kTarget));
 }
 
 void AddTo(Digest* digest, const std::vector<int32_t>& values) {
@@ -32,6 +75,25 @@ void AddTo(Digest* digest, const std::vector<int32_t>& values) {
 }
 
 }  // namespace
+
+absl::StatusOr<ShortlistFile> ReadShortlistFile(const std::string& path) {
+  TRIVIUM_ASSIGN_OR_RETURN(const auto mapped, MappedFile::Open(path));
+  absl::StatusOr<ShortlistFile> file = ReadTensors(mapped->bytes());
+  TRIVIUM_RETURN_IF_ERROR(mapped->CheckUnchanged());
+  if (file.ok()) return file;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}", path, std::string(file.status().message())));
+}
+
+std::string PiecesDigest(std::span<const std::string> source,
+                         std::span<const std::string> target) {
+  Digest digest;
+  for (const std::span<const std::string> pieces : {source, target}) {
+    digest.Add(static_cast<uint64_t>(pieces.size()));
+    for (const std::string& piece : pieces) digest.Add(piece);
+  }
+  return digest.Hex();
+}
 
 void ReadShortlist(const std::string& path, Problems* problems,
                    ModelFolder* folder, Digest* digest) {
@@ -45,38 +107,39 @@ void ReadShortlist(const std::string& path, Problems* problems,
         "this one without --vocabulary-shortlist");
     return;
   }
-  absl::StatusOr<Shortlist::Table> table =
-      Shortlist::Read(fmt::format("{}/{}", path, kFile));
-  if (absl::IsNotFound(table.status())) {
+  const absl::StatusOr<ShortlistFile> file =
+      ReadShortlistFile(fmt::format("{}/{}", path, kFile));
+  if (absl::IsNotFound(file.status())) {
     report(
         "no such file; make one with model/embedded/training/shortlist, or "
         "serve without --vocabulary-shortlist");
     return;
   }
-  if (!table.ok()) {
-    problems->push_back(std::string(table.status().message()));
+  if (!file.ok()) {
+    problems->push_back(std::string(file.status().message()));
     return;
   }
-  if (folder->tokenizer != nullptr && !MadeFor(*table, *folder->tokenizer)) {
+  if (folder->tokenizer != nullptr && !MadeFor(*file, *folder->tokenizer)) {
     report(
         "was made for other vocabularies than this folder's; make it anew with "
         "model/embedded/training/shortlist");
     return;
   }
+  const Shortlist::Table& table = file->table;
   const int source = description.encoder->vocabulary;
   const int target = description.decoder->vocabulary;
   const std::vector<int32_t>& end_ids = folder->generation.options.end_ids;
   absl::StatusOr<std::shared_ptr<const Shortlist>> shortlist =
-      Shortlist::Create(*table, end_ids, source, target,
+      Shortlist::Create(table, end_ids, source, target,
                         Shortlist::MostOf(target));
   if (!shortlist.ok()) {
     report(std::string(shortlist.status().message()));
     return;
   }
   description.shortlist = *std::move(shortlist);
-  AddTo(digest, table->offsets);
-  AddTo(digest, table->targets);
-  AddTo(digest, table->always);
+  AddTo(digest, table.offsets);
+  AddTo(digest, table.targets);
+  AddTo(digest, table.always);
   AddTo(digest, end_ids);
 }
 

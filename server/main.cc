@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "server/observability/version.h"
 #include "server/options.h"
+#include "server/rpc/library_logs.h"
 #include "server/startup.h"
 
 namespace trivium {

@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "base/isa.h"
 #include "model/model.h"
+#include "server/handlers/environment.h"
 #include "server/observability/log.h"
-#include "server/rpc/environment.h"
 
 namespace trivium {
 

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/model.h"
 #include "server/batching/batcher.h"
+#include "server/handlers/environment.h"
 #include "server/observability/metrics.h"
-#include "server/rpc/environment.h"
 
 namespace trivium {
 
@@ -27,22 +26,15 @@ class Server {
     RequestLimits limits;
     bool truncate = false;
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's
-    int64_t result_cache_bytes = 0;        // the batcher's
     absl::Duration drain_delay = absl::ZeroDuration();
     absl::Duration drain_timeout = absl::Seconds(30);
     const Clock* clock = Clock::Real();
   };
 
-  struct NamedModel {
-    std::string name;
-    std::unique_ptr<Model> model;
-    int64_t kv_cache_bytes = 0;  // of all workers
-  };
-
-  // What it serves. The models in the batcher's order; `metrics` observes the
-  // batcher.
+  // What it serves. The models are the batcher's and the metrics', which
+  // observe it; the first is what calls get that name none.
   struct Parts {
-    std::vector<NamedModel> models;
+    std::vector<ModelHandle> models;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<Batcher> batcher;
   };

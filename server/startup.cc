@@ -73,6 +73,21 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
   return model;
 }
 
+void WarnOfSmallCache(const ModelSpec& spec, const Engine& engine) {
+  const EngineLimits& limits = engine.limits();
+  if (limits.decoder_layers == 0) return;
+  const int longest = engine.BlocksFor(limits.max_source_tokens) +
+                      engine.BlocksFor(limits.max_target_tokens);
+  if (limits.total_blocks >= longest) return;
+  Log(spdlog::level::warn,
+      "the KV cache holds less than one longest sequence of this model; "
+      "requests that could need more are refused, raise --kv-cache-bytes to "
+      "serve them",
+      {{"model", spec.name},
+       {"tokens", int64_t{limits.total_blocks} * limits.block_tokens},
+       {"longest", int64_t{longest} * limits.block_tokens}});
+}
+
 void WarnOfOpenPort(const std::string& listen) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
@@ -113,12 +128,17 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   const int workers = options.threads > 0 ? options.threads : UsableCores();
 
   Server::Parts parts;
-  std::vector<Batcher::ModelEngines> engines;
-  std::vector<Metrics::NamedModel> infos;
+  parts.metrics = std::make_unique<Metrics>(workers);
+  Batcher::Options batching;
+  batching.workers = workers;
+  batching.max_waiting_tokens = options.max_waiting_tokens;
+  batching.result_cache_bytes = options.result_cache_bytes;
+  batching.observer = parts.metrics.get();
+  TRIVIUM_ASSIGN_OR_RETURN(parts.batcher, Batcher::Create(batching));
   for (const ModelSpec& spec : specs) {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
                              LoadModel(spec, options));
-    Batcher::ModelEngines& of_model = engines.emplace_back();
+    Batcher::Engines engines;
     for (int i = 0; i < workers; ++i) {
       auto engine = model->NewEngine(options.kv_cache_bytes);
       if (!engine.ok()) {
@@ -126,21 +146,19 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
                                  options.kv_cache_bytes),
                      engine.status());
       }
-      of_model.engines.push_back(*std::move(engine));
+      engines.push_back(*std::move(engine));
     }
-    infos.push_back({spec.name, model->info()});
-    parts.models.push_back(
-        {spec.name, std::move(model), options.kv_cache_bytes * workers});
+    WarnOfSmallCache(spec, *engines[0]);
+    const auto served = std::make_shared<const ServedModel>(
+        ServedModel{.name = spec.name,
+                    .model = std::move(model),
+                    .kv_cache_bytes = options.kv_cache_bytes * workers,
+                    .result_cache_bytes = options.result_cache_bytes});
+    parts.metrics->AddModel(*served);
+    TRIVIUM_RETURN_IF_ERROR(
+        parts.batcher->AddModel(served, std::move(engines)));
+    parts.models.push_back(served);
   }
-  parts.metrics = std::make_unique<Metrics>(infos, workers);
-
-  Batcher::Options batching;
-  batching.workers = workers;
-  batching.max_waiting_tokens = options.max_waiting_tokens;
-  batching.result_cache_bytes = options.result_cache_bytes;
-  batching.observer = parts.metrics.get();
-  TRIVIUM_ASSIGN_OR_RETURN(parts.batcher,
-                           Batcher::Create(batching, std::move(engines)));
 
   Server::Options server;
   server.listen = options.listen;
@@ -148,7 +166,6 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.limits = options.limits;
   server.truncate = options.truncate;
   server.max_waiting_tokens = options.max_waiting_tokens;
-  server.result_cache_bytes = options.result_cache_bytes;
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
   WarnOfOpenPort(options.listen);

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "model/families/config_reader.h"
+#include "base/config_reader.h"
 #include "model/transformer/description.h"
 
 namespace trivium {

@@ -6,6 +6,7 @@
 
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
+#include "model/families/family_reader.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -13,7 +14,7 @@ namespace {
 
 // Every one of num_hidden_layers steps runs all `inner` layers of its group.
 void ReadLayers(int groups, int inner, TensorReader* tensors,
-                Problems* problems, StackDescription* stack) {
+                StackDescription* stack) {
   const EncoderLayerNames names = {
       .query = "attention.query",
       .key = "attention.key",
@@ -23,13 +24,13 @@ void ReadLayers(int groups, int inner, TensorReader* tensors,
       .up = "ffn",
       .down = "ffn_output",
       .feed_forward_norm = "full_layer_layer_norm"};
-  std::vector<LayerTensors> layers;
+  std::vector<LayerDescription> layers;
   for (int group = 0; group < groups; ++group) {
     for (int i = 0; i < inner; ++i) {
       const std::string name = fmt::format(
           "encoder.albert_layer_groups.{}.albert_layers.{}.", group, i);
       if (!tensors->HasAnyWith(name)) {
-        problems->push_back(fmt::format(
+        tensors->problems()->push_back(fmt::format(
             "config.json: num_hidden_groups is {} and inner_group_num {}, but "
             "the weights have no {}*; take both files from the same model",
             groups, inner, name));
@@ -53,30 +54,30 @@ void ReadLayers(int groups, int inner, TensorReader* tensors,
 
 FamilyModel LoadAlbert(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {
-  ConfigReader config({{"config.json", &json}}, problems);
-  const size_t reported = problems->size();
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
-  description.encoder = ReadEncoderConfig(&config);
+  description.encoder = ReadEncoderConfig(config);
   StackDescription& encoder = *description.encoder;
   const int width =
-      config.Integer("embedding_size", 1, kMaxWidth).value_or(128);
+      config->Integer("embedding_size", 1, kMaxWidth).value_or(128);
   const int groups =
-      config.Integer("num_hidden_groups", 1, kMaxLayers).value_or(1);
+      config->Integer("num_hidden_groups", 1, kMaxLayers).value_or(1);
   const int inner =
-      config.Integer("inner_group_num", 1, kMaxLayers).value_or(1);
+      config->Integer("inner_group_num", 1, kMaxLayers).value_or(1);
   if (groups > encoder.layers) {
-    config.Report("num_hidden_groups", config.Find("num_hidden_groups"),
-                  "there cannot be more groups than num_hidden_layers");
+    config->Report("num_hidden_groups", config->Find("num_hidden_groups"),
+                   "there cannot be more groups than num_hidden_layers");
   }
-  if (weights == nullptr || problems->size() > reported) return model;
+  TensorReader* const tensors = family.OpenTensors("albert.");
+  if (tensors == nullptr) return model;
 
-  TensorReader tensors(*weights, {"albert."}, problems);
-  ReadEncoderEmbeddings(&tensors, width, &encoder);
-  encoder.embeddings.projection = tensors.Linear(
+  ReadEncoderEmbeddings(tensors, width, &encoder);
+  encoder.embeddings.projection = tensors->Linear(
       "encoder.embedding_hidden_mapping_in", encoder.d_model, width);
-  ReadLayers(groups, inner, &tensors, problems, &encoder);
-  ReadPooler("pooler", encoder.d_model, Activation::kTanh, &tensors,
+  ReadLayers(groups, inner, tensors, &encoder);
+  ReadPooler("pooler", encoder.d_model, Activation::kTanh, tensors,
              &description);
   EncoderHeadNames heads;
   heads.fill_mask = {.dense = "predictions.dense",
@@ -85,7 +86,7 @@ FamilyModel LoadAlbert(const nlohmann::json& json, const Weights* weights,
                      .output = "predictions.decoder",
                      .bias = "predictions.bias",
                      .width = width};
-  ReadEncoderHead(heads, &config, &tensors, &description);
+  ReadEncoderHead(heads, config, tensors, &description);
   return model;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "model/families/activation_names.h"
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
+#include "model/families/family_reader.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -24,6 +26,9 @@ struct DebertaConfig {
   bool share_projections = false;  // v2's share_att_key
   Activation pooler_activation = Activation::kGelu;
   bool legacy_head = true;
+
+  // Of a score.
+  int terms() const { return 1 + content_to_position + position_to_content; }
 };
 
 // pos_att_type: a list, or its items joined by "|" in the oldest folders.
@@ -84,12 +89,11 @@ DebertaConfig ReadConfig(ConfigReader* config) {
   const int farthest =
       config->Integer("max_relative_positions", -1, kMaxPositions).value_or(-1);
   Relative relative;
-  relative.terms = 1 + result.content_to_position + result.position_to_content;
   relative.max_distance = farthest < 1 ? encoder.max_positions : farthest;
   relative.span = relative.max_distance;
   if (config->Boolean("relative_attention").value_or(false)) {
     encoder.relative_attention = relative;
-  } else if (relative.terms > 1) {
+  } else if (result.terms() > 1) {
     config->Report("pos_att_type", config->Find("pos_att_type"),
                    "it needs relative_attention true");
   }
@@ -104,7 +108,7 @@ DebertaConfig ReadConfig(ConfigReader* config) {
 // [heads, {query, key, value}, head size, d_model].
 void ReadJoinedProjections(const std::string& name, TensorReader* tensors,
                            TransformerDescription* description,
-                           AttentionTensors* attention) {
+                           AttentionDescription* attention) {
   const StackDescription& encoder = *description->encoder;
   const int64_t d_model = encoder.d_model;
   attention->query.bias = tensors->Required(name + "q_bias", {d_model});
@@ -151,6 +155,15 @@ void ReadHeads(const DebertaConfig& config, ConfigReader* reader,
   ReadEncoderHead(heads, reader, tensors, description);
 }
 
+// Scores are sums of terms, which a model counts in their scale.
+void ScaleByTerms(const DebertaConfig& config, StackDescription* encoder) {
+  for (LayerDescription& layer : encoder->layer) {
+    AttentionGeometry& geometry = layer.self_attention.geometry;
+    geometry.scale = 1.0f / std::sqrt(static_cast<float>(config.terms()) *
+                                      static_cast<float>(geometry.head_size));
+  }
+}
+
 void ReadRelativeEmbeddings(TensorReader* tensors, StackDescription* encoder) {
   if (!encoder->relative_attention.has_value()) return;
   Relative& relative = *encoder->relative_attention;
@@ -162,90 +175,91 @@ void ReadRelativeEmbeddings(TensorReader* tensors, StackDescription* encoder) {
 
 FamilyModel LoadDeberta(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
-  ConfigReader reader({{"config.json", &json}}, problems);
-  const size_t reported = problems->size();
-  const DebertaConfig config = ReadConfig(&reader);
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const reader = family.config();
+  const DebertaConfig config = ReadConfig(reader);
   FamilyModel model;
   TransformerDescription& description = model.description;
   description.encoder = config.encoder;
-  if (weights == nullptr || problems->size() > reported) return model;
+  TensorReader* const tensors = family.OpenTensors("deberta.");
+  if (tensors == nullptr) return model;
 
   StackDescription& encoder = *description.encoder;
-  TensorReader tensors(*weights, {"deberta."}, problems);
-  ReadEncoderEmbeddings(&tensors, encoder.d_model, &encoder);
-  ReadRelativeEmbeddings(&tensors, &encoder);
+  ReadEncoderEmbeddings(tensors, encoder.d_model, &encoder);
+  ReadRelativeEmbeddings(tensors, &encoder);
   const int d_model = encoder.d_model;
   EncoderLayerNames names;
   names.query.clear();
   for (int i = 0; i < encoder.layers; ++i) {
     const std::string name = fmt::format("encoder.layer.{}.", i);
-    if (!HasLayer(tensors, name, i, EncoderKeys().layers, encoder, problems)) {
+    if (!HasLayer(tensors, name, i, EncoderKeys().layers, encoder)) {
       break;
     }
     const std::string self = name + "attention.self.";
-    LayerTensors layer = ReadEncoderLayer(&tensors, name, names, encoder);
-    ReadJoinedProjections(self, &tensors, &description, &layer.self_attention);
+    LayerDescription layer = ReadEncoderLayer(tensors, name, names, encoder);
+    ReadJoinedProjections(self, tensors, &description, &layer.self_attention);
     if (config.content_to_position) {
       layer.position_key = LinearTensors{
-          tensors.Required(self + "pos_proj.weight", {d_model, d_model})};
+          tensors->Required(self + "pos_proj.weight", {d_model, d_model})};
     }
     if (config.position_to_content) {
       layer.position_query =
-          tensors.Linear(self + "pos_q_proj", d_model, d_model);
+          tensors->Linear(self + "pos_q_proj", d_model, d_model);
     }
     encoder.layer.push_back(layer);
   }
-  ReadHeads(config, &reader, &tensors, &description);
+  ScaleByTerms(config, &encoder);
+  ReadHeads(config, reader, tensors, &description);
   return model;
 }
 
 FamilyModel LoadDebertaV2(const nlohmann::json& json, const Weights* weights,
                           Problems* problems) {
-  ConfigReader reader({{"config.json", &json}}, problems);
-  const size_t reported = problems->size();
-  DebertaConfig config = ReadConfig(&reader);
-  config.share_projections = reader.Boolean("share_att_key").value_or(false);
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const reader = family.config();
+  DebertaConfig config = ReadConfig(reader);
+  config.share_projections = reader->Boolean("share_att_key").value_or(false);
   const int buckets =
-      reader.Integer("position_buckets", -1, kMaxPositions).value_or(-1);
-  const std::string norm = reader.Text("norm_rel_ebd").value_or("none");
+      reader->Integer("position_buckets", -1, kMaxPositions).value_or(-1);
+  const std::string norm = reader->Text("norm_rel_ebd").value_or("none");
   if (config.encoder.relative_attention && buckets > 0) {
     Relative& relative = *config.encoder.relative_attention;
     relative.buckets = Relative::Buckets::kLogarithmic;
     relative.span = buckets;
     if (buckets < 2 || relative.max_distance <= buckets / 2 + 1) {
-      reader.Report("position_buckets", reader.Find("position_buckets"),
-                    "give a number from 2 to twice the longest distance");
+      reader->Report("position_buckets", reader->Find("position_buckets"),
+                     "give a number from 2 to twice the longest distance");
     }
   }
   FamilyModel model;
   TransformerDescription& description = model.description;
   description.encoder = config.encoder;
-  if (weights == nullptr || problems->size() > reported) return model;
+  TensorReader* const tensors = family.OpenTensors("deberta.");
+  if (tensors == nullptr) return model;
 
   StackDescription& encoder = *description.encoder;
-  TensorReader tensors(*weights, {"deberta."}, problems);
-  ReadEncoderEmbeddings(&tensors, encoder.d_model, &encoder);
-  ReadRelativeEmbeddings(&tensors, &encoder);
+  ReadEncoderEmbeddings(tensors, encoder.d_model, &encoder);
+  ReadRelativeEmbeddings(tensors, &encoder);
   if (encoder.relative_attention &&
       ("|" + norm + "|").find("layer_norm") != std::string::npos) {
     encoder.relative_attention->norm =
-        tensors.Norm("encoder.LayerNorm", encoder.d_model);
+        tensors->Norm("encoder.LayerNorm", encoder.d_model);
   }
   EncoderLayerNames names;
   names.query = "attention.self.query_proj";
   names.key = "attention.self.key_proj";
   names.value = "attention.self.value_proj";
-  ReadEncoderLayers(&tensors, "encoder.layer.", names, EncoderKeys().layers,
-                    problems, &encoder);
+  ReadEncoderLayers(tensors, "encoder.layer.", names, EncoderKeys().layers,
+                    &encoder);
   for (size_t i = 0; i < encoder.layer.size(); ++i) {
-    LayerTensors& layer = encoder.layer[i];
+    LayerDescription& layer = encoder.layer[i];
     const std::string self = fmt::format("encoder.layer.{}.attention.self.", i);
     const auto projection = [&](const LinearTensors& shared,
                                 const char* name) -> LinearTensors {
       return config.share_projections
                  ? shared
-                 : tensors.Linear(self + name, encoder.d_model,
-                                  encoder.d_model);
+                 : tensors->Linear(self + name, encoder.d_model,
+                                   encoder.d_model);
     };
     if (config.content_to_position) {
       layer.position_key = projection(layer.self_attention.key, "pos_key_proj");
@@ -255,7 +269,8 @@ FamilyModel LoadDebertaV2(const nlohmann::json& json, const Weights* weights,
           projection(layer.self_attention.query, "pos_query_proj");
     }
   }
-  ReadHeads(config, &reader, &tensors, &description);
+  ScaleByTerms(config, &encoder);
+  ReadHeads(config, reader, tensors, &description);
   return model;
 }
 

@@ -2,13 +2,14 @@
 
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
+#include "model/families/family_reader.h"
 
 namespace trivium {
 
 FamilyModel LoadDistilBert(const nlohmann::json& json, const Weights* weights,
                            Problems* problems) {
-  ConfigReader config({{"config.json", &json}}, problems);
-  const size_t reported = problems->size();
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
   const EncoderKeys keys = {.layers = "n_layers",
                             .d_model = "dim",
                             .heads = "n_heads",
@@ -16,14 +17,14 @@ FamilyModel LoadDistilBert(const nlohmann::json& json, const Weights* weights,
                             .activation = "activation"};
   FamilyModel model;
   TransformerDescription& description = model.description;
-  description.encoder = ReadEncoderConfig(&config, keys);
+  description.encoder = ReadEncoderConfig(config, keys);
   StackDescription& encoder = *description.encoder;
   encoder.type_vocabulary = 0;
   encoder.norm_epsilon = 1e-12f;
-  if (weights == nullptr || problems->size() > reported) return model;
+  TensorReader* const tensors = family.OpenTensors("distilbert.");
+  if (tensors == nullptr) return model;
 
-  TensorReader tensors(*weights, {"distilbert."}, problems);
-  ReadEncoderEmbeddings(&tensors, encoder.d_model, &encoder);
+  ReadEncoderEmbeddings(tensors, encoder.d_model, &encoder);
   const EncoderLayerNames names = {.query = "attention.q_lin",
                                    .key = "attention.k_lin",
                                    .value = "attention.v_lin",
@@ -32,8 +33,8 @@ FamilyModel LoadDistilBert(const nlohmann::json& json, const Weights* weights,
                                    .up = "ffn.lin1",
                                    .down = "ffn.lin2",
                                    .feed_forward_norm = "output_layer_norm"};
-  ReadEncoderLayers(&tensors, "transformer.layer.", names, keys.layers,
-                    problems, &encoder);
+  ReadEncoderLayers(tensors, "transformer.layer.", names, keys.layers,
+                    &encoder);
   EncoderHeadNames heads;
   heads.classify = {.input = HeadDescription::Input::kFirstToken,
                     .dense = "pre_classifier",
@@ -45,7 +46,7 @@ FamilyModel LoadDistilBert(const nlohmann::json& json, const Weights* weights,
                      .output = "vocab_projector",
                      .bias = "vocab_projector.bias",
                      .width = encoder.d_model};
-  ReadEncoderHead(heads, &config, &tensors, &description);
+  ReadEncoderHead(heads, config, tensors, &description);
   return model;
 }
 

@@ -2,30 +2,31 @@
 
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
+#include "model/families/family_reader.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
 
 FamilyModel LoadElectra(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
-  ConfigReader config({{"config.json", &json}}, problems);
-  const size_t reported = problems->size();
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
-  description.encoder = ReadEncoderConfig(&config);
+  description.encoder = ReadEncoderConfig(config);
   StackDescription& encoder = *description.encoder;
   const int width =
-      config.Integer("embedding_size", 1, kMaxWidth).value_or(128);
-  if (weights == nullptr || problems->size() > reported) return model;
+      config->Integer("embedding_size", 1, kMaxWidth).value_or(128);
+  TensorReader* const tensors = family.OpenTensors("electra.");
+  if (tensors == nullptr) return model;
 
-  TensorReader tensors(*weights, {"electra."}, problems);
-  ReadEncoderEmbeddings(&tensors, width, &encoder);
+  ReadEncoderEmbeddings(tensors, width, &encoder);
   if (width != encoder.d_model) {
     encoder.embeddings.projection =
-        tensors.Linear("embeddings_project", encoder.d_model, width);
+        tensors->Linear("embeddings_project", encoder.d_model, width);
   }
-  ReadEncoderLayers(&tensors, "encoder.layer.", EncoderLayerNames(),
-                    EncoderKeys().layers, problems, &encoder);
+  ReadEncoderLayers(tensors, "encoder.layer.", EncoderLayerNames(),
+                    EncoderKeys().layers, &encoder);
   EncoderHeadNames heads;
   heads.classify = {.input = HeadDescription::Input::kFirstToken,
                     .dense = "classifier.dense",
@@ -40,7 +41,7 @@ FamilyModel LoadElectra(const nlohmann::json& json, const Weights* weights,
   heads.discriminate = {.dense = "discriminator_predictions.dense",
                         .activation = encoder.activation,
                         .output = "discriminator_predictions.dense_prediction"};
-  ReadEncoderHead(heads, &config, &tensors, &description);
+  ReadEncoderHead(heads, config, tensors, &description);
   return model;
 }
 

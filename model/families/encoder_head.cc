@@ -67,6 +67,21 @@ std::string FirstName(const EncoderHeadNames& names, HeadKind kind) {
 
 }  // namespace
 
+EncoderHeadNames RobertaHeadNames(const StackDescription& encoder) {
+  EncoderHeadNames names;
+  names.classify = {.input = Input::kFirstToken,
+                    .dense = "classifier.dense",
+                    .activation = Activation::kTanh,
+                    .output = "classifier.out_proj"};
+  names.fill_mask = {.dense = "lm_head.dense",
+                     .activation = Activation::kGelu,
+                     .norm = "lm_head.layer_norm",
+                     .output = "lm_head.decoder",
+                     .bias = "lm_head.bias",
+                     .width = encoder.d_model};
+  return names;
+}
+
 bool ArchitectureEndsWith(ConfigReader* config, std::string_view suffix) {
   const ConfigReader::Layer names = config->Find("architectures");
   if (names.json == nullptr || !names.json->is_array() || names.json->empty() ||

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "model/families/config_reader.h"
+#include "base/config_reader.h"
 #include "model/families/tensor_reader.h"
 #include "model/transformer/description.h"
 
@@ -39,6 +39,9 @@ struct EncoderHeadNames {
   };
   std::optional<Discriminate> discriminate;
 };
+
+// RoBERTa's, which others took over.
+EncoderHeadNames RobertaHeadNames(const StackDescription& encoder);
 
 // Whether config.json names an architecture that ends with `suffix`
 // ("ForSequenceClassification").

@@ -76,12 +76,14 @@ void ReadEncoderEmbeddings(TensorReader* tensors, int width,
   stack->embedding_norm = tensors->Norm("embeddings.LayerNorm", width);
 }
 
-LayerTensors ReadEncoderLayer(TensorReader* tensors, const std::string& name,
-                              const EncoderLayerNames& names,
-                              const StackDescription& stack) {
+LayerDescription ReadEncoderLayer(TensorReader* tensors,
+                                  const std::string& name,
+                                  const EncoderLayerNames& names,
+                                  const StackDescription& stack) {
   const int d_model = stack.d_model;
-  LayerTensors layer;
-  AttentionTensors& attention = layer.self_attention;
+  LayerDescription layer;
+  AttentionDescription& attention = layer.self_attention;
+  attention.geometry = AttentionGeometry::Even(d_model, stack.heads);
   if (!names.query.empty()) {
     attention.query = tensors->Linear(name + names.query, d_model, d_model);
     attention.key = tensors->Linear(name + names.key, d_model, d_model);
@@ -89,20 +91,19 @@ LayerTensors ReadEncoderLayer(TensorReader* tensors, const std::string& name,
   }
   attention.output =
       tensors->Linear(name + names.attention_output, d_model, d_model);
-  layer.self_attention_norm =
+  layer.self_attention_norms.after =
       tensors->Norm(name + names.attention_norm, d_model);
   layer.up = tensors->Linear(name + names.up, stack.feed_forward, d_model);
   layer.down = tensors->Linear(name + names.down, d_model, stack.feed_forward);
-  layer.feed_forward_norm =
+  layer.feed_forward_norms.after =
       tensors->Norm(name + names.feed_forward_norm, d_model);
   return layer;
 }
 
-bool HasLayer(const TensorReader& tensors, const std::string& name, int i,
-              const std::string& layers_key, const StackDescription& stack,
-              Problems* problems) {
-  if (tensors.HasAnyWith(name)) return true;
-  problems->push_back(fmt::format(
+bool HasLayer(TensorReader* tensors, const std::string& name, int i,
+              const std::string& layers_key, const StackDescription& stack) {
+  if (tensors->HasAnyWith(name)) return true;
+  tensors->problems()->push_back(fmt::format(
       "config.json: {} is {}, but the weights have only {} layers ({}* is "
       "missing); take both files from the same model",
       layers_key, stack.layers, i, name));
@@ -111,11 +112,10 @@ bool HasLayer(const TensorReader& tensors, const std::string& name, int i,
 
 void ReadEncoderLayers(TensorReader* tensors, const std::string& prefix,
                        const EncoderLayerNames& names,
-                       const std::string& layers_key, Problems* problems,
-                       StackDescription* stack) {
+                       const std::string& layers_key, StackDescription* stack) {
   for (int i = 0; i < stack->layers; ++i) {
     const std::string name = fmt::format("{}{}.", prefix, i);
-    if (!HasLayer(*tensors, name, i, layers_key, *stack, problems)) return;
+    if (!HasLayer(tensors, name, i, layers_key, *stack)) return;
     stack->layer.push_back(ReadEncoderLayer(tensors, name, names, *stack));
   }
 }

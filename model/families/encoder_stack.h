@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/families/config_reader.h"
+#include "base/config_reader.h"
 #include "model/families/tensor_reader.h"
 #include "model/transformer/description.h"
 
@@ -50,21 +50,20 @@ void ReadEncoderEmbeddings(TensorReader* tensors, int width,
                            StackDescription* stack);
 
 // The tensors of one layer; `name` ends with a dot.
-LayerTensors ReadEncoderLayer(TensorReader* tensors, const std::string& name,
-                              const EncoderLayerNames& names,
-                              const StackDescription& stack);
+LayerDescription ReadEncoderLayer(TensorReader* tensors,
+                                  const std::string& name,
+                                  const EncoderLayerNames& names,
+                                  const StackDescription& stack);
 
 // Whether the weights have tensors of layer `name`, the `i`th; a problem when
 // they have not.
-bool HasLayer(const TensorReader& tensors, const std::string& name, int i,
-              const std::string& layers_key, const StackDescription& stack,
-              Problems* problems);
+bool HasLayer(TensorReader* tensors, const std::string& name, int i,
+              const std::string& layers_key, const StackDescription& stack);
 
 // All layers, named PREFIX + "0." and so on.
 void ReadEncoderLayers(TensorReader* tensors, const std::string& prefix,
                        const EncoderLayerNames& names,
-                       const std::string& layers_key, Problems* problems,
-                       StackDescription* stack);
+                       const std::string& layers_key, StackDescription* stack);
 
 }  // namespace trivium
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "model/families/activation_names.h"
+#include "model/families/family_reader.h"
 #include "model/families/sizes.h"
-#include "model/families/tensor_reader.h"
 
 namespace trivium {
 namespace {
@@ -17,6 +17,7 @@ struct MarianConfig {
   StackDescription decoder;
   bool shared_embeddings = true;
   bool tied_output = true;
+  bool norm_before = false;  // else after each sublayer
   bool final_norm = false;
   bool embedding_norm = false;
 };
@@ -41,9 +42,6 @@ StackDescription ReadStack(ConfigReader* config, const std::string& side) {
   stack.activation =
       ReadActivation(config, "activation_function", Activation::kGelu);
   // The first Marian folders, of 2020, still have the keys of BART.
-  stack.norm_placement = config->Boolean("normalize_before").value_or(false)
-                             ? NormPlacement::kBefore
-                             : NormPlacement::kAfter;
   stack.norm_epsilon = 1e-5f;
   stack.positions = PositionEncoding::kSinusoidal;
   stack.embedding_scale = config->Boolean("scale_embedding").value_or(false)
@@ -79,45 +77,55 @@ MarianConfig ReadConfig(ConfigReader* config) {
   if (!result.shared_embeddings) {
     result.decoder.vocabulary = decoder_vocabulary;
   }
+  result.norm_before = config->Boolean("normalize_before").value_or(false);
   result.final_norm = config->Boolean("add_final_layer_norm").value_or(false);
   result.embedding_norm =
       config->Boolean("normalize_embedding").value_or(false);
   return result;
 }
 
-AttentionTensors ReadAttention(TensorReader* tensors, const std::string& name,
-                               int d_model) {
-  return {tensors->Linear(name + ".q_proj", d_model, d_model),
+AttentionDescription ReadAttention(TensorReader* tensors,
+                                   const std::string& name, int d_model,
+                                   AttentionGeometry geometry) {
+  return {geometry, tensors->Linear(name + ".q_proj", d_model, d_model),
           tensors->Linear(name + ".k_proj", d_model, d_model),
           tensors->Linear(name + ".v_proj", d_model, d_model),
           tensors->Linear(name + ".out_proj", d_model, d_model)};
 }
 
-void ReadLayers(const std::string& side, TensorReader* tensors,
-                Problems* problems, StackDescription* stack) {
+void ReadLayers(const std::string& side, bool norm_before,
+                TensorReader* tensors, StackDescription* stack) {
+  const auto norms = [&](const std::string& name) {
+    SublayerNorms read;
+    (norm_before ? read.before : read.after) =
+        tensors->Norm(name, stack->d_model);
+    return read;
+  };
   const int d_model = stack->d_model;
   for (int i = 0; i < stack->layers; ++i) {
     const std::string name = fmt::format("{}.layers.{}.", side, i);
     if (!tensors->HasAnyWith(name)) {
-      problems->push_back(fmt::format(
+      tensors->problems()->push_back(fmt::format(
           "config.json: {}_layers is {}, but the weights have only {} layers; "
           "take both files from the same model",
           side, stack->layers, i));
       return;
     }
-    LayerTensors layer;
-    layer.self_attention = ReadAttention(tensors, name + "self_attn", d_model);
-    layer.self_attention_norm =
-        tensors->Norm(name + "self_attn_layer_norm", d_model);
+    LayerDescription layer;
+    AttentionGeometry geometry = AttentionGeometry::Even(d_model, stack->heads);
+    const AttentionGeometry cross = geometry;
+    if (side == "decoder") geometry.look_ahead = 0;
+    layer.self_attention =
+        ReadAttention(tensors, name + "self_attn", d_model, geometry);
+    layer.self_attention_norms = norms(name + "self_attn_layer_norm");
     if (side == "decoder") {
       layer.cross_attention =
-          ReadAttention(tensors, name + "encoder_attn", d_model);
-      layer.cross_attention_norm =
-          tensors->Norm(name + "encoder_attn_layer_norm", d_model);
+          ReadAttention(tensors, name + "encoder_attn", d_model, cross);
+      layer.cross_attention_norms = norms(name + "encoder_attn_layer_norm");
     }
     layer.up = tensors->Linear(name + "fc1", stack->feed_forward, d_model);
     layer.down = tensors->Linear(name + "fc2", d_model, stack->feed_forward);
-    layer.feed_forward_norm = tensors->Norm(name + "final_layer_norm", d_model);
+    layer.feed_forward_norms = norms(name + "final_layer_norm");
     stack->layer.push_back(layer);
   }
 }
@@ -187,26 +195,24 @@ void ReadEmbeddings(const MarianConfig& config, TensorReader* tensors,
 
 FamilyModel LoadMarian(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {
-  ConfigReader reader({{"config.json", &json}}, problems);
-  const size_t reported = problems->size();
-  const MarianConfig config = ReadConfig(&reader);
+  FamilyReader family(json, weights, problems);
+  const MarianConfig config = ReadConfig(family.config());
   FamilyModel model;
   model.generation_defaults = {{"decoder_start_token_id", 58100},
                                {"eos_token_id", 0},
                                {"forced_eos_token_id", 0}};
-  // Without usable sizes there is nothing to compare the tensors with.
-  if (weights == nullptr || problems->size() > reported) return model;
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
   TransformerDescription& description = model.description;
   description.encoder = config.encoder;
   description.decoder = config.decoder;
-  TensorReader tensors(*weights, {"model."}, problems);
-  ReadEmbeddings(config, &tensors, &description);
-  ReadPositions("encoder", &tensors, &*description.encoder);
-  ReadPositions("decoder", &tensors, &*description.decoder);
-  ReadNorms("encoder", config, &tensors, &*description.encoder);
-  ReadNorms("decoder", config, &tensors, &*description.decoder);
-  ReadLayers("encoder", &tensors, problems, &*description.encoder);
-  ReadLayers("decoder", &tensors, problems, &*description.decoder);
+  ReadEmbeddings(config, tensors, &description);
+  ReadPositions("encoder", tensors, &*description.encoder);
+  ReadPositions("decoder", tensors, &*description.decoder);
+  ReadNorms("encoder", config, tensors, &*description.encoder);
+  ReadNorms("decoder", config, tensors, &*description.decoder);
+  ReadLayers("encoder", config.norm_before, tensors, &*description.encoder);
+  ReadLayers("decoder", config.norm_before, tensors, &*description.decoder);
   return model;
 }
 

@@ -2,34 +2,35 @@
 
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
+#include "model/families/family_reader.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
 
 FamilyModel LoadMpnet(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
-  ConfigReader config({{"config.json", &json}}, problems);
-  const size_t reported = problems->size();
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
   FamilyModel model;
   TransformerDescription& description = model.description;
-  description.encoder = ReadEncoderConfig(&config);
+  description.encoder = ReadEncoderConfig(config);
   StackDescription& encoder = *description.encoder;
   encoder.type_vocabulary = 0;
-  UseRobertaPositions(&config, /*padding_id=*/1, &encoder);
+  UseRobertaPositions(config, /*padding_id=*/1, &encoder);
   RelativeAttentionDescription relative;
   relative.buckets = RelativeAttentionDescription::Buckets::kT5;
   relative.span = 32;  // Transformers knows no other
   relative.max_distance = 128;
   constexpr char kBuckets[] = "relative_attention_num_buckets";
-  if (config.Integer(kBuckets, 1, kMaxPositions).value_or(32) != 32) {
-    config.Report(kBuckets, config.Find(kBuckets), "give 32");
+  if (config->Integer(kBuckets, 1, kMaxPositions).value_or(32) != 32) {
+    config->Report(kBuckets, config->Find(kBuckets), "give 32");
   }
-  if (weights == nullptr || problems->size() > reported) return model;
+  TensorReader* const tensors = family.OpenTensors("mpnet.");
+  if (tensors == nullptr) return model;
 
-  TensorReader tensors(*weights, {"mpnet."}, problems);
-  ReadEncoderEmbeddings(&tensors, encoder.d_model, &encoder);
-  relative.bias = tensors.Required("encoder.relative_attention_bias.weight",
-                                   {relative.span, encoder.heads});
+  ReadEncoderEmbeddings(tensors, encoder.d_model, &encoder);
+  relative.bias = tensors->Required("encoder.relative_attention_bias.weight",
+                                    {relative.span, encoder.heads});
   encoder.relative_attention = relative;
   EncoderLayerNames names;
   names.query = "attention.attn.q";
@@ -37,22 +38,11 @@ FamilyModel LoadMpnet(const nlohmann::json& json, const Weights* weights,
   names.value = "attention.attn.v";
   names.attention_output = "attention.attn.o";
   names.attention_norm = "attention.LayerNorm";
-  ReadEncoderLayers(&tensors, "encoder.layer.", names, EncoderKeys().layers,
-                    problems, &encoder);
-  ReadPooler("pooler.dense", encoder.d_model, Activation::kTanh, &tensors,
+  ReadEncoderLayers(tensors, "encoder.layer.", names, EncoderKeys().layers,
+                    &encoder);
+  ReadPooler("pooler.dense", encoder.d_model, Activation::kTanh, tensors,
              &description);
-  EncoderHeadNames heads;
-  heads.classify = {.input = HeadDescription::Input::kFirstToken,
-                    .dense = "classifier.dense",
-                    .activation = Activation::kTanh,
-                    .output = "classifier.out_proj"};
-  heads.fill_mask = {.dense = "lm_head.dense",
-                     .activation = Activation::kGelu,
-                     .norm = "lm_head.layer_norm",
-                     .output = "lm_head.decoder",
-                     .bias = "lm_head.bias",
-                     .width = encoder.d_model};
-  ReadEncoderHead(heads, &config, &tensors, &description);
+  ReadEncoderHead(RobertaHeadNames(encoder), config, tensors, &description);
   return model;
 }
 

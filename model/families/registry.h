@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/families/config_reader.h"
+#include "base/config_reader.h"
 #include "model/transformer/description.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"

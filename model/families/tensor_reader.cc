@@ -8,11 +8,9 @@ namespace trivium {
 
 std::pair<std::string, const TensorView*> TensorReader::Find(
     std::string_view name) const {
-  for (const std::string& prefix : prefixes_) {
-    std::string full = prefix + std::string(name);
-    const TensorView* tensor = weights_.Find(full);
-    if (tensor != nullptr) return {std::move(full), tensor};
-  }
+  std::string full = prefix_ + std::string(name);
+  const TensorView* tensor = weights_.Find(full);
+  if (tensor != nullptr) return {std::move(full), tensor};
   return {std::string(name), weights_.Find(name)};
 }
 
@@ -21,10 +19,8 @@ bool TensorReader::HasAnyWith(std::string_view beginning) const {
     const auto found = std::lower_bound(names_.begin(), names_.end(), full);
     return found != names_.end() && found->substr(0, full.size()) == full;
   };
-  for (const std::string& prefix : prefixes_) {
-    if (begins(prefix + std::string(beginning))) return true;
-  }
-  return begins(std::string(beginning));
+  return begins(prefix_ + std::string(beginning)) ||
+         begins(std::string(beginning));
 }
 
 const TensorView* TensorReader::Required(std::string_view name,
@@ -55,7 +51,7 @@ const TensorView* TensorReader::RequiredOneOf(
   }
   std::vector<std::string> full_names;
   for (const std::string& name : names) {
-    full_names.push_back((prefixes_.empty() ? "" : prefixes_[0]) + name);
+    full_names.push_back(prefix_ + name);
   }
   problems_->push_back(
       fmt::format("weights: tensor {} [{}] is missing; fetch a complete model",

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/families/config_reader.h"
+#include "base/config_reader.h"
 #include "model/transformer/description.h"
 #include "model/weights/weights.h"
 
@@ -14,16 +14,15 @@ namespace trivium {
 
 // Finds a family's tensors by name and checks type and shape of each; what is
 // missing or does not fit becomes a problem. A name counts with and without
-// each of `prefixes` in front ("model." in Marian folders).
+// `prefix` in front ("model." in Marian folders).
 class TensorReader {
  public:
   using Shape = std::vector<int64_t>;
 
-  TensorReader(const Weights& weights, std::vector<std::string> prefixes,
-               Problems* problems)
+  TensorReader(const Weights& weights, std::string prefix, Problems* problems)
       : weights_(weights),
         names_(weights.Names()),
-        prefixes_(std::move(prefixes)),
+        prefix_(std::move(prefix)),
         problems_(problems) {}
 
   bool Has(std::string_view name) const { return Find(name).second != nullptr; }
@@ -41,13 +40,15 @@ class TensorReader {
   // `name`.weight and `name`.bias [size], or .gamma and .beta.
   NormTensors Norm(const std::string& name, int size);
 
+  Problems* problems() const { return problems_; }
+
  private:
   // The full name and the tensor; null when there is none.
   std::pair<std::string, const TensorView*> Find(std::string_view name) const;
 
   const Weights& weights_;
   const std::vector<std::string_view> names_;  // sorted
-  const std::vector<std::string> prefixes_;
+  const std::string prefix_;
   Problems* problems_;
 };
 

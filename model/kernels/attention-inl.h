@@ -8,6 +8,7 @@
 #define TRIVIUM_MODEL_KERNELS_ATTENTION_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
@@ -25,21 +26,85 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// weights = exp(weights - max) over the first `keys`, and zero up to the end of
-// their last vector; returns 1 / their sum.
-HWY_INLINE float Exponentials(int keys, float* HWY_RESTRICT weights) {
+// Rows that are under way at once, a query of a query head each: rows of
+// several KV heads if few read the same one, whose sums are short of
+// independent work.
+constexpr int kRowsAtOnce = 8;
+
+// Keys rounded down to whole tiles.
+constexpr int TileBegin(int key) { return key / kTileTokens * kTileTokens; }
+
+// How the weights of all rows of a call lie. Rows of kept weights begin with
+// key 0, others with the first tile of which some query sees a key. As queries
+// see the further the later they come, the first and the last tell the tiles.
+struct WeightLayout {
+  explicit WeightLayout(const AttentionCall& call)
+      : origin(call.weights != nullptr ? 0
+                                       : TileBegin(SeenKeys(call, 0).begin)),
+        stride(PaddedKeys(call.weights != nullptr
+                              ? call.keys
+                              : SeenKeys(call, call.queries - 1).end) -
+               origin),
+        scratch(call.weights != nullptr ? 0 : kRowsAtOnce * stride) {}
+
+  int origin;  // key of a row's first weight
+  int stride;  // from row to row
+  // Floats of the weights under way, which are the first of the scratch; behind
+  // them is what int8 and bf16 make of weights and queries.
+  size_t scratch;
+};
+
+HWY_INLINE bool Sees(const KeyRange& seen, int key) {
+  return seen.begin <= key && key < seen.end;
+}
+
+// kQueries rows of every KV head.
+template <int kQueries>
+struct Rows {
+  explicit Rows(const WeightLayout& l) : layout(l) {}
+
+  const WeightLayout layout;
+  bool first;                    // the first of a head
+  const float* query[kQueries];  // of KV head 0 ...
+  float* out[kQueries];
+  KeyRange seen[kQueries];  // keys
+  KeyRange tiles;           // whole tiles of what any row sees
+  // Pairs of keys: some row sees one of the pairs from any.begin to any.end,
+  // and every row sees both of those from all.begin to all.end.
+  KeyRange any;
+  KeyRange all;
+};
+
+// ... and of this one.
+struct HeadRows {
+  int head;
+  size_t offset;   // behind the queries and outputs of KV head 0
+  float* weights;  // of the first row
+};
+
+// weights = exp(weights - max) over [begin, end), and zero in what else their
+// first and last vector have; returns 1 / their sum.
+HWY_INLINE float Exponentials(int begin, int end, float* HWY_RESTRICT weights) {
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const int last = (keys - 1) / lanes * lanes;
-  const auto valid = hn::FirstN(d, static_cast<size_t>(keys - last));
+  const int first = begin / lanes * lanes;
+  const int last = (end - 1) / lanes * lanes;
+  const auto valid = hn::FirstN(d, static_cast<size_t>(end - last));
   const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
+  // Weights before the first become exp(-87), which adds nothing to a sum of 1
+  // or more.
+  const bool part = first < begin;
+  if (HWY_UNLIKELY(part)) {
+    const auto before = hn::FirstN(d, static_cast<size_t>(begin - first));
+    hn::BlendedStore(least, before, d, weights + first);
+  }
   auto max = hn::IfThenElse(valid, hn::LoadU(d, weights + last), least);
-  for (int i = 0; i < last; i += lanes) {
+  for (int i = first; i < last; i += lanes) {
     max = hn::Max(max, hn::LoadU(d, weights + i));
   }
   max = hn::MaxOfLanes(d, max);
   auto sum = hn::Zero(d);
-  for (int i = 0; i < last; i += lanes) {
+  for (int i = first; i < last; i += lanes) {
     const auto e = Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
     sum = hn::Add(sum, e);
     hn::StoreU(e, d, weights + i);
@@ -47,40 +112,37 @@ HWY_INLINE float Exponentials(int keys, float* HWY_RESTRICT weights) {
   const auto e = hn::IfThenElseZero(
       valid, Exp(d, hn::Sub(hn::LoadU(d, weights + last), max)));
   hn::StoreU(e, d, weights + last);
+  if (HWY_UNLIKELY(part)) {
+    const auto before = hn::FirstN(d, static_cast<size_t>(begin - first));
+    hn::BlendedStore(hn::Zero(d), before, d, weights + first);
+  }
   return 1.0f / hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e)));
 }
 
-// Where one head's part of the queries, weights and outputs begins; a query's
-// weights are PaddedKeys(keys) behind those of the query before.
-struct HeadCall {
-  int head;
-  const float* query;
-  float* weights;
-  float* out;
-};
-
-// Makes the scores of kQueries queries of `count` heads weights, but for the
-// factor `inverse`, [count][kQueries], which is left to whoever uses them.
+// Makes the scores of `count` heads' rows weights, but for the factor
+// `inverse`, [count][kQueries], which is left to whoever uses them.
 template <int kQueries>
-HWY_INLINE void Softmax(int keys, const HeadCall* heads, int count,
-                        float (*inverse)[kQueries]) {
-  const int padded = PaddedKeys(keys);
+HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
+                        int count, float (*inverse)[kQueries]) {
   for (int h = 0; h < count; ++h) {
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      inverse[h][q] = Exponentials(keys, heads[h].weights + q * padded);
+      inverse[h][q] = Exponentials(rows.seen[q].begin - rows.layout.origin,
+                                   rows.seen[q].end - rows.layout.origin,
+                                   heads[h].weights + q * rows.layout.stride);
     }
   }
 }
 
-// Makes the weights of kQueries queries sum to 1, for keep_weights.
+// Makes the kept weights of kQueries rows sum to 1.
 template <int kQueries>
-HWY_INLINE void Normalize(const AttentionCall& call, const float* inverse,
+HWY_INLINE void Normalize(const Rows<kQueries>& rows, const float* inverse,
                           float* weights) {
-  const int padded = PaddedKeys(call.keys);
-  for (int q = 0; q < kQueries; ++q, weights += padded) {
-    for (int i = 0; i < call.keys; ++i) weights[i] *= inverse[q];
-    for (int i = call.keys; i < padded; ++i) weights[i] = 0;
+  for (int q = 0; q < kQueries; ++q, weights += rows.layout.stride) {
+    const KeyRange seen = rows.seen[q];
+    for (int i = 0; i < seen.begin; ++i) weights[i] = 0;
+    for (int i = seen.begin; i < seen.end; ++i) weights[i] *= inverse[q];
+    for (int i = seen.end; i < rows.layout.stride; ++i) weights[i] = 0;
   }
 }
 
@@ -88,34 +150,100 @@ HWY_INLINE void Normalize(const AttentionCall& call, const float* inverse,
 template <int kValue>
 using Constant = std::integral_constant<int, kValue>;
 
-// Calls attend(Constant<kQueries>, heads, count) for all heads of kQueries
-// queries from `first` on.
-template <int kQueries, class F>
-HWY_INLINE void ForHeads(const AttentionCall& call, int first, F attend) {
-  const size_t padded = PaddedKeys(call.keys);
-  const int at_once = HeadsAtOnce(call.queries);
-  HeadCall heads[kHeadsAtOnce] = {};
-  for (int head = 0; head < call.shape.heads;) {
-    int count = 0;
-    for (; count < at_once && head < call.shape.heads; ++count, ++head) {
-      const int place = call.keep_weights ? head : count;
-      const int offset = head * call.shape.head_size;
-      heads[count] = {head, call.query + first * call.query_stride + offset,
-                      call.weights + (place * call.queries + first) * padded,
-                      call.out + first * call.out_stride + offset};
+// Calls add(row, key, Constant<whether every row sees both>) for the pairs of
+// keys `key` and key + 1 of which some row sees one, in order. `row` is where
+// they are: T numbers, `offset` behind a tile's begin and `row_numbers` apart.
+template <class T, int kQueries, class F>
+HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
+                         size_t offset, int row_numbers, F add) {
+  constexpr unsigned kTile = kTileTokens;
+  const auto run = [&](unsigned key, unsigned end, auto all) HWY_ATTR
+      __attribute__((always_inline)) {
+    while (key < end) {
+      const T* row = reinterpret_cast<const T*>(call.tiles[key / kTile]) +
+                     offset + key % kTile / 2 * row_numbers;
+      const unsigned stop = std::min(end, (key / kTile + 1) * kTile);
+      for (; key < stop; key += 2, row += row_numbers) add(row, key, all);
     }
-    attend(Constant<kQueries>(), heads, count);
+  };
+  if (HWY_UNLIKELY(rows.any.begin < rows.all.begin)) {
+    run(rows.any.begin, rows.all.begin, Constant<false>());
+  }
+  run(rows.all.begin, rows.all.end, Constant<true>());
+  if (rows.all.end < rows.any.end) {
+    run(rows.all.end, rows.any.end, Constant<false>());
   }
 }
 
-// For all heads of all queries: four queries at a time while there are as many,
-// and several heads, which do not wait for each other's sums, so that one hides
-// another's latency.
+// Calls attend(Rows<kQueries>, HeadRows*, count) for kQueries of the rows of
+// every KV head from row `first` on. The rows of a KV head are [query heads
+// that read it, queries].
+template <int kQueries, class F>
+HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
+                         int sharing, int first, F attend) {
+  Rows<kQueries> rows(layout);
+  rows.first = first == 0;
+  KeyRange any, all;
+  int query_head = 0;
+  int query = first;
+  for (; query >= call.queries; query -= call.queries) ++query_head;
+  for (int q = 0; q < kQueries; ++q) {
+    const size_t head_offset = query_head * call.shape.head_size;
+    rows.query[q] = call.query + query * call.query_stride + head_offset;
+    rows.out[q] = call.out + query * call.out_stride + head_offset;
+    const KeyRange seen = SeenKeys(call, query);
+    rows.seen[q] = seen;
+    any = q == 0 ? seen
+                 : KeyRange{std::min(any.begin, seen.begin),
+                            std::max(any.end, seen.end)};
+    all = q == 0 ? seen
+                 : KeyRange{std::max(all.begin, seen.begin),
+                            std::min(all.end, seen.end)};
+    if (++query == call.queries) {
+      query = 0;
+      ++query_head;
+    }
+  }
+  rows.tiles = {TileBegin(any.begin), PaddedKeys(any.end)};
+  rows.any = {any.begin & ~1, any.end};
+  rows.all = {(all.begin + 1) & ~1, all.end & ~1};
+  if (rows.all.begin >= rows.all.end) {
+    rows.all = {(any.end + 1) & ~1, (any.end + 1) & ~1};
+  }
+
+  constexpr int kHeadsAtOnce = kQueries < 4 ? kRowsAtOnce / kQueries : 1;
+  const size_t head_size = static_cast<size_t>(sharing) * call.shape.head_size;
+  const size_t head_weights =
+      static_cast<size_t>(sharing) * call.queries * layout.stride;
+  HeadRows heads[kHeadsAtOnce];
+  for (int head = 0; head < call.shape.heads;) {
+    int count = 0;
+    for (; count < kHeadsAtOnce && head < call.shape.heads; ++count, ++head) {
+      float* weights =
+          call.weights != nullptr
+              ? call.weights + head * head_weights + first * layout.stride
+              : call.scratch + count * kQueries * layout.stride;
+      heads[count] = {head, head * head_size, weights};
+    }
+    attend(rows, heads, count);
+  }
+}
+
+// For all rows of all KV heads: four rows at a time while there are as many.
+// Heads do not wait for each other's sums, so one hides another's latency.
 template <class F>
-HWY_INLINE void ForQueriesAndHeads(const AttentionCall& call, F attend) {
-  int q = 0;
-  for (; q + 4 <= call.queries; q += 4) ForHeads<4>(call, q, attend);
-  for (; q < call.queries; ++q) ForHeads<1>(call, q, attend);
+HWY_INLINE void ForRowsAndHeads(const AttentionCall& call, F attend) {
+  const WeightLayout layout(call);
+  const int sharing = call.query_heads / call.shape.heads;
+  const int rows = sharing * call.queries;
+  int row = 0;
+  for (; row + 4 <= rows; row += 4)
+    ForHeads<4>(call, layout, sharing, row, attend);
+  if (row + 2 <= rows) {
+    ForHeads<2>(call, layout, sharing, row, attend);
+    row += 2;
+  }
+  if (row < rows) ForHeads<1>(call, layout, sharing, row, attend);
 }
 
 }  // namespace trivium::HWY_NAMESPACE

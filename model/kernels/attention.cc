@@ -1,5 +1,10 @@
 #include "model/kernels/attention.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
 #include "model/kernels/runtime.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,12 +21,13 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Scores of kQueries queries against one vector of a tile's tokens, from `lane`
+// Scores of kQueries rows against one vector of a tile's tokens, from `lane`
 // on. T is the type of a tile's numbers: float, or uint16_t for bf16. Four
 // chains of additions (pairs by turns, first and second of a pair) hide more
 // latency than one; their order is the same for every kQueries.
 template <int kQueries, class T>
-HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
+HWY_INLINE void ScoreVector(const AttentionCall& call,
+                            const Rows<kQueries>& rows, size_t query_offset,
                             const T* HWY_RESTRICT keys, int lane,
                             float* HWY_RESTRICT scores, size_t stride) {
   const F32 d;
@@ -36,7 +42,7 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
     LoadPairs(d, keys + pair * 2 * kTileTokens, lane, first, second);
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      const float* row = query + q * call.query_stride + 2 * pair;
+      const float* row = rows.query[q] + (query_offset + 2 * pair);
       sum[q][turn][0] = hn::MulAdd(hn::Set(d, row[0]), first, sum[q][turn][0]);
       sum[q][turn][1] = hn::MulAdd(hn::Set(d, row[1]), second, sum[q][turn][1]);
     }
@@ -53,7 +59,7 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
     LoadPairs(d, keys + whole * 2 * kTileTokens, lane, first, second);
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      const float last = query[q * call.query_stride + 2 * whole];
+      const float last = rows.query[q][query_offset + 2 * whole];
       sum[q][1][0] = hn::MulAdd(hn::Set(d, last), first, sum[q][1][0]);
     }
   }
@@ -66,14 +72,14 @@ HWY_INLINE void ScoreVector(const AttentionCall& call, const float* query,
   }
 }
 
-// out = scale * weights V for kQueries queries, a vector's lanes of each of
+// out = scale * weights V for kQueries rows, a vector's lanes of each of
 // kGroups groups of 16 dimensions. A tile has the head's values at
 // `value_offset`. Even and odd keys are summed apart, as above.
 template <int kQueries, int kGroups, class T>
-HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
-                            int group, int lane,
-                            const float* HWY_RESTRICT weights, size_t stride,
-                            const float* HWY_RESTRICT scale, float* out) {
+HWY_NOINLINE void WeighValues(const AttentionCall& call,
+                              const Rows<kQueries>& rows, const HeadRows& head,
+                              int value_offset, int group, int lane,
+                              const float* HWY_RESTRICT scale) {
   const F32 d;
   using V = hn::Vec<F32>;
   V even[kQueries][kGroups], odd[kQueries][kGroups];
@@ -82,28 +88,33 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) even[q][g] = odd[q][g] = hn::Zero(d);
   }
-  const int row_numbers = Groups(call.shape.head_size) * kPairRow;
-  for (int begin = 0; begin < call.keys; begin += kTileTokens) {
-    const T* row = reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]) +
-                   value_offset;
-    const int end =
-        call.keys < begin + kTileTokens ? call.keys : begin + kTileTokens;
-    for (int key = begin; key < end; key += 2, row += row_numbers) {
+  const float* HWY_RESTRICT weights = head.weights;
+  // sum + weight * value, or the sum where the row does not see the key.
+  const auto weigh = [&](V sum, const float* weight, V value, bool sees,
+                         auto all) HWY_ATTR {
+    const V y = hn::MulAdd(hn::Set(d, *weight), value, sum);
+    if (all.value) return y;
+    return hn::IfThenElse(hn::FirstN(d, sees ? hn::Lanes(d) : 0), y, sum);
+  };
+  const auto add = [&](const T* row, int key, auto all) HWY_ATTR
+      __attribute__((always_inline)) {
+    TRIVIUM_UNROLL
+    for (int g = 0; g < kGroups; ++g) {
+      V first, second;
+      LoadPairs(d, row + (group + g) * kPairRow, lane, first, second);
       TRIVIUM_UNROLL
-      for (int g = 0; g < kGroups; ++g) {
-        V first, second;
-        LoadPairs(d, row + (group + g) * kPairRow, lane, first, second);
-        TRIVIUM_UNROLL
-        for (int q = 0; q < kQueries; ++q) {
-          const float* weight = weights + q * stride + key;
-          even[q][g] = hn::MulAdd(hn::Set(d, weight[0]), first, even[q][g]);
-          // What lies behind the last key may be anything.
-          if (key + 1 == end) continue;
-          odd[q][g] = hn::MulAdd(hn::Set(d, weight[1]), second, odd[q][g]);
-        }
+      for (int q = 0; q < kQueries; ++q) {
+        const float* weight =
+            weights + q * rows.layout.stride + (key - rows.layout.origin);
+        even[q][g] =
+            weigh(even[q][g], weight, first, Sees(rows.seen[q], key), all);
+        odd[q][g] = weigh(odd[q][g], weight + 1, second,
+                          Sees(rows.seen[q], key + 1), all);
       }
     }
-  }
+  };
+  ForPairs<T>(call, rows, value_offset, Groups(call.shape.head_size) * kPairRow,
+              add);
   const int lanes = static_cast<int>(hn::Lanes(d));
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
@@ -112,7 +123,7 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
       const int begin = (group + g) * kPairLanes + lane;
       const int left = call.shape.head_size - begin;
       if (left <= 0) continue;
-      float* to = out + q * call.out_stride + begin;
+      float* to = rows.out[q] + head.offset + begin;
       const V y = hn::Mul(hn::Add(even[q][g], odd[q][g]), hn::Set(d, scale[q]));
       if (left >= lanes) {
         hn::StoreU(y, d, to);
@@ -125,24 +136,26 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int value_offset,
 
 // The three steps of attention, for several heads a step: heads do not wait
 // for each other's sums, so that one hides another's latency.
-template <int kQueries, class T>
-HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
+template <class T, int kQueries>
+HWY_INLINE void AttendHeads(const AttentionCall& call,
+                            const Rows<kQueries>& rows, const HeadRows* heads,
                             int count) {
   const int lanes = static_cast<int>(hn::Lanes(F32()));
   const int head_size = call.shape.head_size;
-  const int padded = PaddedKeys(call.keys);
-  for (int begin = 0; begin < padded; begin += kTileTokens) {
+  for (int begin = rows.tiles.begin; begin < rows.tiles.end;
+       begin += kTileTokens) {
     const T* tile = reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]);
     for (int h = 0; h < count; ++h) {
       const T* keys = tile + heads[h].head * KeyNumbers(head_size);
+      float* scores = heads[h].weights + begin - rows.layout.origin;
       for (int lane = 0; lane < kTileTokens; lane += lanes) {
-        ScoreVector<kQueries>(call, heads[h].query, keys, lane,
-                              heads[h].weights + begin + lane, padded);
+        ScoreVector(call, rows, heads[h].offset, keys, lane, scores + lane,
+                    rows.layout.stride);
       }
     }
   }
-  float inverse[kHeadsAtOnce][kQueries];
-  Softmax<kQueries>(call.keys, heads, count, inverse);
+  float inverse[kRowsAtOnce][kQueries];
+  Softmax<kQueries>(rows, heads, count, inverse);
   const int groups = Groups(head_size);
   constexpr int kGroups = kQueries == 1 ? 4 : 2;
   for (int h = 0; h < count; ++h) {
@@ -151,29 +164,39 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
     for (int lane = 0; lane < kPairLanes; lane += lanes) {
       int group = 0;
       for (; group + kGroups <= groups; group += kGroups) {
-        WeighValues<kQueries, kGroups, T>(call, offset, group, lane,
-                                          heads[h].weights, padded, inverse[h],
-                                          heads[h].out);
+        WeighValues<kQueries, kGroups, T>(call, rows, heads[h], offset, group,
+                                          lane, inverse[h]);
       }
       for (; group < groups; ++group) {
-        WeighValues<kQueries, 1, T>(call, offset, group, lane, heads[h].weights,
-                                    padded, inverse[h], heads[h].out);
+        WeighValues<kQueries, 1, T>(call, rows, heads[h], offset, group, lane,
+                                    inverse[h]);
       }
     }
   }
-  if (call.keep_weights) {
+  if (call.weights != nullptr) {
     for (int h = 0; h < count; ++h) {
-      Normalize<kQueries>(call, inverse[h], heads[h].weights);
+      Normalize<kQueries>(rows, inverse[h], heads[h].weights);
     }
   }
 }
 
 template <class T>
 HWY_INLINE void AttendTyped(const AttentionCall& call) {
-  ForQueriesAndHeads(
-      call, [&](auto queries, const HeadCall* heads, int count) HWY_ATTR {
-        AttendHeads<decltype(queries)::value, T>(call, heads, count);
-      });
+  ForRowsAndHeads(call,
+                  [&](const auto& rows, const auto* heads, int count)
+                      HWY_ATTR { AttendHeads<T>(call, rows, heads, count); });
+}
+
+size_t ScratchSize(const AttentionCall& call) {
+  const WeightLayout layout(call);
+  if (call.shape.type == KvType::kF32) return layout.scratch;
+  // Four rows' weights in two bytes each, as both types need, and for int8
+  // one row's in floats before that.
+  const size_t converted_weights = 3 * static_cast<size_t>(layout.stride);
+  // Queries of two bytes a dimension, in groups of 16.
+  const size_t converted_queries =
+      kRowsAtOnce * Groups(call.shape.head_size) * kPairLanes / 2;
+  return layout.scratch + converted_weights + converted_queries;
 }
 
 void AttendFloats(const AttentionCall& call) {
@@ -190,11 +213,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
+HWY_EXPORT(ScratchSize);
 HWY_EXPORT(AttendFloats);
 
 // In attention_int8.cc and attention_bf16.cc.
 void AttendInt8(const AttentionCall& call);
 void AttendBf16(const AttentionCall& call);
+
+size_t AttentionScratchSize(const AttentionCall& call) {
+  return HWY_DYNAMIC_DISPATCH(ScratchSize)(call);
+}
+
+int MostKeys(KvType type) {
+  constexpr int kMost = std::numeric_limits<int32_t>::max();
+  // The sums of a weight's byte, at most 255, times a value's, at most 127.
+  return type == KvType::kInt8 ? kMost / (255 * 127) : kMost;
+}
 
 bool RoundsQueries(KvType type) {
   return type == KvType::kBf16 && ActiveIsa() >= Isa::kAvx512Bf16;

@@ -1,5 +1,6 @@
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
 #include "model/kernels/attention.h"
 
@@ -54,8 +55,8 @@ HWY_INLINE void ToPairs(const float* HWY_RESTRICT x, int n,
   }
 }
 
-// Scores of kQueries queries, `stride` pairs apart, against the keys of kTiles
-// tiles from key `begin` on.
+// Scores of kQueries rows, whose queries are `stride` pairs apart, against the
+// keys of kTiles tiles from key `begin` on.
 template <int kQueries, int kTiles>
 HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
                            const uint32_t* HWY_RESTRICT query, int stride,
@@ -102,59 +103,60 @@ HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
     TRIVIUM_UNROLL
     for (int t = 0; t < kTiles; ++t) {
       hn::StoreU(hn::Mul(hn::Add(sum[q][t][0], sum[q][t][1]), scale), d,
-                 scores + q * scores_stride + begin + t * kTileTokens);
+                 scores + q * scores_stride + t * kTileTokens);
     }
   }
 }
 
-// out = scale * weights V for kQueries queries, whose weights are `stride`
-// pairs apart, and kGroups groups of 16 dimensions from `group`.
+// out = scale * weights V for kQueries rows, whose weights are `stride` pairs
+// apart, and kGroups groups of 16 dimensions from `group`.
 template <int kQueries, int kGroups>
-HWY_INLINE void WeighPairs(const AttentionCall& call, int head, int group,
-                           const uint32_t* HWY_RESTRICT weights, int stride,
-                           const float* HWY_RESTRICT scale, float* out) {
+HWY_NOINLINE void WeighPairs(const AttentionCall& call,
+                             const Rows<kQueries>& rows, const HeadRows& head,
+                             int group, const uint32_t* HWY_RESTRICT weights,
+                             int stride, const float* HWY_RESTRICT scale) {
   const F32 d;
   const U32 d32;
   const int head_size = call.shape.head_size;
   const int groups = Groups(head_size);
   const size_t offset = call.shape.heads * KeyNumbers(head_size) +
-                        head * ValueNumbers(head_size) + group * kPairRow;
+                        head.head * ValueNumbers(head_size) + group * kPairRow;
   VF32 sum[kQueries][kGroups];
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) sum[q][g] = hn::Zero(d);
   }
-  // `valid`: the bits of a pair that are a key's. What lies behind the last key
-  // may be anything, even what a weight of zero does not make zero.
-  const auto add = [&](const uint32_t* row, int pair, VU32 valid) HWY_ATTR {
+  // What a row does not see may be anything, even what a weight of zero does
+  // not make zero.
+  const auto add = [&](const uint16_t* row, int key, auto all) HWY_ATTR
+      __attribute__((always_inline)) {
     VU32 values[kGroups];
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
-      values[g] = hn::And(valid, hn::LoadU(d32, row + g * kPairLanes));
+      values[g] =
+          hn::LoadU(d32, reinterpret_cast<const uint32_t*>(row + g * kPairRow));
     }
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      const VU32 two = hn::Set(d32, weights[q * stride + pair]);
+      const VU32 two =
+          hn::Set(d32, weights[q * stride + (key - rows.layout.origin) / 2u]);
+      const uint32_t valid = (Sees(rows.seen[q], key) ? 0xffffu : 0) |
+                             (Sees(rows.seen[q], key + 1) ? 0xffff0000u : 0);
       TRIVIUM_UNROLL
       for (int g = 0; g < kGroups; ++g) {
-        sum[q][g] = AddPairProducts(sum[q][g], two, values[g]);
+        if (all.value) {
+          sum[q][g] = AddPairProducts(sum[q][g], two, values[g]);
+        } else {
+          const VU32 seen = hn::And(values[g], hn::Set(d32, valid));
+          sum[q][g] =
+              hn::IfThenElse(hn::FirstN(d, valid != 0 ? hn::Lanes(d) : 0),
+                             AddPairProducts(sum[q][g], two, seen), sum[q][g]);
+        }
       }
     }
   };
-  const auto both = hn::Set(d32, 0xffffffffu);
-  for (int begin = 0; begin < call.keys; begin += kTileTokens) {
-    const auto* row = reinterpret_cast<const uint32_t*>(
-        reinterpret_cast<const uint16_t*>(call.tiles[begin / kTileTokens]) +
-        offset);
-    const int end =
-        call.keys < begin + kTileTokens ? call.keys : begin + kTileTokens;
-    int key = begin;
-    for (; key + 2 <= end; key += 2, row += groups * kPairLanes) {
-      add(row, key / 2, both);
-    }
-    if (key < end) add(row, key / 2, hn::Set(d32, 0xffffu));
-  }
+  ForPairs<uint16_t>(call, rows, offset, groups * kPairRow, add);
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
@@ -162,7 +164,7 @@ HWY_INLINE void WeighPairs(const AttentionCall& call, int head, int group,
       const int begin = (group + g) * kPairLanes;
       const int left = head_size - begin;
       if (left <= 0) continue;
-      float* to = out + q * call.out_stride + begin;
+      float* to = rows.out[q] + head.offset + begin;
       const auto y = hn::Mul(sum[q][g], hn::Set(d, scale[q]));
       if (left >= kPairLanes) {
         hn::StoreU(y, d, to);
@@ -174,66 +176,68 @@ HWY_INLINE void WeighPairs(const AttentionCall& call, int head, int group,
 }
 
 template <int kQueries>
-HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
+HWY_INLINE void AttendHeads(const AttentionCall& call,
+                            const Rows<kQueries>& rows, const HeadRows* heads,
                             int count) {
   const int head_size = call.shape.head_size;
-  const int padded = PaddedKeys(call.keys);
   // In pairs.
   const int query_stride = Groups(head_size) * kPairLanes / 2;
-  const int weight_stride = padded / 2;
-  auto* query = reinterpret_cast<uint32_t*>(
-      call.weights +
-      PlainWeightsSize(call.shape, call.queries, call.keys, call.keep_weights));
+  const int weight_stride = rows.layout.stride / 2;
+  auto* query = reinterpret_cast<uint32_t*>(call.scratch + rows.layout.scratch);
   uint32_t* weights = query + count * kQueries * query_stride;
   for (int h = 0; h < count; ++h) {
     for (int q = 0; q < kQueries; ++q) {
-      ToPairs(heads[h].query + q * call.query_stride, head_size,
+      ToPairs(rows.query[q] + heads[h].offset, head_size,
               query + (h * kQueries + q) * query_stride);
     }
   }
-  for (int begin = 0, tiles; begin < padded; begin += tiles * kTileTokens) {
-    tiles = begin + kTilesAtOnce * kTileTokens <= padded ? kTilesAtOnce : 1;
+  for (int begin = rows.tiles.begin, tiles; begin < rows.tiles.end;
+       begin += tiles * kTileTokens) {
+    tiles =
+        begin + kTilesAtOnce * kTileTokens <= rows.tiles.end ? kTilesAtOnce : 1;
     for (int h = 0; h < count; ++h) {
       const uint32_t* head_query = query + h * kQueries * query_stride;
+      float* scores = heads[h].weights + begin - rows.layout.origin;
       if (tiles == kTilesAtOnce) {
         ScoreTiles<kQueries, kTilesAtOnce>(call, begin, heads[h].head,
-                                           head_query, query_stride,
-                                           heads[h].weights, padded);
+                                           head_query, query_stride, scores,
+                                           rows.layout.stride);
       } else {
         ScoreTiles<kQueries, 1>(call, begin, heads[h].head, head_query,
-                                query_stride, heads[h].weights, padded);
+                                query_stride, scores, rows.layout.stride);
       }
     }
   }
-  float inverse[kHeadsAtOnce][kQueries];
-  Softmax<kQueries>(call.keys, heads, count, inverse);
+  float inverse[kRowsAtOnce][kQueries];
+  Softmax<kQueries>(rows, heads, count, inverse);
   const int groups = Groups(head_size);
   constexpr int kGroups = 4;
+  const int first = rows.tiles.begin - rows.layout.origin;
   for (int h = 0; h < count; ++h) {
     for (int q = 0; q < kQueries; ++q) {
-      ToPairs(heads[h].weights + q * padded, padded,
-              weights + q * weight_stride);
+      ToPairs(heads[h].weights + q * rows.layout.stride + first,
+              rows.tiles.end - rows.tiles.begin,
+              weights + q * weight_stride + first / 2);
     }
     int group = 0;
     for (; group + kGroups <= groups; group += kGroups) {
-      WeighPairs<kQueries, kGroups>(call, heads[h].head, group, weights,
-                                    weight_stride, inverse[h], heads[h].out);
+      WeighPairs<kQueries, kGroups>(call, rows, heads[h], group, weights,
+                                    weight_stride, inverse[h]);
     }
     for (; group < groups; ++group) {
-      WeighPairs<kQueries, 1>(call, heads[h].head, group, weights,
-                              weight_stride, inverse[h], heads[h].out);
+      WeighPairs<kQueries, 1>(call, rows, heads[h], group, weights,
+                              weight_stride, inverse[h]);
     }
-    if (call.keep_weights) {
-      Normalize<kQueries>(call, inverse[h], heads[h].weights);
+    if (call.weights != nullptr) {
+      Normalize<kQueries>(rows, inverse[h], heads[h].weights);
     }
   }
 }
 
 void AttendPairs(const AttentionCall& call) {
-  ForQueriesAndHeads(
-      call, [&](auto queries, const HeadCall* heads, int count) HWY_ATTR {
-        AttendHeads<decltype(queries)::value>(call, heads, count);
-      });
+  ForRowsAndHeads(call,
+                  [&](const auto& rows, const auto* heads, int count)
+                      HWY_ATTR { AttendHeads(call, rows, heads, count); });
 }
 
 #else

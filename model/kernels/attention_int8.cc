@@ -21,7 +21,7 @@
 // - a key's weight, times its value's scale, becomes 16 bits, of which the
 //   upper and the lower eight are multiplied apart: with eight alone, many
 //   small weights beside a large one would be lost.
-// Sums of up to 65,000 keys cannot overflow: 255 * 127 * 65,000 < 2^31.
+// Sums over at most MostKeys() keys, and as many dimensions, cannot overflow.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
@@ -34,10 +34,10 @@ HWY_INLINE VI32 SetQuad(const void* p) {
   return hn::Set(I32(), quad);
 }
 
-// A query's bytes and the weights' bytes, after call.weights.
+// The queries' bytes and the weights', in the scratch.
 struct Bytes {
   int8_t* query;   // [heads, kQueries, head_size in groups of 16]
-  uint8_t* upper;  // [kQueries, padded keys]
+  uint8_t* upper;  // [kQueries, stride of the weights]
   uint8_t* lower;  // the same
 };
 
@@ -49,7 +49,7 @@ HWY_INLINE Quantized QuantizeQuery(const float* HWY_RESTRICT query,
   });
 }
 
-// Scores of kQueries queries against a tile's tokens from `lane` on.
+// Scores of kQueries rows against a tile's tokens from `lane` on.
 template <bool kVnni, int kQueries>
 HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
                             int quads, const int8_t* HWY_RESTRICT query,
@@ -80,7 +80,9 @@ HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
       hn::LoadU(d, reinterpret_cast<const float*>(head.key_scale) + lane);
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
-    const auto offset = hn::Set(d32, kKeyZero * quantized[q].sum);
+    // A vector's product is defined even where a query of NaNs overflows it.
+    const auto offset =
+        hn::ShiftLeft<kKeyZeroLog2>(hn::Set(d32, quantized[q].sum));
     const auto dot = hn::Sub(hn::Add(sum[q][0], sum[q][1]), offset);
     hn::StoreU(hn::Mul(hn::ConvertTo(d, dot),
                        hn::Mul(hn::Set(d, quantized[q].scale), key_scale)),
@@ -88,9 +90,12 @@ HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
   }
 }
 
-// The 16 bits of the weights of one query, times their values' scales. Returns
-// what the lowest bit stands for.
-HWY_INLINE float QuantizeWeights(const AttentionCall& call, int head,
+// The 16 bits of the weights of one row, times their values' scales, and zeros
+// in what else `tiles` have. Returns what the lowest bit stands for. Arrays
+// begin with the tiles.
+HWY_INLINE float QuantizeWeights(const AttentionCall& call,
+                                 const KeyRange& tiles, int head,
+                                 const KeyRange& seen,
                                  const float* HWY_RESTRICT weights,
                                  float* HWY_RESTRICT scaled,
                                  uint8_t* HWY_RESTRICT upper,
@@ -99,25 +104,34 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call, int head,
   const I32 d32;
   const hn::Rebind<uint8_t, F32> d8;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const int padded = PaddedKeys(call.keys);
+  const int end = tiles.end - tiles.begin;
+  const int seen_begin = seen.begin - tiles.begin;
+  const int seen_end = seen.end - tiles.begin;
+  // What is not seen may be anything.
+  const auto below = [&](int key, int bound) HWY_ATTR {
+    return hn::FirstN(d, static_cast<size_t>(std::max(bound - key, 0)));
+  };
+  const char* const* tile = call.tiles + tiles.begin / kTileTokens;
   auto most = hn::Zero(d);
-  for (int i = 0; i < padded; i += lanes) {
-    const Int8Head<const char> tile(call.shape, call.tiles[i / kTileTokens],
-                                    head);
-    const auto scale = hn::LoadU(
-        d, reinterpret_cast<const float*>(tile.value_scale) + i % kTileTokens);
-    // What lies behind the last key may be anything.
-    const int left = call.keys - i;
-    const auto valid = hn::FirstN(d, static_cast<size_t>(left > 0 ? left : 0));
-    const auto product =
-        hn::IfThenElseZero(valid, hn::Mul(hn::LoadU(d, weights + i), scale));
-    most = hn::Max(most, product);
-    hn::StoreU(product, d, scaled + i);
+  for (int begin = 0; begin < end; begin += kTileTokens, ++tile) {
+    const auto* scales = reinterpret_cast<const float*>(
+        Int8Head<const char>(call.shape, *tile, head).value_scale);
+    for (int lane = 0; lane < kTileTokens; lane += lanes) {
+      const int i = begin + lane;
+      auto product = hn::IfThenElseZero(
+          below(i, seen_end),
+          hn::Mul(hn::LoadU(d, weights + i), hn::LoadU(d, scales + lane)));
+      if (i < seen_begin) {
+        product = hn::IfThenZeroElse(below(i, seen_begin), product);
+      }
+      most = hn::Max(most, product);
+      hn::StoreU(product, d, scaled + i);
+    }
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
   const auto inverse = hn::Set(d, largest > 0 ? 65535 / largest : 0.0f);
   const auto limit = hn::Set(d32, 65535);
-  for (int i = 0; i < padded; i += lanes) {
+  for (int i = 0; i < end; i += lanes) {
     const auto q = hn::Min(
         hn::NearestInt(hn::Mul(hn::LoadU(d, scaled + i), inverse)), limit);
     hn::StoreU(hn::DemoteTo(d8, hn::ShiftRight<8>(q)), d8, upper + i);
@@ -126,12 +140,13 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call, int head,
   return largest / 65535;
 }
 
-// out = scale * weights V for kQueries queries and kGroups groups of 16
+// out = scale * weights V for kQueries rows and kGroups groups of 16
 // dimensions from `group`.
 template <bool kVnni, int kQueries, int kGroups>
-HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
-                            int lane, const Bytes& bytes,
-                            const float* HWY_RESTRICT scale, float* out) {
+HWY_INLINE void WeighValues(const AttentionCall& call,
+                            const Rows<kQueries>& rows, const HeadRows& head,
+                            int group, int lane, const Bytes& bytes,
+                            const float* HWY_RESTRICT scale) {
   const F32 d;
   const I32 d32;
   VI32 upper[kQueries][kGroups], lower[kQueries][kGroups];
@@ -142,15 +157,14 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
       upper[q][g] = lower[q][g] = hn::Zero(d32);
     }
   }
-  const int padded = PaddedKeys(call.keys);
   const int groups = DimensionGroups(call.shape.head_size);
-  for (int begin = 0; begin < call.keys; begin += kTileTokens) {
+  for (int begin = rows.tiles.begin; begin < rows.any.end;
+       begin += kTileTokens) {
     const Int8Head<const char> tile(call.shape, call.tiles[begin / kTileTokens],
-                                    head);
+                                    head.head);
     const int32_t* row = reinterpret_cast<const int32_t*>(tile.values) +
                          group * kQuadLanes + lane;
-    const int end =
-        call.keys < begin + kTileTokens ? call.keys : begin + kTileTokens;
+    const int end = std::min(rows.any.end, begin + kTileTokens);
     for (int key = begin; key < end; key += kQuad, row += groups * kQuadLanes) {
       VI32 values[kGroups];
       TRIVIUM_UNROLL
@@ -159,8 +173,9 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
       }
       TRIVIUM_UNROLL
       for (int q = 0; q < kQueries; ++q) {
-        const VI32 high = SetQuad(bytes.upper + q * padded + key);
-        const VI32 low = SetQuad(bytes.lower + q * padded + key);
+        const int at = q * rows.layout.stride + (key - rows.layout.origin);
+        const VI32 high = SetQuad(bytes.upper + at);
+        const VI32 low = SetQuad(bytes.lower + at);
         TRIVIUM_UNROLL
         for (int g = 0; g < kGroups; ++g) {
           upper[q][g] = AddDots<kVnni>(upper[q][g], high, values[g]);
@@ -181,7 +196,7 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
           hn::MulAdd(hn::ConvertTo(d, upper[q][g]), hn::Set(d, 256.0f),
                      hn::ConvertTo(d, lower[q][g]));
       const auto y = hn::Mul(sum, hn::Set(d, scale[q]));
-      float* to = out + q * call.out_stride + begin;
+      float* to = rows.out[q] + head.offset + begin;
       if (left >= lanes) {
         hn::StoreU(y, d, to);
       } else {
@@ -194,38 +209,38 @@ HWY_INLINE void WeighValues(const AttentionCall& call, int head, int group,
 // A CPU waits for few lines of memory at once, so what the next call reads is
 // asked for all along: its keys while scores are computed, its values later.
 template <bool kVnni, int kQueries>
-HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
+HWY_INLINE void AttendHeads(const AttentionCall& call,
+                            const Rows<kQueries>& rows, const HeadRows* heads,
                             int count) {
   const int lanes = static_cast<int>(hn::Lanes(F32()));
   const int head_size = call.shape.head_size;
-  const int padded = PaddedKeys(call.keys);
   const int query_stride = DimensionGroups(head_size) * kQuadLanes;
-  float* scaled = call.weights + PlainWeightsSize(call.shape, call.queries,
-                                                  call.keys, call.keep_weights);
+  float* scaled = call.scratch + rows.layout.scratch;
   Bytes bytes;
-  bytes.upper = reinterpret_cast<uint8_t*>(scaled + padded);
-  bytes.lower = bytes.upper + kQueries * padded;
-  bytes.query = reinterpret_cast<int8_t*>(bytes.lower + kQueries * padded);
+  bytes.upper = reinterpret_cast<uint8_t*>(scaled + rows.layout.stride);
+  bytes.lower = bytes.upper + kQueries * rows.layout.stride;
+  bytes.query =
+      reinterpret_cast<int8_t*>(bytes.lower + kQueries * rows.layout.stride);
 
   const size_t query_bytes = static_cast<size_t>(kQueries) * query_stride;
-  Quantized quantized[kHeadsAtOnce][kQueries];
+  Quantized quantized[kRowsAtOnce][kQueries];
   for (int h = 0; h < count; ++h) {
     for (int q = 0; q < kQueries; ++q) {
       quantized[h][q] =
-          QuantizeQuery(heads[h].query + q * call.query_stride, head_size,
+          QuantizeQuery(rows.query[q] + heads[h].offset, head_size,
                         bytes.query + h * query_bytes + q * query_stride);
       quantized[h][q].scale *= call.scale;
     }
   }
-  const int tiles = padded / kTileTokens;
-  // The first queries fetch for all.
-  const bool first =
-      heads[0].query ==
-      call.query + static_cast<size_t>(heads[0].head) * head_size;
-  const int next_tiles = first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
+  const int tiles = (rows.tiles.end - rows.tiles.begin) / kTileTokens;
+  // The first rows fetch for all.
+  const int next_tiles =
+      rows.first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
   for (int t = 0; t < tiles; ++t) {
+    const int begin = rows.tiles.begin + t * kTileTokens;
     for (int h = 0; h < count; ++h) {
-      const Int8Head<const char> tile(call.shape, call.tiles[t], heads[h].head);
+      const Int8Head<const char> tile(
+          call.shape, call.tiles[begin / kTileTokens], heads[h].head);
       if (t < next_tiles) {
         FetchInt8Keys(call.shape, call.next_tiles[t], heads[h].head);
       }
@@ -233,25 +248,28 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
         ScoreTokens<kVnni, kQueries>(
             tile, lane, Quads(head_size), bytes.query + h * query_bytes,
             query_stride, quantized[h],
-            heads[h].weights + t * kTileTokens + lane, padded);
+            heads[h].weights + (begin - rows.layout.origin) + lane,
+            rows.layout.stride);
       }
     }
   }
-  float inverse[kHeadsAtOnce][kQueries];
-  Softmax<kQueries>(call.keys, heads, count, inverse);
+  float inverse[kRowsAtOnce][kQueries];
+  Softmax<kQueries>(rows, heads, count, inverse);
   const int groups = DimensionGroups(head_size);
   for (int h = 0; h < count; ++h) {
     float scale[kQueries];
     for (int q = 0; q < kQueries; ++q) {
+      const int at =
+          q * rows.layout.stride + (rows.tiles.begin - rows.layout.origin);
       scale[q] = inverse[h][q] *
-                 QuantizeWeights(
-                     call, heads[h].head, heads[h].weights + q * padded, scaled,
-                     bytes.upper + q * padded, bytes.lower + q * padded);
+                 QuantizeWeights(call, rows.tiles, heads[h].head, rows.seen[q],
+                                 heads[h].weights + at, scaled,
+                                 bytes.upper + at, bytes.lower + at);
     }
     for (int lane = 0; lane < kQuadLanes; lane += lanes) {
       const auto weigh = [&](int group, auto at_once) HWY_ATTR {
         WeighValues<kVnni, kQueries, decltype(at_once)::value>(
-            call, heads[h].head, group, lane, bytes, scale, heads[h].out);
+            call, rows, heads[h], group, lane, bytes, scale);
       };
       int group = 0;
       if constexpr (kQueries == 1) {  // registers for more
@@ -267,18 +285,17 @@ HWY_INLINE void AttendHeads(const AttentionCall& call, const HeadCall* heads,
       FetchInt8Values(call.shape, call.next_tiles[t], heads[h].head,
                       std::min(kTileTokens, call.next_keys - t * kTileTokens));
     }
-    if (call.keep_weights) {
-      Normalize<kQueries>(call, inverse[h], heads[h].weights);
+    if (call.weights != nullptr) {
+      Normalize<kQueries>(rows, inverse[h], heads[h].weights);
     }
   }
 }
 
 template <bool kVnni>
 HWY_INLINE void AttendVnni(const AttentionCall& call) {
-  ForQueriesAndHeads(
-      call, [&](auto queries, const HeadCall* heads, int count) HWY_ATTR {
-        AttendHeads<kVnni, decltype(queries)::value>(call, heads, count);
-      });
+  ForRowsAndHeads(
+      call, [&](const auto& rows, const auto* heads, int count)
+                HWY_ATTR { AttendHeads<kVnni>(call, rows, heads, count); });
 }
 
 void AttendBytes(const AttentionCall& call, bool vnni) {

@@ -51,14 +51,14 @@ struct DataTypes {
   dnnl::memory::data_type x, w, y;
 };
 
-DataTypes TypesOf(MatmulType type) {
+DataTypes TypesOf(const MatmulShape& shape) {
   using Type = dnnl::memory::data_type;
-  switch (type) {
-    case MatmulType::kF32:
+  switch (shape.weights) {
+    case WeightType::kF32:
       return {Type::f32, Type::f32, Type::f32};
-    case MatmulType::kBf16:
+    case WeightType::kBf16:
       return {Type::bf16, Type::bf16, Type::f32};
-    case MatmulType::kInt8:
+    case WeightType::kInt8:
       break;
   }
   return {Type::u8, Type::s8, Type::s32};
@@ -100,9 +100,9 @@ class DnnlProducts {
  private:
   void Make(const MatmulShape& shape) {
     using Tag = dnnl::memory::format_tag;
-    const auto [type, n, k] = shape;
+    const int n = shape.n, k = shape.k;
     UseOneThread();
-    const DataTypes types = TypesOf(type);
+    const DataTypes types = TypesOf(shape);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     weights = dnnl::memory::desc({k, n}, types.w, Tag::any);
@@ -174,8 +174,7 @@ absl::Status DnnlMatrix::Pack(const void* weights) {
   return CatchDnnl("packing weights", [&] {
     UseOneThread();
     // Row-major [N, K] is [K, N] with K contiguous.
-    const dnnl::memory::desc plain({shape().k, shape().n},
-                                   TypesOf(shape().type).w,
+    const dnnl::memory::desc plain({shape().k, shape().n}, TypesOf(shape()).w,
                                    dnnl::memory::format_tag::ba);
     dnnl::memory from(plain, CpuEngine(), const_cast<void*>(weights));
     packed_ = RawBuffer(products_->weights.get_size());
@@ -190,7 +189,7 @@ absl::Status DnnlMatrix::TestInvariance() {
   DnnlProducts& products = *products_;
   MutexLock lock(&products.test_mutex);
   // Sums of integers are exact.
-  if (!products.tested && shape().type != MatmulType::kInt8) {
+  if (!products.tested && shape().operands != OperandType::kInt8) {
     TRIVIUM_ASSIGN_OR_RETURN(products.invariant, RowsAgree());
     if (!products.invariant) {
       products.fixed_rows = true;
@@ -202,8 +201,8 @@ absl::Status DnnlMatrix::TestInvariance() {
 }
 
 absl::StatusOr<bool> DnnlMatrix::RowsAgree() const {
-  const auto [type, n, k] = shape();
-  const size_t row_bytes = shape().row_bytes();
+  const int n = shape().n, k = shape().k;
+  const size_t row_bytes = shape().operand_row_bytes();
   std::vector<char> x(row_bytes * kMaxMatmulRows);
   std::vector<float> y(static_cast<size_t>(n) * kMaxMatmulRows), first(n);
   MatmulWorkspace workspace;
@@ -213,7 +212,7 @@ absl::StatusOr<bool> DnnlMatrix::RowsAgree() const {
     for (int i = 0; i < k; ++i) {
       // Uniform in [-1, 1), which as bf16 is the upper half of the f32.
       const float value = static_cast<int32_t>(generator()) / 2147483648.0f;
-      if (type == MatmulType::kBf16) {
+      if (shape().operands == OperandType::kBf16) {
         std::memcpy(&x[2 * i], reinterpret_cast<const char*>(&value) + 2, 2);
       } else {
         std::memcpy(&x[4 * i], &value, 4);
@@ -250,8 +249,9 @@ int DnnlMatrix::ComputedRows(int rows) const {
   return kRowCounts[IndexFor(rows)];
 }
 
-absl::Status DnnlMatrix::Multiply(const void* x, int rows, void* y,
-                                  MatmulWorkspace* workspace) const {
+absl::Status DnnlMatrix::MultiplyColumns(const void* x, int rows, int, int,
+                                         void* y,
+                                         MatmulWorkspace* workspace) const {
   UseOneThread();
   return CatchDnnl("running a product", [&] {
     MatmulWorkspace::Rep& rep = *workspace->rep_;
@@ -259,7 +259,7 @@ absl::Status DnnlMatrix::Multiply(const void* x, int rows, void* y,
       rep.Execute(*products_, IndexFor(rows), memory_, x, y);
       return;
     }
-    const size_t x_step = kFixedRows * shape().row_bytes();
+    const size_t x_step = kFixedRows * shape().operand_row_bytes();
     const size_t y_step = size_t{kFixedRows} * shape().n * sizeof(float);
     for (int row = 0, call = 0; row < rows; row += kFixedRows, ++call) {
       rep.Execute(*products_, IndexFor(kFixedRows), memory_,

@@ -31,8 +31,11 @@ class DnnlMatrix : public PackedMatrix {
   std::string implementation() const override;
   bool batch_invariant() const override;
   int ComputedRows(int rows) const override;
-  absl::Status Multiply(const void* x, int rows, void* y,
-                        MatmulWorkspace* workspace) const override;
+  // oneDNN's products are not cut.
+  int column_block() const override { return shape().n; }
+  absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
+                               void* y,
+                               MatmulWorkspace* workspace) const override;
 
  private:
   using PackedMatrix::PackedMatrix;

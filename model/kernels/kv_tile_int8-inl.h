@@ -35,7 +35,8 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int kKeyZero = 128;
+constexpr int kKeyZeroLog2 = 7;
+constexpr int kKeyZero = 1 << kKeyZeroLog2;
 constexpr int kQuad = 4;
 // Lanes of a row of quads, and its bytes.
 constexpr int kQuadLanes = 16;
@@ -111,6 +112,9 @@ HWY_INLINE Quantized QuantizeSymmetric(const float* HWY_RESTRICT x, int n,
     sum = hn::Add(sum, q);
     store(i, q);
   }
+  // Far more than numbers can have; what NaN becomes could overflow.
+  const auto most_sum = hn::Set(d32, 1 << 26);
+  sum = hn::Max(hn::Min(sum, most_sum), hn::Neg(most_sum));
   return {largest / 127, hn::GetLane(hn::SumOfLanes(d32, sum))};
 }
 

@@ -10,32 +10,37 @@ namespace {
 class PanelMatrix : public PackedMatrix {
  public:
   static bool Serves(const MatmulShape& shape) {
-    return (shape.type == MatmulType::kF32 && HasFloatPanels()) ||
-           (shape.type == MatmulType::kInt8 && HasBytePanels(shape.k));
+    return (shape.weights == WeightType::kF32 && HasFloatPanels()) ||
+           (shape.weights == WeightType::kInt8 && HasBytePanels(shape.k));
   }
 
   PanelMatrix(const MatmulShape& shape, const void* weights)
-      : PackedMatrix(shape), panels_(PanelsBytes(shape.n, shape.row_bytes())) {
-    PackPanels(weights, shape.n, shape.row_bytes(), panels_.data());
+      : PackedMatrix(shape),
+        panels_(PanelsBytes(shape.n, shape.weight_row_bytes())) {
+    PackPanels(weights, shape.n, shape.weight_row_bytes(), panels_.data());
   }
 
   int64_t bytes() const override {
-    return static_cast<int64_t>(PanelsBytes(shape().n, shape().row_bytes()));
+    return static_cast<int64_t>(
+        PanelsBytes(shape().n, shape().weight_row_bytes()));
   }
   std::string implementation() const override { return "trivium:panels"; }
   bool batch_invariant() const override { return true; }
   int ComputedRows(int rows) const override { return rows; }
 
-  absl::Status Multiply(const void* x, int rows, void* y,
-                        MatmulWorkspace*) const override {
-    const auto [type, n, k] = shape();
-    if (type == MatmulType::kInt8) {
+  int column_block() const override { return kPanelColumns; }
+
+  absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
+                               void* y, MatmulWorkspace*) const override {
+    const int n = shape().n, k = shape().k;
+    if (shape().weights == WeightType::kInt8) {
       PanelProduct(static_cast<const int8_t*>(panels_.data()), n, k,
-                   static_cast<const uint8_t*>(x), rows,
+                   static_cast<const uint8_t*>(x), rows, begin, end,
                    static_cast<int32_t*>(y));
     } else {
       PanelProduct(static_cast<const float*>(panels_.data()), n, k,
-                   static_cast<const float*>(x), rows, static_cast<float*>(y));
+                   static_cast<const float*>(x), rows, begin, end,
+                   static_cast<float*>(y));
     }
     return absl::OkStatus();
   }
@@ -44,14 +49,33 @@ class PanelMatrix : public PackedMatrix {
   const RawBuffer panels_;
 };
 
+bool Multiplies(const MatmulShape& shape) {
+  switch (shape.weights) {
+    case WeightType::kF32:
+      return shape.operands == OperandType::kF32;
+    case WeightType::kBf16:
+      return shape.operands == OperandType::kBf16;
+    case WeightType::kInt8:
+      break;
+  }
+  return shape.operands == OperandType::kInt8;
+}
+
 }  // namespace
 
-int OperandSize(MatmulType type) {
-  return type == MatmulType::kF32 ? 4 : type == MatmulType::kBf16 ? 2 : 1;
+int SizeOf(WeightType type) {
+  return type == WeightType::kF32 ? 4 : type == WeightType::kBf16 ? 2 : 1;
+}
+int SizeOf(OperandType type) {
+  return type == OperandType::kF32 ? 4 : type == OperandType::kBf16 ? 2 : 1;
 }
 
 absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(
     const MatmulShape& shape, const void* weights) {
+  if (!Multiplies(shape)) {
+    return absl::InvalidArgumentError(
+        "no product multiplies these weights with these operands");
+  }
   if (PanelMatrix::Serves(shape)) {
     return std::make_unique<PanelMatrix>(shape, weights);
   }

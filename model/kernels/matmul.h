@@ -12,22 +12,36 @@
 
 namespace trivium {
 
-// Operand types of a product y = x W^T:
-//   kF32:  x f32, W f32  -> y f32
-//   kBf16: x bf16, W bf16 -> y f32
-//   kInt8: x u8, W s8    -> y s32, exact
-enum class MatmulType { kF32, kBf16, kInt8 };
+// What a weight is stored as.
+enum class WeightType {
+  kF32,
+  kBf16,
+  kInt8,  // s8, with a scale for each output, which is not the product's
+};
 
-// Bytes of one element of x, and of W.
-int OperandSize(MatmulType type);
+// What a product reads.
+enum class OperandType {
+  kF32,
+  kBf16,
+  kInt8,  // u8, with a scale and a zero point for each row (RowScale)
+};
 
-// What all products of one W have in common: x is [rows, K], y [rows, N].
+// Bytes of one number.
+int SizeOf(WeightType type);
+int SizeOf(OperandType type);
+
+// What all products y = x W^T of one W have in common: x is [rows, K], y
+// [rows, N], s32 and exact where integers are multiplied, else f32.
 struct MatmulShape {
-  MatmulType type;
+  WeightType weights;
+  OperandType operands;
   int n, k;  // of W, [N, K]
 
-  size_t row_bytes() const {  // of x and of W
-    return static_cast<size_t>(k) * OperandSize(type);
+  size_t weight_row_bytes() const {
+    return static_cast<size_t>(k) * SizeOf(weights);
+  }
+  size_t operand_row_bytes() const {
+    return static_cast<size_t>(k) * SizeOf(operands);
   }
   auto operator<=>(const MatmulShape&) const = default;
 };
@@ -52,7 +66,9 @@ class MatmulWorkspace {
 // oneDNN's (dnnl_matrix.h).
 class PackedMatrix {
  public:
-  // `weights` is row-major [N, K] of the type's W (bf16 as uint16_t).
+  // `weights` is row-major [N, K] of shape.weights (bf16 as uint16_t).
+  // INVALID_ARGUMENT where no product multiplies these weights and operands:
+  // so far both are f32, bf16 or int8.
   static absl::StatusOr<std::unique_ptr<PackedMatrix>> Create(
       const MatmulShape& shape, const void* weights);
   virtual ~PackedMatrix() = default;
@@ -75,8 +91,22 @@ class PackedMatrix {
   // y = x W^T. x [rows, K] and y [rows, N] are contiguous. 1 <= rows <=
   // kMaxMatmulRows, but x must be readable and y writable for kMaxMatmulRows
   // rows: those up to ComputedRows(rows) are computed from whatever x holds.
-  virtual absl::Status Multiply(const void* x, int rows, void* y,
-                                MatmulWorkspace* workspace) const = 0;
+  absl::Status Multiply(const void* x, int rows, void* y,
+                        MatmulWorkspace* workspace) const {
+    return MultiplyColumns(x, rows, 0, shape_.n, y, workspace);
+  }
+
+  // A product may be cut into blocks of this many columns, which threads with a
+  // workspace each may multiply at once; N where it may not be cut. Bits do not
+  // depend on the cut.
+  virtual int column_block() const = 0;
+
+  // Columns [begin, end) of the same y [rows, N], which leaves the others as
+  // they are. `begin` is a multiple of column_block(), and so is `end` or it is
+  // N.
+  virtual absl::Status MultiplyColumns(const void* x, int rows, int begin,
+                                       int end, void* y,
+                                       MatmulWorkspace* workspace) const = 0;
 
  protected:
   explicit PackedMatrix(const MatmulShape& shape) : shape_(shape) {}

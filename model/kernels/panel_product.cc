@@ -24,7 +24,6 @@
 #define TRIVIUM_MODEL_KERNELS_PANEL_PRODUCT_CC_
 namespace trivium {
 
-constexpr int kPanelColumns = 64;
 constexpr int kMostRows = 6;
 constexpr int kLineBytes = 64;
 
@@ -39,6 +38,7 @@ struct PanelProductCall {
   int n, k;
   const X* x;
   int rows;
+  int begin, end;  // columns
   Y* y;
 };
 using FloatCall = PanelProductCall<float, float, float>;
@@ -146,8 +146,8 @@ HWY_INLINE void Multiply(const Call& call) {
   const int fetches = groups == 1 ? 4 : groups < 4 ? 2 : 1;
   const size_t quarter =
       sizeof(typename Call::W) * kPanelColumns * call.k / kPanelFetches;
-  for (int column = 0; column < call.n; column += kPanelColumns) {
-    const bool last = column + kPanelColumns >= call.n;
+  for (int column = call.begin; column < call.end; column += kPanelColumns) {
+    const bool last = column + kPanelColumns >= call.end;
     const char* next = reinterpret_cast<const char*>(
         call.packed + static_cast<size_t>(column + kPanelColumns) * call.k);
     int fetched = last ? kPanelFetches : 0;
@@ -223,12 +223,14 @@ void PackPanels(const void* w, int n, size_t row_bytes, void* packed) {
 }
 
 void PanelProduct(const float* packed, int n, int k, const float* x, int rows,
-                  float* y) {
-  HWY_DYNAMIC_DISPATCH(MultiplyFloats)({packed, n, k, x, rows, y});
+                  int begin, int end, float* y) {
+  HWY_DYNAMIC_DISPATCH(MultiplyFloats)
+  ({packed, n, k, x, rows, begin, end, y});
 }
 void PanelProduct(const int8_t* packed, int n, int k, const uint8_t* x,
-                  int rows, int32_t* y) {
-  HWY_DYNAMIC_DISPATCH(MultiplyBytes)({packed, n, k, x, rows, y});
+                  int rows, int begin, int end, int32_t* y) {
+  HWY_DYNAMIC_DISPATCH(MultiplyBytes)
+  ({packed, n, k, x, rows, begin, end, y});
 }
 
 }  // namespace trivium

@@ -17,18 +17,22 @@ namespace trivium {
 bool HasFloatPanels();
 bool HasBytePanels(int k);  // k must be a multiple of 4
 
+// Columns of a panel.
+inline constexpr int kPanelColumns = 64;
+
 // Bytes of packed weights whose N rows have `row_bytes` each, a multiple of 4.
 size_t PanelsBytes(int n, size_t row_bytes);
 // `w` is row-major [N, K], floats or bytes; `packed` is zero, and aligned to 64
 // bytes.
 void PackPanels(const void* w, int n, size_t row_bytes, void* packed);
 
-// x [rows, K] and y [rows, N] are contiguous; any number of rows. In bytes
-// exact.
+// Columns [begin, end) of y, where begin is a multiple of kPanelColumns and so
+// is end or it is N. x [rows, K] and y [rows, N] are contiguous; any number of
+// rows. In bytes exact.
 void PanelProduct(const float* packed, int n, int k, const float* x, int rows,
-                  float* y);
+                  int begin, int end, float* y);
 void PanelProduct(const int8_t* packed, int n, int k, const uint8_t* x,
-                  int rows, int32_t* y);
+                  int rows, int begin, int end, int32_t* y);
 
 }  // namespace trivium
 

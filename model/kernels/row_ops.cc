@@ -1,5 +1,7 @@
 #include "model/kernels/row_ops.h"
 
+#include <type_traits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/row_ops.cc"
 #include "hwy/foreach_target.h"
@@ -195,37 +197,66 @@ void FinishRow(const ProductRow& row, float* HWY_RESTRICT y) {
                          HWY_ATTR { some.Store(v, d, y + i); });
 }
 
-template <Activation kActivation>
-HWY_INLINE Range Activated(const ProductRow& row, float* y) {
+// y = activation(the row's numbers), vector by vector also to `sink`.
+template <Activation kActivation, class Sink>
+HWY_INLINE void Activated(const ProductRow& row, float* y, Sink sink) {
   HWY_NAMESPACE::FinishRow(row, y);
   const F32 d;
-  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
   MapVectors(
       y, row.n,
       [](hn::Vec<F32> v) HWY_ATTR { return Activate<kActivation>(v); },
       [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
-        range.Add(some.Mask(d, v));
+        sink(some, v);
         some.Store(v, d, y + i);
       });
-  return range.Get();
 }
 
-Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
+// Calls function(Constant<activation>).
+template <Activation kActivation>
+using Constant = std::integral_constant<Activation, kActivation>;
+template <class F>
+HWY_INLINE Range WithActivation(Activation activation, F function) {
   switch (activation) {
     case Activation::kNone:
       break;
     case Activation::kRelu:
-      return Activated<Activation::kRelu>(row, y);
+      return function(Constant<Activation::kRelu>());
     case Activation::kGelu:
-      return Activated<Activation::kGelu>(row, y);
+      return function(Constant<Activation::kGelu>());
     case Activation::kGeluTanh:
-      return Activated<Activation::kGeluTanh>(row, y);
+      return function(Constant<Activation::kGeluTanh>());
     case Activation::kSwish:
-      return Activated<Activation::kSwish>(row, y);
+      return function(Constant<Activation::kSwish>());
     case Activation::kTanh:
-      return Activated<Activation::kTanh>(row, y);
+      return function(Constant<Activation::kTanh>());
   }
-  return Activated<Activation::kNone>(row, y);
+  return function(Constant<Activation::kNone>());
+}
+
+Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
+  return WithActivation(activation, [&](auto known) HWY_ATTR {
+    const F32 d;
+    RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+    Activated<known.value>(row, y, [&](auto some, hn::Vec<F32> v) HWY_ATTR {
+      range.Add(some.Mask(d, v));
+    });
+    return range.Get();
+  });
+}
+
+Range GateRow(const ProductRow& gate, const ProductRow& up,
+              Activation activation, float* y) {
+  return WithActivation(activation, [&](auto known) HWY_ATTR {
+    const F32 d;
+    Activated<known.value>(gate, y, [](auto, hn::Vec<F32>) HWY_ATTR {});
+    RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+    ForEachNumber(up, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+      const auto product = hn::Mul(some.Load(d, y + i), v);
+      range.Add(product);  // both load zeros beyond the end
+      some.Store(product, d, y + i);
+    });
+    return range.Get();
+  });
 }
 
 // A sum in four places, see kTurns.
@@ -241,18 +272,40 @@ struct FourSums {
   }
 };
 
+// y = the row's numbers + residual, vector by vector also to
+// sink(WholeVector or PartVector, vector).
+template <class Sink>
+HWY_INLINE void AddResidual(const ProductRow& x, const float* residual,
+                            float* y, Sink sink) {
+  const F32 d;
+  ForEachNumber(x, [&](int i, auto some, hn::Vec<F32> s) HWY_ATTR {
+    if (residual != nullptr) s = hn::Add(s, some.Load(d, residual + i));
+    sink(some, s);
+    some.Store(s, d, y + i);
+  });
+}
+
+// 1 / sqrt(the mean of squares + epsilon); share is 1 / how many there are.
+HWY_INLINE hn::Vec<F32> InverseRoot(const FourSums& squares, hn::Vec<F32> share,
+                                    float epsilon) {
+  const F32 d;
+  return hn::Div(
+      hn::Set(d, 1.0f),
+      hn::Sqrt(hn::Add(hn::Mul(squares.Get(), share), hn::Set(d, epsilon))));
+}
+
 // y may be the row's or residual, so these are not HWY_RESTRICT.
-Range AddNormRow(const ProductRow& x, const float* residual,
-                 const float* HWY_RESTRICT gamma,
-                 const float* HWY_RESTRICT beta, float epsilon, float* y) {
+template <bool kBeta>
+HWY_INLINE Range AddNorm(const ProductRow& x, const float* residual,
+                         const float* HWY_RESTRICT gamma,
+                         const float* HWY_RESTRICT beta, float epsilon,
+                         float* y) {
   const F32 d;
   const int n = x.n;
   const auto share = hn::Set(d, 1.0f / static_cast<float>(n));
   FourSums sums;
-  ForEachNumber(x, [&](int i, auto some, hn::Vec<F32> s) HWY_ATTR {
-    if (residual != nullptr) s = hn::Add(s, some.Load(d, residual + i));
+  AddResidual(x, residual, y, [&](auto some, hn::Vec<F32> s) HWY_ATTR {
     sums.at[some.kTurn] = hn::Add(sums.at[some.kTurn], s);
-    some.Store(s, d, y + i);
   });
   const auto mean = hn::Mul(sums.Get(), share);
   FourSums squares;
@@ -261,15 +314,40 @@ Range AddNormRow(const ProductRow& x, const float* residual,
     squares.at[some.kTurn] =
         hn::MulAdd(centred, centred, squares.at[some.kTurn]);
   });
-  const auto variance = hn::Mul(squares.Get(), share);
-  const auto inverse = hn::Div(
-      hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon))));
+  const auto inverse = InverseRoot(squares, share, epsilon);
   RangeVectors range = {hn::Zero(d), hn::Zero(d)};
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
     const auto normal = hn::Mul(hn::Sub(some.Load(d, y + i), mean), inverse);
-    const auto result =
-        hn::MulAdd(normal, some.Load(d, gamma + i), some.Load(d, beta + i));
+    const auto factor = some.Load(d, gamma + i);
+    const auto result = kBeta
+                            ? hn::MulAdd(normal, factor, some.Load(d, beta + i))
+                            : hn::Mul(normal, factor);
     range.Add(result);  // gamma and beta load zeros beyond the end
+    some.Store(result, d, y + i);
+  });
+  return range.Get();
+}
+
+Range AddNormRow(const ProductRow& x, const float* residual, const float* gamma,
+                 const float* beta, float epsilon, float* y) {
+  return beta == nullptr ? AddNorm<false>(x, residual, gamma, beta, epsilon, y)
+                         : AddNorm<true>(x, residual, gamma, beta, epsilon, y);
+}
+
+Range AddRmsNormRow(const ProductRow& x, const float* residual,
+                    const float* HWY_RESTRICT gamma, float epsilon, float* y) {
+  const F32 d;
+  FourSums squares;
+  AddResidual(x, residual, y, [&](auto some, hn::Vec<F32> s) HWY_ATTR {
+    squares.at[some.kTurn] = hn::MulAdd(s, s, squares.at[some.kTurn]);
+  });
+  const auto inverse =
+      InverseRoot(squares, hn::Set(d, 1.0f / static_cast<float>(x.n)), epsilon);
+  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+  ForEachVector(d, x.n, [&](int i, auto some) HWY_ATTR {
+    const auto result =
+        hn::Mul(hn::Mul(some.Load(d, y + i), inverse), some.Load(d, gamma + i));
+    range.Add(result);
     some.Store(result, d, y + i);
   });
   return range.Get();
@@ -286,9 +364,11 @@ HWY_EXPORT(QuantizeRow);
 HWY_EXPORT(Bf16Row);
 HWY_EXPORT(FinishRow);
 HWY_EXPORT(ActivateRow);
+HWY_EXPORT(GateRow);
 HWY_EXPORT(ScaleRow);
 HWY_EXPORT(AddRow);
 HWY_EXPORT(AddNormRow);
+HWY_EXPORT(AddRmsNormRow);
 
 ProductRow ProductRow::Columns(int begin, int count) const {
   const auto from = [begin](const auto* p) {
@@ -314,6 +394,10 @@ void FinishRow(const ProductRow& row, float* y) {
 Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
   return HWY_DYNAMIC_DISPATCH(ActivateRow)(row, activation, y);
 }
+Range GateRow(const ProductRow& gate, const ProductRow& up,
+              Activation activation, float* y) {
+  return HWY_DYNAMIC_DISPATCH(GateRow)(gate, up, activation, y);
+}
 Range ScaleRow(const float* x, const float* factors, int n, float* y) {
   return HWY_DYNAMIC_DISPATCH(ScaleRow)(x, factors, n, y);
 }
@@ -323,6 +407,10 @@ void AddRow(const ProductRow& row, float* y) {
 Range AddNormRow(const ProductRow& x, const float* residual, const float* gamma,
                  const float* beta, float epsilon, float* y) {
   return HWY_DYNAMIC_DISPATCH(AddNormRow)(x, residual, gamma, beta, epsilon, y);
+}
+Range AddRmsNormRow(const ProductRow& x, const float* residual,
+                    const float* gamma, float epsilon, float* y) {
+  return HWY_DYNAMIC_DISPATCH(AddRmsNormRow)(x, residual, gamma, epsilon, y);
 }
 
 }  // namespace trivium

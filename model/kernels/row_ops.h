@@ -55,6 +55,12 @@ void FinishRow(const ProductRow& row, float* y);
 // y = activation(the row's numbers). Returns the range of y.
 Range ActivateRow(const ProductRow& row, Activation activation, float* y);
 
+// y = activation(gate's numbers) * up's numbers, of as many columns (gated
+// linear units, Shazeer 2020). y may be the gate's product but not up's.
+// Returns the range of y.
+Range GateRow(const ProductRow& gate, const ProductRow& up,
+              Activation activation, float* y);
+
 // y = x * factors, one for each. Returns the range of y.
 Range ScaleRow(const float* x, const float* factors, int n, float* y);
 
@@ -63,10 +69,16 @@ void AddRow(const ProductRow& row, float* y);
 
 // y = gamma * (s - mean(s)) / sqrt(variance(s) + epsilon) + beta, where s is
 // the row's numbers + residual (or they alone where it is null). Layer
-// normalization, Ba et al. 2016. Returns the range of y.
+// normalization, Ba et al. 2016. A null beta is zeros. Returns the range of y.
 Range AddNormRow(const ProductRow& row, const float* residual,
                  const float* gamma, const float* beta, float epsilon,
                  float* y);
+
+// y = gamma * s / sqrt(mean(s^2) + epsilon) with s as above. Root mean square
+// normalization, Zhang and Sennrich 2019. Where a model's factor is 1 + weight,
+// gamma is that. Returns the range of y.
+Range AddRmsNormRow(const ProductRow& row, const float* residual,
+                    const float* gamma, float epsilon, float* y);
 
 }  // namespace trivium
 

@@ -29,6 +29,9 @@ class BeamSearch : public Decoding {
   std::span<const Continuation> continuations() const override {
     return continuations_;
   }
+  std::span<const int32_t> LiveTokens(size_t index) const override {
+    return running_[index].tokens;
+  }
   bool done() const override { return done_; }
   std::span<const int32_t> CertainTokens(int index) const override;
   std::span<const float> CertainLogprobs(int index) const override;

@@ -141,6 +141,9 @@ class Decoding {
   virtual void Advance(std::span<const LogitsRow> rows) = 0;
   // The hypotheses live after the last Advance, ordered; empty when done.
   virtual std::span<const Continuation> continuations() const = 0;
+  // Of live hypothesis `index`: the prefix, then its new tokens, of which the
+  // last one is its continuation's. All live ones have as many.
+  virtual std::span<const int32_t> LiveTokens(size_t index) const = 0;
   virtual bool done() const = 0;
 
   // New tokens of result `index` that no later step can change: all of a

@@ -25,6 +25,9 @@ class IndependentDecoding : public Decoding {
   std::span<const Continuation> continuations() const override {
     return continuations_;
   }
+  std::span<const int32_t> LiveTokens(size_t index) const override {
+    return draws_[live_[index]].tokens;
+  }
   bool done() const override { return live_.empty(); }
   std::span<const int32_t> CertainTokens(int index) const override;
   std::span<const float> CertainLogprobs(int index) const override;

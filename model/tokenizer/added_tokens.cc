@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cpu_time.h"
+#include "fmt/format.h"
 #include "model/tokenizer/unicode.h"
 
 namespace trivium {
 namespace {
+
+// For normalizing all tokens.
+constexpr absl::Duration kMaxTime = absl::Seconds(3);
 
 // Where the last character of text[0, end) begins.
 size_t LastCharacter(std::string_view text, size_t end) {
@@ -31,6 +36,8 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
                          const TokenModel& model,
                          const Normalizer* normalizer) {
   int32_t next = model.count();
+  size_t bytes = 0;
+  const absl::Duration begin = ThreadCpuTime();
   for (const AddedToken& token : tokens) {
     if (token.content.empty()) continue;
     int32_t id = IdOf(token.content);
@@ -41,7 +48,21 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
       NormalizedText text(token.content, 0);
       normalizer->Apply(&text);
       entry.normalized = text.text();
+      status_.Update(text.status());
+      if (ThreadCpuTime() - begin > kMaxTime) {
+        status_.Update(absl::ResourceExhaustedError(
+            "the tokenizer's normalizer takes too long on its added tokens; "
+            "fetch the tokenizer's files again"));
+      }
     }
+    bytes += std::max(token.content.size(), entry.normalized.size());
+    if (bytes > kMaxBytes) {
+      status_.Update(absl::ResourceExhaustedError(fmt::format(
+          "the tokenizer's added tokens have more than {} bytes; fetch the "
+          "tokenizer's files again",
+          kMaxBytes)));
+    }
+    if (!status_.ok()) break;
     ids_[token.content] = id;
     entries_[id] = std::move(entry);
     size_ = std::max(size_, id + 1);

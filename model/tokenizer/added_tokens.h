@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "model/tokenizer/normalizer.h"
 #include "model/tokenizer/segments.h"
 #include "model/tokenizer/token_model.h"
@@ -59,10 +60,17 @@ class StringFinder {
 // All of a tokenizer's added tokens.
 class AddedTokens {
  public:
+  // Of all their texts together: the largest published tokenizers have a tenth
+  // of it, and each byte takes a hundred.
+  static constexpr size_t kMaxBytes = 1 << 20;
+
   // Tokens whose text the model knows have its id, others the next free ones;
-  // `normalizer` may be null.
+  // `normalizer` may be null. status() is an error when there are too many, or
+  // normalizing them takes too long.
   AddedTokens(const std::vector<AddedToken>& tokens, const TokenModel& model,
               const Normalizer* normalizer);
+
+  const absl::Status& status() const { return status_; }
 
   // Cuts a text to added tokens and what lies between them, normalized.
   Segments Extract(std::string_view text, const Normalizer* normalizer) const;
@@ -92,6 +100,7 @@ class AddedTokens {
   std::unique_ptr<const StringFinder> plain_;
   std::unique_ptr<const StringFinder> normalized_;
   int size_ = 0;
+  absl::Status status_;
 };
 
 }  // namespace trivium

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/bpe_model.h"
@@ -19,8 +20,11 @@ constexpr char kQwenWords[] =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+// Each makes a piece; some are written twice.
+constexpr size_t kMaxMerges = 2 * Vocabulary::MostIds();
+
 absl::StatusOr<BpeModel::Merges> LoadMerges(const std::string& path) {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   BpeModel::Merges merges;
   int number = 0;
   for (size_t at = 0; at < text.size();) {
@@ -37,6 +41,11 @@ absl::StatusOr<BpeModel::Merges> LoadMerges(const std::string& path) {
       return absl::InvalidArgumentError(fmt::format(
           "{}:{} is not two pieces with a space between, download it again",
           path, number));
+    }
+    if (merges.size() >= kMaxMerges) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{} has more than {} merges, check that it belongs to this model",
+          path, kMaxMerges));
     }
     merges.emplace_back(line.substr(0, space), line.substr(space + 1));
   }

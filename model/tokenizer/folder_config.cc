@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/json_fields.h"
@@ -77,16 +78,9 @@ std::string FamilyOf(const nlohmann::json& config,
 }  // namespace
 
 absl::StatusOr<nlohmann::json> LoadObject(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadTextFile(path);
-  if (absl::IsNotFound(text.status())) {
+  absl::StatusOr<nlohmann::json> json = ReadJsonFile(path);
+  if (absl::IsNotFound(json.status())) {
     return nlohmann::json(nlohmann::json::object());
-  }
-  TRIVIUM_RETURN_IF_ERROR(text.status());
-  nlohmann::json json =
-      nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) {
-    return absl::InvalidArgumentError(
-        path + " is not a JSON object, download it again");
   }
   return json;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/utf8.h"
 #include "model/tokenizer/added_tokens.h"
 #include "nlohmann/json.hpp"
 
@@ -37,6 +38,13 @@ inline int64_t IntegerField(const nlohmann::json& json, const char* name,
   const uint64_t value = *found->get_ptr<const uint64_t*>();
   return value <= static_cast<uint64_t>(most) ? static_cast<int64_t>(value)
                                               : otherwise;
+}
+
+// Metaspace's "replacement", "\u2581" where it is missing; empty unless it is
+// one character.
+inline std::string MetaspaceReplacement(const nlohmann::json& json) {
+  const std::string text = StringField(json, "replacement", "\xE2\x96\x81");
+  return !text.empty() && FirstCodePoint(text).size == text.size() ? text : "";
 }
 
 // {"content": string, "lstrip": bool, ...} over what the token already says.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/special_texts.h"
@@ -65,7 +66,7 @@ absl::StatusOr<std::unique_ptr<MarianTokenizer>> MarianTokenizer::Load(
       // Where the configuration does not say, the file does.
       .separate_vocabularies =
           found.separate_vocabularies.value_or(!absl::IsNotFound(
-              ReadTextFile(folder + "/target_vocab.json").status())),
+              InputFile::Open(folder + "/target_vocab.json").status())),
       .clean_up_spaces = found.clean_up_spaces.value_or(false)};
   TRIVIUM_ASSIGN_OR_RETURN(tokenizer->vocabulary_,
                            Vocabulary::Load(folder + "/vocab.json"));
@@ -91,7 +92,7 @@ absl::Status MarianTokenizer::InitSide(const std::string& folder,
                                        const char* vocabulary_file,
                                        const Config& config, Side* side) const {
   const std::string path = fmt::format("{}/{}", folder, model);
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadTextFile(path));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadFile(path));
   std::string error;
   side->sentencepiece = SentencePieceModel::Parse(serialized, &error);
   if (side->sentencepiece == nullptr) {

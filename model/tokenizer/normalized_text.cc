@@ -8,6 +8,9 @@ namespace {
 
 using Change = NormalizedText::Change;
 
+constexpr size_t kMinRoom = 4096;
+constexpr size_t kMaxGrowth = 128;
+
 // Marks in the order of their combining classes, as both decompositions ask
 // for; a run is sorted when the next starter comes.
 class Decomposer {
@@ -97,7 +100,9 @@ std::vector<Change> Compose(std::span<const Change> decomposed) {
 }  // namespace
 
 NormalizedText::NormalizedText(std::string_view original, size_t offset)
-    : text_(original), spans_(original.size()) {
+    : text_(original),
+      spans_(original.size()),
+      most_bytes_(kMinRoom + kMaxGrowth * original.size()) {
   for (size_t at = 0; at < text_.size();) {
     size_t end = at;
     NextCharacter(text_, &end);
@@ -133,8 +138,22 @@ void NormalizedText::Transform(std::span<const Change> changes,
   spans_ = std::move(spans);
 }
 
+void NormalizedText::Fail(absl::Status status) {
+  if (status_.ok()) status_ = std::move(status);
+  text_.clear();
+  spans_.clear();
+}
+
+bool NormalizedText::MayGrowTo(size_t size) {
+  if (size <= most_bytes_) return true;
+  Fail(absl::ResourceExhaustedError(
+      "the tokenizer's normalizer makes more than 128 times of a text; fetch "
+      "the tokenizer's files again"));
+  return false;
+}
+
 void NormalizedText::Prepend(std::string_view text) {
-  if (text_.empty()) return;
+  if (text_.empty() || !MayGrowTo(text_.size() + text.size())) return;
   text_.insert(0, text);
   const ByteSpan first = spans_.front();
   spans_.insert(spans_.begin(), text.size(), first);
@@ -142,7 +161,10 @@ void NormalizedText::Prepend(std::string_view text) {
 
 void NormalizedText::Replace(std::span<const ByteSpan> matches,
                              std::string_view content) {
-  if (matches.empty()) return;
+  if (matches.empty() ||
+      !MayGrowTo(text_.size() + matches.size() * content.size())) {
+    return;
+  }
   std::string text;
   std::vector<ByteSpan> spans;
   text.reserve(text_.size());

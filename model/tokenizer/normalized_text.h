@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "model/tokenizer/unicode.h"
 
 namespace trivium {
@@ -22,6 +23,9 @@ struct ByteSpan {
 // A text under normalization that knows, for each of its bytes, which bytes of
 // the original it came from. The rules of what comes from where are those of
 // Hugging Face's tokenizers, so that offsets are equal.
+//
+// A step that cannot do its work fails the text: it becomes empty, so that what
+// follows is quickly done, and status() keeps the first failure.
 class NormalizedText {
  public:
   // A character of a transformed text. `change` 0: it takes the place of the
@@ -37,6 +41,13 @@ class NormalizedText {
 
   const std::string& text() const { return text_; }
   const std::vector<ByteSpan>& spans() const { return spans_; }  // [text bytes]
+
+  const absl::Status& status() const { return status_; }
+  void Fail(absl::Status status);
+  // Most bytes (or characters) that normalizers may make of this text: no
+  // published one makes a tenth of it, and a few replacements in a row could
+  // make any number. Fails the text when `size` is more.
+  bool MayGrowTo(size_t size);
 
   // Replaces the text; `removed` characters at its beginning are gone.
   void Transform(std::span<const Change> changes, size_t removed);
@@ -62,6 +73,8 @@ class NormalizedText {
  private:
   std::string text_;
   std::vector<ByteSpan> spans_;
+  size_t most_bytes_;
+  absl::Status status_;
 };
 
 template <typename Function>

@@ -71,7 +71,13 @@ class ReplaceNormalizer : public Normalizer {
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
 
   void Apply(NormalizedText* text) const override {
-    text->Replace(pattern_->Find(text->text()), content_);
+    const absl::StatusOr<std::vector<ByteSpan>> found =
+        pattern_->Find(text->text());
+    if (found.ok()) {
+      text->Replace(*found, content_);
+    } else {
+      text->Fail(found.status());
+    }
   }
 
  private:

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "base/cpu_time.h"
 #include "fmt/format.h"
 #include "model/tokenizer/unicode.h"
 
@@ -21,7 +23,8 @@ class LiteralPattern : public Pattern {
  public:
   explicit LiteralPattern(std::string text) : text_(std::move(text)) {}
 
-  std::vector<ByteSpan> Find(std::string_view text) const override {
+  absl::StatusOr<std::vector<ByteSpan>> Find(
+      std::string_view text) const override {
     std::vector<ByteSpan> found;
     if (text_.empty()) return found;
     for (size_t at = text.find(text_); at != std::string_view::npos;
@@ -39,7 +42,8 @@ class LiteralPattern : public Pattern {
 // ten times as fast as a matcher of expressions.
 class Gpt2Pattern : public Pattern {
  public:
-  std::vector<ByteSpan> Find(std::string_view text) const override {
+  absl::StatusOr<std::vector<ByteSpan>> Find(
+      std::string_view text) const override {
     std::vector<ByteSpan> words;
     words.reserve(text.size() / 4);
     for (size_t at = 0; at < text.size();) {
@@ -97,12 +101,51 @@ class Gpt2Pattern : public Pattern {
   }
 };
 
+// Ten times what the slowest of the published expressions takes.
+constexpr absl::Duration kSearchTime = absl::Milliseconds(200);
+constexpr absl::Duration kSearchTimePerByte = absl::Microseconds(2);
+// The longest published expression has 600.
+constexpr size_t kMaxExpressionBytes = 4096;
+
+// ICU asks it now and then whether to go on.
+class SearchLimit {
+ public:
+  explicit SearchLimit(size_t bytes)
+      : end_(ThreadCpuTime() + kSearchTime +
+             static_cast<int64_t>(bytes) * kSearchTimePerByte) {}
+
+  void Install(icu::RegexMatcher* matcher, UErrorCode* status) {
+    // Inside a match: after each 10,000 steps.
+    matcher->setMatchCallback(
+        [](const void* limit, int32_t) {
+          return static_cast<UBool>(InTime(limit));
+        },
+        this, *status);
+    // Between the places where a match may begin; the clock is not for free.
+    matcher->setFindProgressCallback(
+        [](const void* limit, int64_t) {
+          const SearchLimit* self = static_cast<const SearchLimit*>(limit);
+          return static_cast<UBool>(++self->places_ % 16 != 0 || InTime(limit));
+        },
+        this, *status);
+  }
+
+ private:
+  static bool InTime(const void* limit) {
+    return ThreadCpuTime() < static_cast<const SearchLimit*>(limit)->end_;
+  }
+
+  const absl::Duration end_;
+  mutable uint32_t places_ = 0;
+};
+
 class RegexPattern : public Pattern {
  public:
   explicit RegexPattern(std::unique_ptr<icu::RegexPattern> pattern)
       : pattern_(std::move(pattern)) {}
 
-  std::vector<ByteSpan> Find(std::string_view text) const override {
+  absl::StatusOr<std::vector<ByteSpan>> Find(
+      std::string_view text) const override {
     std::vector<ByteSpan> found;
     UErrorCode status = U_ZERO_ERROR;
     // UTF-16 and a table, since ICU's matcher steps slowly through UTF-8.
@@ -126,13 +169,20 @@ class RegexPattern : public Pattern {
                                    static_cast<int32_t>(units.size()));
     const std::unique_ptr<icu::RegexMatcher> matcher(
         pattern_->matcher(input, status));
-    if (U_FAILURE(status)) return found;
-    while (matcher->find(status) && U_SUCCESS(status)) {
+    SearchLimit limit(text.size());
+    if (U_SUCCESS(status)) limit.Install(matcher.get(), &status);
+    while (U_SUCCESS(status) && matcher->find(status) && U_SUCCESS(status)) {
       const int32_t begin = matcher->start(status);
       const int32_t end = matcher->end(status);
       if (end > begin) found.push_back(Span(bytes[begin], bytes[end]));
     }
-    return found;
+    if (U_SUCCESS(status)) return found;
+    std::string expression;
+    pattern_->pattern().toUTF8String(expression);
+    return absl::ResourceExhaustedError(fmt::format(
+        "the tokenizer's regular expression \"{}\" takes too long or too much "
+        "memory on a text of {} bytes ({}); cut the text",
+        expression, text.size(), u_errorName(status)));
   }
 
  private:
@@ -151,6 +201,11 @@ std::unique_ptr<Pattern> Pattern::Gpt2Words() {
 
 absl::StatusOr<std::unique_ptr<Pattern>> Pattern::Regex(
     const std::string& expression) {
+  if (expression.size() > kMaxExpressionBytes) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a regular expression has {} bytes, and at most {} are read",
+        expression.size(), kMaxExpressionBytes));
+  }
   UErrorCode status = U_ZERO_ERROR;
   UParseError where;
   std::unique_ptr<icu::RegexPattern> pattern(icu::RegexPattern::compile(

@@ -9,12 +9,15 @@
 namespace trivium {
 namespace {
 
+// `from` is not empty.
 void ReplaceAll(std::string_view from, std::string_view to, std::string* text) {
   for (size_t at = text->find(from); at != std::string::npos;
        at = text->find(from, at + to.size())) {
     text->replace(at, from.size(), to);
   }
 }
+
+constexpr size_t kMaxPieceBytes = 1 << 20;
 
 class WordPieceStep : public DecoderStep {
  public:
@@ -26,7 +29,7 @@ class WordPieceStep : public DecoderStep {
       if (piece.starts_with(prefix_)) {
         piece.erase(0, prefix_.size());
       } else {
-        piece.insert(0, " ");
+        piece.insert(piece.begin(), ' ');
       }
     }
     first_ = false;
@@ -77,10 +80,18 @@ class ReplaceStep : public DecoderStep {
   ReplaceStep(std::shared_ptr<const Pattern> pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
 
+  // A piece that cannot be searched, or would become more than any text that
+  // was tokenized, stays as it is.
   void Push(std::string piece, const Sink& next) override {
+    const absl::StatusOr<std::vector<ByteSpan>> found = pattern_->Find(piece);
+    if (!found.ok() ||
+        piece.size() + found->size() * content_.size() > kMaxPieceBytes) {
+      next(std::move(piece));
+      return;
+    }
     std::string replaced;
     size_t done = 0;
-    for (const ByteSpan& match : pattern_->Find(piece)) {
+    for (const ByteSpan& match : *found) {
       replaced.append(piece, done, match.begin - done);
       replaced += content_;
       done = match.end;
@@ -169,7 +180,7 @@ class StripStep : public DecoderStep {
 class SpacesBetweenStep : public DecoderStep {
  public:
   void Push(std::string piece, const Sink& next) override {
-    if (!first_) piece.insert(0, " ");
+    if (!first_) piece.insert(piece.begin(), ' ');
     next(std::move(piece));
     first_ = false;
   }

@@ -14,6 +14,8 @@ PieceTrie::PieceTrie(
     size_t end;
     size_t depth;
   };
+  nodes_.reserve(
+      CountTrieNodes(strings, [](const auto& entry) { return entry.first; }));
   nodes_.push_back({-1, 1, 0, 0});
   std::vector<Range> level = {{0, 0, strings.size(), 0}};
   while (!level.empty()) {

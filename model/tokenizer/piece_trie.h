@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_TOKENIZER_PIECE_TRIE_H_
 #define TRIVIUM_MODEL_TOKENIZER_PIECE_TRIE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -8,6 +9,23 @@
 #include <vector>
 
 namespace trivium {
+
+// Nodes of a trie of strings that are sorted: one for each byte that a string
+// does not share with the one before it, and the root. `text_of` gives the
+// string_view of an element.
+template <typename Sorted, typename TextOf>
+size_t CountTrieNodes(const Sorted& sorted, const TextOf& text_of) {
+  size_t count = 1;
+  std::string_view before;
+  for (const auto& element : sorted) {
+    const std::string_view text = text_of(element);
+    count += text.end() - std::mismatch(text.begin(), text.end(),
+                                        before.begin(), before.end())
+                              .first;
+    before = text;
+  }
+  return count;
+}
 
 // Strings by their beginnings: finds all that a text begins with. Twelve bytes
 // a node; the children of one lie side by side in the order of their labels.

@@ -90,12 +90,21 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
     : parts_(std::move(parts)),
       added_(parts_.added_tokens, *parts_.model, parts_.normalizer.get()) {}
 
-std::vector<Token> PipelineTokenizer::TextTokens(std::string_view text,
-                                                 bool with_text) const {
+absl::StatusOr<std::unique_ptr<PipelineTokenizer>> PipelineTokenizer::Create(
+    TokenizerParts parts) {
+  std::unique_ptr<PipelineTokenizer> tokenizer(
+      new PipelineTokenizer(std::move(parts)));
+  TRIVIUM_RETURN_IF_ERROR(tokenizer->added_.status());
+  return tokenizer;
+}
+
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
+    std::string_view text, bool with_text) const {
   std::vector<Token> tokens;
   if (text.empty()) return tokens;
   Segments segments = added_.Extract(text, parts_.normalizer.get());
   if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->Apply(&segments);
+  TRIVIUM_RETURN_IF_ERROR(segments.status);
   tokens.reserve(segments.segments.size() + segments.segments.size() / 4);
   std::vector<TokenModel::Piece> pieces;
   for (const Segments::Segment& segment : segments.segments) {
@@ -140,10 +149,14 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokens(
     TRIVIUM_RETURN_IF_ERROR(CheckSize(text));
   }
   std::optional<std::vector<Token>> second_tokens;
-  if (second.has_value()) second_tokens = TextTokens(*second, with_text);
+  if (second.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(second_tokens, TextTokens(*second, with_text));
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> first_tokens,
+                           TextTokens(first, with_text));
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> tokens,
-      Assemble(TextTokens(first, with_text), std::move(second_tokens), options,
+      Assemble(std::move(first_tokens), std::move(second_tokens), options,
                truncated));
   if (with_text) {
     SetCharacters(first, 0, &tokens);
@@ -201,17 +214,18 @@ absl::StatusOr<std::vector<Encoding>> PipelineTokenizer::EncodePairs(
     std::string_view first, std::span<const std::string_view> seconds,
     const EncodeOptions& options) const {
   TRIVIUM_RETURN_IF_ERROR(CheckSize(first));
-  const std::vector<Token> first_tokens =
-      TextTokens(first, /*with_text=*/false);
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Token> first_tokens,
+                           TextTokens(first, /*with_text=*/false));
   std::vector<Encoding> encodings;
   encodings.reserve(seconds.size());
   for (const std::string_view second : seconds) {
     TRIVIUM_RETURN_IF_ERROR(CheckSize(second));
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> second_tokens,
+                             TextTokens(second, /*with_text=*/false));
     int truncated = 0;
     TRIVIUM_ASSIGN_OR_RETURN(
         const std::vector<Token> tokens,
-        Assemble(first_tokens, TextTokens(second, /*with_text=*/false), options,
-                 &truncated));
+        Assemble(first_tokens, std::move(second_tokens), options, &truncated));
     encodings.push_back(ToEncoding(tokens, truncated));
   }
   return encodings;

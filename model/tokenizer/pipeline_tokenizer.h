@@ -40,7 +40,9 @@ struct TokenizerParts {
 // all made of TokenizerParts.
 class PipelineTokenizer : public Tokenizer {
  public:
-  explicit PipelineTokenizer(TokenizerParts parts);
+  // The error tells which of the parts is too large or too slow.
+  static absl::StatusOr<std::unique_ptr<PipelineTokenizer>> Create(
+      TokenizerParts parts);
 
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override;
@@ -71,9 +73,11 @@ class PipelineTokenizer : public Tokenizer {
 
  private:
   class Streaming;
+  explicit PipelineTokenizer(TokenizerParts parts);
 
   // A text's own tokens; `with_text`: with pieces and offsets, else ids only.
-  std::vector<Token> TextTokens(std::string_view text, bool with_text) const;
+  absl::StatusOr<std::vector<Token>> TextTokens(std::string_view text,
+                                                bool with_text) const;
   // All tokens of a text or a pair.
   absl::StatusOr<std::vector<Token>> Tokens(
       std::string_view first, std::optional<std::string_view> second,

@@ -66,8 +66,13 @@ class Split : public PreTokenizer {
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
 
   void Apply(Segments* segments) const override {
-    SplitAll([this](std::string_view text) { return pattern_->Find(text); },
-             behavior_, segments, invert_);
+    const auto find = [&](std::string_view text) {
+      absl::StatusOr<std::vector<ByteSpan>> found = pattern_->Find(text);
+      segments->status.Update(found.status());
+      return segments->status.ok() ? *std::move(found)
+                                   : std::vector<ByteSpan>();
+    };
+    SplitAll(find, behavior_, segments, invert_);
   }
 
  private:

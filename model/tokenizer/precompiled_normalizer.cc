@@ -34,6 +34,7 @@ class Precompiled : public Normalizer {
     };
     size_t begin = 0;
     for (const size_t end : Clusters(all)) {
+      if (!text->MayGrowTo(changes.size())) return;
       if (end - begin < 6 && replace(all.substr(begin, end - begin))) {
         begin = end;
         continue;

@@ -3,6 +3,7 @@
 namespace trivium {
 
 void Segments::Append(const NormalizedText& normalized, int32_t token) {
+  status.Update(normalized.status());
   if (normalized.text().empty()) return;
   const uint32_t begin = static_cast<uint32_t>(text.size());
   text += normalized.text();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "model/tokenizer/normalized_text.h"
 
 namespace trivium {
@@ -35,6 +36,8 @@ struct Segments {
   std::string text;
   std::vector<ByteSpan> spans;  // [text bytes] in the original
   std::vector<Segment> segments;
+  // The first failure of a step; the rest means nothing then.
+  absl::Status status;
 
   // Appends a text as one segment.
   void Append(const NormalizedText& normalized, int32_t token);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/folder_config.h"
@@ -137,7 +138,7 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
         "model; without the tokenizer's files the model serves token ids",
         path, name));
   }
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadTextFile(path));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadFile(path));
   const auto broken = [&path](const absl::Status& status) {
     return absl::InvalidArgumentError(fmt::format(
         "{}: {}, download it again", path, std::string(status.message())));

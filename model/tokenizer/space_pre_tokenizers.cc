@@ -16,6 +16,7 @@ class ByteLevel : public PreTokenizer {
 
   void Apply(Segments* segments) const override {
     Segments out;
+    out.status = segments->status;
     out.text.reserve(segments->text.size() * 5 / 4);
     out.spans.reserve(segments->text.size() * 5 / 4);
     out.segments.reserve(segments->segments.size() + segments->text.size() / 4);
@@ -50,7 +51,9 @@ class ByteLevel : public PreTokenizer {
             {from, static_cast<uint32_t>(out.text.size()), -1});
       };
       if (options_.use_regex) {
-        for (const ByteSpan& word : words_->Find(text)) {
+        // GPT-2's words are always found.
+        const std::vector<ByteSpan> words = *words_->Find(text);
+        for (const ByteSpan& word : words) {
           append(word.begin, word.end);
         }
       } else {
@@ -75,6 +78,7 @@ class Metaspace : public PreTokenizer {
 
   void Apply(Segments* segments) const override {
     Segments out;
+    out.status = segments->status;
     out.text.reserve(segments->text.size() + 64);
     out.spans.reserve(segments->text.size() + 64);
     for (const Segments::Segment& segment : segments->segments) {
@@ -99,7 +103,7 @@ class Metaspace : public PreTokenizer {
         continue;
       }
       std::vector<ByteSpan> matches =
-          pattern_->Find(std::string_view(out.text).substr(begin));
+          *pattern_->Find(std::string_view(out.text).substr(begin));
       for (ByteSpan& match : matches) {
         match.begin += begin;
         match.end += begin;

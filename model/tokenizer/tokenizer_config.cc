@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "base/status.h"
 #include "fmt/format.h"
-#include "model/tokenizer/vocabulary.h"
+#include "model/tokenizer/folder_config.h"
 #include "nlohmann/json.hpp"
 
 namespace trivium {
@@ -43,15 +43,7 @@ absl::StatusOr<TokenizerConfig> TokenizerConfig::Load(
     const std::string& folder) {
   TokenizerConfig config;
   const std::string path = folder + "/tokenizer_config.json";
-  const absl::StatusOr<std::string> text = ReadTextFile(path);
-  if (absl::IsNotFound(text.status())) return config;
-  TRIVIUM_RETURN_IF_ERROR(text.status());
-  const nlohmann::json json =
-      nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) {
-    return absl::InvalidArgumentError(
-        path + " is not a JSON object, download it again");
-  }
+  TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json json, LoadObject(path));
   config.end = SpecialToken(json, "eos_token");
   config.unknown = SpecialToken(json, "unk_token");
   config.padding = SpecialToken(json, "pad_token");

@@ -29,7 +29,11 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
     if (parts->normalizer) steps.push_back(std::move(parts->normalizer));
     parts->normalizer = MakeNormalizerSequence(std::move(steps));
   }
-  return std::unique_ptr<Tokenizer>(new PipelineTokenizer(*std::move(parts)));
+  absl::StatusOr<std::unique_ptr<PipelineTokenizer>> tokenizer =
+      PipelineTokenizer::Create(*std::move(parts));
+  if (tokenizer.ok()) return *std::move(tokenizer);
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}", folder, std::string(tokenizer.status().message())));
 }
 
 }  // namespace

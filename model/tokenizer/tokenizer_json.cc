@@ -1,31 +1,62 @@
 #include "model/tokenizer/tokenizer_json.h"
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/folder_config.h"
 #include "model/tokenizer/json_fields.h"
 #include "model/tokenizer/tokenizer_files.h"
-#include "model/tokenizer/vocabulary.h"
 
 namespace trivium {
 namespace {
 
-absl::StatusOr<TokenizerParts> ReadParts(const nlohmann::json& json) {
-  const auto section = [&json](const char* name) -> const nlohmann::json& {
-    static const nlohmann::json* const kNull = new nlohmann::json;
-    const auto found = json.find(name);
-    return found == json.end() ? *kNull : *found;
+// Far above what the sections' steps take in any published file. Each step may
+// take long and each expression much memory, so their number is bounded too.
+constexpr size_t kMaxStepValues = 10'000;
+constexpr size_t kMaxExpressionBytes = 32 << 10;
+
+// Counts values, and bytes of regular expressions, in a section.
+void CountSteps(const nlohmann::json& json, size_t* values,
+                size_t* expressions) {
+  *values += json.size();
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_structured()) CountSteps(value, values, expressions);
+    if (json.is_object() && name == "Regex" && value.is_string()) {
+      *expressions += value.get_ptr<const std::string*>()->size();
+    }
+  }
+}
+
+absl::StatusOr<TokenizerParts> ReadParts(nlohmann::json json) {
+  // Null where it is missing.
+  const auto section = [&json](const char* name) -> nlohmann::json& {
+    return json[name];
   };
+  size_t values = 0;
+  size_t expressions = 0;
+  for (const char* name :
+       {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+    if (section(name).is_structured()) {
+      CountSteps(section(name), &values, &expressions);
+    }
+  }
+  if (values > kMaxStepValues || expressions > kMaxExpressionBytes) {
+    return absl::InvalidArgumentError(fmt::format(
+        "normalizer, pre_tokenizer, post_processor and decoder have {} values "
+        "and {} bytes of regular expressions, and at most {} and {} are read",
+        values, expressions, kMaxStepValues, kMaxExpressionBytes));
+  }
   TokenizerParts parts;
   TRIVIUM_ASSIGN_OR_RETURN(parts.normalizer,
                            ReadNormalizer(section("normalizer")));
   TRIVIUM_ASSIGN_OR_RETURN(parts.pre_tokenizer,
                            ReadPreTokenizer(section("pre_tokenizer")));
-  TRIVIUM_ASSIGN_OR_RETURN(parts.model, ReadTokenModel(section("model")));
+  TRIVIUM_ASSIGN_OR_RETURN(parts.model,
+                           ReadTokenModel(std::move(section("model"))));
   TRIVIUM_ASSIGN_OR_RETURN(parts.post_processor,
                            ReadPostProcessor(section("post_processor")));
   TRIVIUM_ASSIGN_OR_RETURN(parts.decoder, ReadDecoder(section("decoder")));
@@ -49,14 +80,9 @@ absl::StatusOr<TokenizerParts> ReadParts(const nlohmann::json& json) {
 
 absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder) {
   const std::string path = folder + "/tokenizer.json";
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-  const nlohmann::json json =
-      nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) {
-    return absl::InvalidArgumentError(
-        path + " is not a JSON object, download it again");
-  }
-  absl::StatusOr<TokenizerParts> parts = ReadParts(json);
+  TRIVIUM_ASSIGN_OR_RETURN(nlohmann::json json,
+                           ReadJsonFile(path, kTokenizerJson));
+  absl::StatusOr<TokenizerParts> parts = ReadParts(std::move(json));
   if (!parts.ok()) {
     return absl::Status(
         parts.status().code(),
@@ -67,11 +93,12 @@ absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder) {
   TRIVIUM_ASSIGN_OR_RETURN(const FolderConfig config,
                            FolderConfig::Load(folder));
   // What the other files add; of tokens that both have, tokenizer.json's.
+  std::set<std::string> known;
+  for (const AddedToken& token : parts->added_tokens) {
+    known.insert(token.content);
+  }
   for (const AddedToken& token : config.AllTokens()) {
-    if (std::none_of(parts->added_tokens.begin(), parts->added_tokens.end(),
-                     [&](const auto& known) {
-                       return known.content == token.content;
-                     })) {
+    if (known.insert(token.content).second) {
       parts->added_tokens.push_back(token);
     }
   }

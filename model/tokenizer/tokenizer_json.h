@@ -21,8 +21,9 @@ absl::StatusOr<std::unique_ptr<Normalizer>> ReadNormalizer(
     const nlohmann::json& json);
 absl::StatusOr<std::unique_ptr<PreTokenizer>> ReadPreTokenizer(
     const nlohmann::json& json);
-absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(
-    const nlohmann::json& json);
+// Takes the largest section, to give its memory back before the model needs as
+// much.
+absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(nlohmann::json json);
 absl::StatusOr<PostProcessor> ReadPostProcessor(const nlohmann::json& json);
 absl::StatusOr<std::vector<DecoderStepFactory>> ReadDecoder(
     const nlohmann::json& json);

@@ -66,8 +66,7 @@ absl::StatusOr<BpeModel::Merges> ReadMerges(const nlohmann::json& json) {
   return merges;
 }
 
-absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(
-    const nlohmann::json& json) {
+absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(nlohmann::json json) {
   const nlohmann::json& dropout = Field(json, "dropout");
   if (dropout.is_number() && dropout != 0) {
     return absl::UnimplementedError(
@@ -78,18 +77,18 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(
                            ReadVocabulary(Field(json, "vocab")));
   TRIVIUM_ASSIGN_OR_RETURN(const BpeModel::Merges merges,
                            ReadMerges(Field(json, "merges")));
-  return BpeModel::Create(
-      std::move(vocabulary), merges,
-      {.unknown = StringField(json, "unk_token", ""),
-       .continuing_prefix = StringField(json, "continuing_subword_prefix", ""),
-       .end_suffix = StringField(json, "end_of_word_suffix", ""),
-       .fuse_unknown = BoolField(json, "fuse_unk", false),
-       .byte_fallback = BoolField(json, "byte_fallback", false),
-       .ignore_merges = BoolField(json, "ignore_merges", false)});
+  const BpeModel::Options options = {
+      .unknown = StringField(json, "unk_token", ""),
+      .continuing_prefix = StringField(json, "continuing_subword_prefix", ""),
+      .end_suffix = StringField(json, "end_of_word_suffix", ""),
+      .fuse_unknown = BoolField(json, "fuse_unk", false),
+      .byte_fallback = BoolField(json, "byte_fallback", false),
+      .ignore_merges = BoolField(json, "ignore_merges", false)};
+  json = nullptr;
+  return BpeModel::Create(std::move(vocabulary), merges, options);
 }
 
-absl::StatusOr<std::unique_ptr<TokenModel>> ReadUnigram(
-    const nlohmann::json& json) {
+absl::StatusOr<std::unique_ptr<TokenModel>> ReadUnigram(nlohmann::json json) {
   const nlohmann::json& vocabulary = Field(json, "vocab");
   std::vector<std::pair<std::string, double>> pieces;
   if (!vocabulary.is_array() ||
@@ -114,13 +113,14 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadUnigram(
         json, "unk_id", Vocabulary::MostIds(), Vocabulary::MostIds()));
   }
   options.byte_fallback = BoolField(json, "byte_fallback", false);
+  json = nullptr;
   return UnigramModel::Create(std::move(pieces), options);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(
-    const nlohmann::json& json) {
+    nlohmann::json json) {
   if (!json.is_object()) {
     return absl::InvalidArgumentError("it has no model");
   }
@@ -131,8 +131,8 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(
   if (type.empty() && json.contains("continuing_subword_prefix")) {
     type = "WordPiece";
   }
-  if (type == "BPE") return ReadBpe(json);
-  if (type == "Unigram") return ReadUnigram(json);
+  if (type == "BPE") return ReadBpe(std::move(json));
+  if (type == "Unigram") return ReadUnigram(std::move(json));
   if (type == "WordPiece") {
     TRIVIUM_ASSIGN_OR_RETURN(Vocabulary vocabulary,
                              ReadVocabulary(Field(json, "vocab")));

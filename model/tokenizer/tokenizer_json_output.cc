@@ -52,8 +52,14 @@ absl::StatusOr<PostProcessor::Template> ReadTemplate(
       if (name != "A" && name != "B") {
         return Broken(fmt::format("template has a text \"{}\"", name));
       }
-      items.push_back({name == "A" ? Item::Kind::kFirst : Item::Kind::kSecond,
-                       type_id, 0, ""});
+      const Item::Kind kind =
+          name == "A" ? Item::Kind::kFirst : Item::Kind::kSecond;
+      for (const Item& before : items) {
+        if (before.kind == kind) {
+          return Broken(fmt::format("template has text \"{}\" twice", name));
+        }
+      }
+      items.push_back({kind, type_id, 0, ""});
       continue;
     }
     const nlohmann::json& token = Field(special_tokens, name.c_str());
@@ -162,8 +168,13 @@ absl::Status AppendDecoder(const nlohmann::json& json, bool* fused,
     const bool never =
         StringField(json, "prepend_scheme", "always") == "never" ||
         !BoolField(json, "add_prefix_space", true);
-    steps->push_back(MetaspaceDecoder(
-        StringField(json, "replacement", "\xE2\x96\x81"), !never));
+    const std::string replacement = MetaspaceReplacement(json);
+    if (replacement.empty()) {
+      return absl::InvalidArgumentError(
+          "the decoder's Metaspace has a replacement that is not one "
+          "character");
+    }
+    steps->push_back(MetaspaceDecoder(replacement, !never));
   } else if (type == "Replace") {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Pattern> pattern,
                              ReadPattern(Field(json, "pattern")));

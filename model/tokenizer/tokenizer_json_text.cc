@@ -144,7 +144,12 @@ absl::StatusOr<std::unique_ptr<PreTokenizer>> ReadPreTokenizer(
     if (scheme != "always" && scheme != "first" && scheme != "never") {
       return Unknown("prepend_scheme", scheme);
     }
-    return MakeMetaspace(StringField(json, "replacement", "\xE2\x96\x81"),
+    const std::string replacement = MetaspaceReplacement(json);
+    if (replacement.empty()) {
+      return absl::InvalidArgumentError(
+          "Metaspace's replacement is not one character");
+    }
+    return MakeMetaspace(replacement,
                          scheme == "always"  ? PrependScheme::kAlways
                          : scheme == "first" ? PrependScheme::kFirst
                                              : PrependScheme::kNever,

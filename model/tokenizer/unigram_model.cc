@@ -12,6 +12,9 @@ namespace {
 // By how much an unknown character is worse than the worst piece.
 constexpr double kUnknownPenalty = 10.0;
 
+// The trie takes twelve times as much. A million pieces are 16 bytes each.
+constexpr size_t kMaxPieceBytes = 16 << 20;
+
 std::vector<std::pair<std::string_view, int32_t>> Strings(
     const Vocabulary& vocabulary) {
   std::vector<std::pair<std::string_view, int32_t>> strings;
@@ -43,8 +46,18 @@ absl::StatusOr<std::unique_ptr<UnigramModel>> UnigramModel::Create(
         fmt::format("unk_id {} is beyond the {} pieces of the vocabulary",
                     options.unknown_id, pieces.size()));
   }
+  size_t bytes = 0;
+  for (const auto& [piece, score] : pieces) bytes += piece.size();
+  if (bytes > kMaxPieceBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("the vocabulary's pieces have {} bytes together, and at "
+                    "most {} are read",
+                    bytes, kMaxPieceBytes));
+  }
   std::vector<double> scores;
   std::vector<std::pair<std::string, int32_t>> entries;
+  scores.reserve(pieces.size());
+  entries.reserve(pieces.size());
   for (auto& [piece, score] : pieces) {
     entries.emplace_back(std::move(piece), static_cast<int32_t>(scores.size()));
     scores.push_back(score);

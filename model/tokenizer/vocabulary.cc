@@ -1,13 +1,10 @@
 #include "model/tokenizer/vocabulary.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
@@ -36,6 +33,11 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
     if (id >= static_cast<number_unsigned_t>(Vocabulary::MostIds())) {
       return Fail(
           fmt::format("gives piece \"{}\" the impossible id {}", piece_, id));
+    }
+    // The same piece may come again, but not without end.
+    if (entries.size() >= static_cast<size_t>(Vocabulary::MostIds())) {
+      return Fail(
+          fmt::format("has more than {} pieces", Vocabulary::MostIds()));
     }
     entries.emplace_back(std::move(piece_), static_cast<int32_t>(id));
     return true;
@@ -72,24 +74,8 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    return absl::NotFoundError(path + " does not exist");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  if (!file || std::filesystem::is_directory(path, error)) {
-    return absl::InvalidArgumentError(
-        path +
-        " cannot be read, check that it is a file with permission to read");
-  }
-  return std::move(contents).str();
-}
-
 absl::StatusOr<Vocabulary> Vocabulary::Load(const std::string& path) {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string json, ReadTextFile(path));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
   VocabularyReader reader;
   if (!nlohmann::json::sax_parse(json, &reader)) {
     return absl::InvalidArgumentError(
@@ -103,7 +89,7 @@ absl::StatusOr<Vocabulary> Vocabulary::Load(const std::string& path) {
 }
 
 absl::StatusOr<Vocabulary> Vocabulary::LoadLines(const std::string& path) {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   std::vector<std::pair<std::string, int32_t>> entries;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());

@@ -12,9 +12,6 @@
 
 namespace trivium {
 
-// The whole of a file; NOT_FOUND when there is none.
-absl::StatusOr<std::string> ReadTextFile(const std::string& path);
-
 // Pieces and their ids.
 class Vocabulary {
  public:
@@ -26,9 +23,9 @@ class Vocabulary {
   explicit Vocabulary(std::vector<std::pair<std::string, int32_t>> entries);
   Vocabulary() = default;
 
-  // Far above any vocabulary: a larger id is a broken file, not a table to
-  // make.
-  static constexpr int64_t MostIds() { return 1 << 24; }
+  // Above any vocabulary that is published (XLM-V's has 901,629 pieces): a
+  // larger id is a broken file, not a table to make.
+  static constexpr int64_t MostIds() { return 1 << 20; }
 
   // One more than the largest id.
   int size() const { return static_cast<int>(pieces_.size()); }

@@ -6,8 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "model/engine.h"
 #include "model/kernels/activation.h"
+#include "model/kernels/attention.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
@@ -15,10 +17,6 @@ namespace trivium {
 // The one Transformer, as data. families/<name>.cc reads config.json and the
 // weights into a TransformerDescription; transformer/ computes it. A family
 // has no forward pass of its own.
-
-// Where layer norm stands: after each residual sum (the original Transformer,
-// BERT, Marian) or before each sublayer (GPT-2, LLaMA, mBART).
-enum class NormPlacement { kAfter, kBefore };
 
 enum class PositionEncoding {
   kNone,  // none at the input: the attention knows (DeBERTa)
@@ -32,21 +30,70 @@ enum class PositionEncoding {
 struct LinearTensors {
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;
+
+  bool operator==(const LinearTensors&) const = default;
 };
 
-// weight and bias [d_model].
+// weight [d_model]; bias [d_model] or null.
 struct NormTensors {
+  // Layer normalization (Ba et al. 2016), or by the root mean square, which has
+  // no bias (Zhang and Sennrich 2019).
+  enum class Kind { kLayer, kRms };
+
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;
+  Kind kind = Kind::kLayer;
+  bool one_plus_weight = false;  // what is multiplied with (Gemma)
+
+  bool operator==(const NormTensors&) const = default;
 };
 
-struct AttentionTensors {
+// The norms of a sublayer f, of which a model has one or two:
+//   x = after(x + of_output(f(before(x))))
+// The original Transformer, BERT and Marian have `after`; GPT-2, LLaMA and
+// mBART `before`; OLMo 2 `of_output`; Gemma 2 `before` and `of_output`.
+struct SublayerNorms {
+  std::optional<NormTensors> before, of_output, after;
+
+  bool operator==(const SublayerNorms&) const = default;
+};
+
+// How a layer's queries read keys and values (Vaswani et al. 2017). A head of
+// keys and values serves one head of queries or several (Ainslie et al. 2023);
+// heads x head_size need not be d_model.
+struct AttentionGeometry {
+  int heads = 0;     // of queries
+  int kv_heads = 0;  // divides heads
+  int head_size = 0;
+  float scale = 1;  // of q . k
+  // A query sees the keys from `look_back` before its own place to
+  // `look_ahead` behind it, as far as there are any: a decoder's self-attention
+  // is causal and looks 0 ahead, a window of w keys looks w - 1 back, and
+  // cross-attention sees all.
+  int look_back = kAllKeys;
+  int look_ahead = kAllKeys;
+
+  // Every head with its share of d_model and keys and values of its own,
+  // scaled by 1 / sqrt(head size).
+  static AttentionGeometry Even(int d_model, int heads);
+  // Numbers of a token's queries, and of its keys or its values.
+  int query_width() const { return heads * head_size; }
+  int kv_width() const { return kv_heads * head_size; }
+
+  bool operator==(const AttentionGeometry&) const = default;
+};
+
+struct AttentionDescription {
+  AttentionGeometry geometry;
+  // [query_width, d_model], twice [kv_width, d_model], [d_model, query_width].
   LinearTensors query, key, value, output;
+
+  bool operator==(const AttentionDescription&) const = default;
 };
 
 // Attention that knows how far query i and key j are apart. With row x of the
 // distance i - j:
-//   score = (q_i . k_j + q_i . K_x + k_j . Q_x) / sqrt(terms * head size) + b_x
+//   score = scale * (q_i . k_j + q_i . K_x + k_j . Q_x) + b_x
 // where K = relative embeddings W_k and Q = relative embeddings W_q are a
 // layer's own (DeBERTa's "disentangled" attention, He et al. 2020: content to
 // position and position to content) and b is the same in all layers (MPNet,
@@ -62,22 +109,27 @@ struct RelativeAttentionDescription {
   Buckets buckets = Buckets::kEach;
   int span = 0;
   int max_distance = 0;  // farther ones share the last row; not for kEach
-  int terms = 1;
   const TensorView* embeddings = nullptr;  // [2 span, d_model]
   std::optional<NormTensors> norm;         // of the embeddings
   const TensorView* bias = nullptr;        // [span, heads]
 };
 
-struct LayerTensors {
-  AttentionTensors self_attention;
-  // W_k and W_q of the stack's relative attention, if it has them.
+struct LayerDescription {
+  AttentionDescription self_attention;
+  // W_k and W_q of the stack's relative attention, if it has them,
+  // [query_width, d_model].
   std::optional<LinearTensors> position_key, position_query;
-  NormTensors self_attention_norm;
+  SublayerNorms self_attention_norms;
   // In decoder layers of encoder-decoder models.
-  std::optional<AttentionTensors> cross_attention;
-  NormTensors cross_attention_norm;
-  LinearTensors up, down;  // [ffn, d_model], [d_model, ffn]
-  NormTensors feed_forward_norm;
+  std::optional<AttentionDescription> cross_attention;
+  SublayerNorms cross_attention_norms;
+  // W_down activation(W_up x), or gated W_down (activation(W_gate x) * W_up x)
+  // (Shazeer 2020). [ffn, d_model] both, and [d_model, ffn].
+  std::optional<LinearTensors> gate;
+  LinearTensors up, down;
+  SublayerNorms feed_forward_norms;
+
+  bool operator==(const LayerDescription&) const = default;
 };
 
 // `width` is d_model unless there is a projection.
@@ -93,12 +145,11 @@ struct EmbeddingTensors {
 struct StackDescription {
   int layers = 0;
   int d_model = 0;
-  int heads = 0;  // head size is d_model / heads
+  int heads = 0;  // of queries in every layer
   int feed_forward = 0;
   int vocabulary = 0;
   int max_positions = 0;
   Activation activation = Activation::kRelu;
-  NormPlacement norm_placement = NormPlacement::kAfter;
   float norm_epsilon = 1e-5f;
   PositionEncoding positions = PositionEncoding::kSinusoidal;
   // The row of the first position in the table of learned ones.
@@ -113,8 +164,9 @@ struct StackDescription {
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // right after the sum
-  // [layers]. Layers that have the same tensors are packed once (ALBERT).
-  std::vector<LayerTensors> layer;
+  // [layers]. Equal layers, all tensors of which are the same, are packed
+  // once (ALBERT).
+  std::vector<LayerDescription> layer;
   std::optional<NormTensors> final_norm;  // after the last layer
 };
 
@@ -154,6 +206,12 @@ struct TransformerDescription {
   // Of tensors that had to be put together out of a checkpoint's own.
   std::vector<std::shared_ptr<const void>> memory;
 };
+
+// Every tensor that a description has; tied ones come more than once.
+void ForEachTensor(const TransformerDescription& description,
+                   absl::FunctionRef<void(const TensorView&)> visit);
+// Elements of all tensors; tied ones count once.
+int64_t CountParameters(const TransformerDescription& description);
 
 }  // namespace trivium
 

@@ -24,10 +24,10 @@ std::vector<float> SinusoidalPositions(int positions, int d_model) {
   return table;
 }
 
-TokenTable::TokenTable(const TensorView& tokens, Arithmetic arithmetic)
+TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
     : width_(static_cast<int>(tokens.shape[1])) {
   const size_t count = static_cast<size_t>(tokens.elements());
-  if (arithmetic == Arithmetic::kF32) {
+  if (weights == WeightType::kF32) {
     CopyToF32(tokens, 0, std::span(f32_.Reserve(count), count));
     return;
   }
@@ -103,7 +103,7 @@ void Embeddings::Positions(std::span<const int32_t> tokens,
   }
 }
 
-int64_t Embeddings::table_bytes() const {
+int64_t Embeddings::bytes() const {
   return static_cast<int64_t>((positions_.size() + types_.size()) *
                               sizeof(float));
 }

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "model/kernels/buffer.h"
+#include "model/kernels/matmul.h"
 #include "model/transformer/description.h"
-#include "model/transformer/transformer.h"
 
 namespace trivium {
 
 // Token embeddings [vocabulary, width], f32, or bf16 where the model's
-// arithmetic is coarser anyway. An encoder and a decoder may share one.
+// weights are coarser anyway. An encoder and a decoder may share one.
 class TokenTable {
  public:
-  TokenTable(const TensorView& tokens, Arithmetic arithmetic);
+  TokenTable(const TensorView& tokens, WeightType weights);
 
   // x = scale * row `token`.
   void Lookup(int32_t token, float scale, float* x) const;
@@ -50,8 +50,9 @@ class Embeddings {
   void Positions(std::span<const int32_t> tokens,
                  std::vector<int>* positions) const;
 
-  // Of the tables of positions and segments.
-  int64_t table_bytes() const;
+  // Of the tables of positions and segments; the tokens' may be shared.
+  int64_t bytes() const;
+  const std::shared_ptr<const TokenTable>& tokens() const { return tokens_; }
 
  private:
   int width_ = 0;

@@ -1,15 +1,17 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_ENCODER_H_
 #define TRIVIUM_MODEL_TRANSFORMER_ENCODER_H_
 
+#include <deque>
 #include <span>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/transformer/heads.h"
-#include "model/transformer/relative_attention.h"
+#include "model/transformer/attention.h"
+#include "model/transformer/head_runner.h"
+#include "model/transformer/rows.h"
 #include "model/transformer/sequences.h"
 #include "model/transformer/source_embedding.h"
-#include "model/transformer/transformer_weights.h"
+#include "model/transformer/transformer.h"
 
 namespace trivium {
 
@@ -19,7 +21,7 @@ namespace trivium {
 class Encoder {
  public:
   // `weights` has an encoder and outlives this.
-  explicit Encoder(const TransformerWeights& weights);
+  explicit Encoder(const Transformer& weights);
 
   // Advances all `sources`, which have the same layers_done, through the next
   // `layers` layers. Those that finish the last one become ready; their cross
@@ -33,37 +35,30 @@ class Encoder {
  private:
   absl::Status Load(std::span<SourceState* const> sources,
                     LinearScratch* scratch);
-  absl::Status SelfAttention(std::span<SourceState* const> sources, int layer,
-                             LinearScratch* scratch);
+  void Arrange(std::span<SourceState* const> sources);
+  absl::Status SelfAttention(int layer, LinearScratch* scratch);
   // After the last attention: drops rows that nothing reads any more.
   void KeepRead(std::span<SourceState* const> sources);
   // The row of sources[s]'s token `position`.
   float* Row(size_t s, int position);
-  void Attend(SourceState* source, int first_row, int first_block, int layer);
-  void KeepMaps(SourceState* source, int layer, int first, int queries,
-                const float* weights, int padded);
-  char* Tile(int block) const {
-    return tiles_.data() + KvTileBytes(shape_) * block;
-  }
   absl::Status CrossKeyValues(std::span<SourceState* const> sources,
                               KvCache* cache, LinearScratch* scratch);
 
-  const TransformerWeights& weights_;
+  const Transformer& weights_;
   const Stack& stack_;
-  const KvShape shape_;
   Rows rows_;
   SourceEmbedding embedding_;
-  RelativeSelfAttention relative_attention_;
+  AttentionSublayer attention_;
   HeadRunner heads_;
-  std::vector<int> source_of_row_;    // index in `sources`
-  std::vector<int> position_of_row_;  // in its source
-  std::vector<int> first_row_;        // of each source
-  std::vector<int> kept_;             // rows
-  std::vector<int> first_block_;      // of each source, in tiles_
-  Buffer<float> query_;  // [rows, d_model]; attention's output afterwards
-  Buffer<char> tiles_;   // [blocks] keys and values of one layer
-  Buffer<float> map_;    // attention weights of a group of queries
-  std::vector<const char*> tile_list_;
+  std::vector<int> source_of_row_;      // index in `sources`
+  std::vector<int> position_of_row_;    // in its source
+  std::vector<int> first_row_;          // of each source
+  std::vector<int> kept_;               // rows
+  std::vector<AttentionGroup> groups_;  // of each source
+  std::vector<KvPlace> places_;         // of each row
+  std::vector<int> blocks_;             // 0, 1, 2...
+  std::deque<AttentionMaps> maps_;      // of sources that want them
+  Buffer<char> tiles_;                  // [blocks] keys and values of one layer
 };
 
 }  // namespace trivium

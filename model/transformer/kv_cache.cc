@@ -10,23 +10,42 @@ KvCache::KvCache(const KvShape& shape, int layers, int blocks)
       tile_bytes_(KvTileBytes(shape)),
       block_bytes_(BlockBytes(shape, layers)),
       memory_(block_bytes_ * blocks),
-      references_(blocks, 0) {
+      references_(blocks, 0),
+      known_(blocks),
+      ring_(blocks + 1) {
+  ring_[blocks] = {blocks, blocks};
   free_.reserve(blocks);
   // Low blocks first, so that a lightly used cache touches little memory.
   for (int block = blocks - 1; block >= 0; --block) free_.push_back(block);
 }
 
 int KvCache::Take() {
-  assert(!free_.empty());
-  const int block = free_.back();
-  free_.pop_back();
+  assert(free_blocks() > 0);
+  int block;
+  if (!free_.empty()) {
+    block = free_.back();
+    free_.pop_back();
+  } else {
+    block = ring_.back().next;
+    RemoveFromRing(block);
+    known_.Forget(block);
+  }
   references_[block] = 1;
   return block;
 }
 
+void KvCache::Share(int block) {
+  if (references_[block]++ == 0) RemoveFromRing(block);
+}
+
 void KvCache::Release(int block) {
   assert(references_[block] > 0);
-  if (--references_[block] == 0) free_.push_back(block);
+  if (--references_[block] > 0) return;
+  if (known_.id(block) == KnownBlocks::kNone) {
+    free_.push_back(block);
+  } else {
+    AddToRing(block);
+  }
 }
 
 int KvCache::CopyForWriting(int block) {
@@ -35,6 +54,22 @@ int KvCache::CopyForWriting(int block) {
               memory_.data() + block_bytes_ * block, block_bytes_);
   Release(block);
   return copy;
+}
+
+void KvCache::AddToRing(int block) {
+  const int end = total_blocks();
+  const int last = ring_[end].previous;
+  ring_[block] = {last, end};
+  ring_[last].next = block;
+  ring_[end].previous = block;
+  ++kept_;
+}
+
+void KvCache::RemoveFromRing(int block) {
+  const auto [previous, next] = ring_[block];
+  ring_[previous].next = next;
+  ring_[next].previous = previous;
+  --kept_;
 }
 
 }  // namespace trivium

@@ -1,22 +1,41 @@
 #ifndef TRIVIUM_MODEL_TRANSFORMER_KV_CACHE_H_
 #define TRIVIUM_MODEL_TRANSFORMER_KV_CACHE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "model/kernels/attention.h"
 #include "model/kernels/buffer.h"
+#include "model/kernels/kv_tile.h"
+#include "model/transformer/known_blocks.h"
 
 namespace trivium {
 
 // A sequence's blocks, in order of its tokens.
 using BlockTable = std::vector<int>;
 
+// Where a layer's keys and values are: tiles, found by the number of a block.
+struct KvTiles {
+  KvShape shape;
+  char* first = nullptr;  // block 0's
+  size_t stride = 0;      // bytes from a block's to the next one's
+
+  char* operator[](int block) const { return first + stride * block; }
+};
+
 // Keys and values of all decoder layers in blocks of kTileTokens tokens, for
 // self-attention (a table a hypothesis; hypotheses share blocks by reference)
 // and for cross-attention (a table a source). Not thread-safe.
 //
 // A block is a tile (model/kernels/attention.h) for each layer.
+//
+// A block without references is free. If its contents are known it is kept:
+// taken only when no other block is free, the one that was released longest
+// ago first. Others are taken last released first, so that the blocks of
+// requests that come and go stay in the caches; to keep every block would
+// lead each new one through cold memory. So known are only blocks that are
+// likely to be read again: of beginnings that were given, and of what was
+// suspended.
 class KvCache {
  public:
   KvCache(const KvShape& shape, int layers, int blocks);
@@ -26,11 +45,14 @@ class KvCache {
   }
 
   int total_blocks() const { return static_cast<int>(references_.size()); }
-  int free_blocks() const { return static_cast<int>(free_.size()); }
+  int free_blocks() const { return static_cast<int>(free_.size()) + kept_; }
+  // Of the free ones.
+  int kept_blocks() const { return kept_; }
 
   // The caller knows that a block is free.
   int Take();
-  void Share(int block) { ++references_[block]; }
+  // One more reference; the first one to a kept block, too.
+  void Share(int block);
   void Release(int block);
   bool shared(int block) const { return references_[block] > 1; }
   int references(int block) const { return references_[block]; }
@@ -38,19 +60,33 @@ class KvCache {
   // `block` moves to the copy.
   int CopyForWriting(int block);
 
-  char* Tile(int block, int layer) const {
-    return memory_.data() + block_bytes_ * block + tile_bytes_ * layer;
+  char* Tile(int block, int layer) const { return Tiles(layer)[block]; }
+  // All blocks' tiles of a layer.
+  KvTiles Tiles(int layer) const {
+    return {shape_, memory_.data() + tile_bytes_ * layer, block_bytes_};
   }
 
   const KvShape& shape() const { return shape_; }
+  KnownBlocks& known() { return known_; }
 
  private:
+  // The kept blocks are a ring through an element after the last block: its
+  // next was released longest ago.
+  struct Link {
+    int previous, next;
+  };
+  void AddToRing(int block);
+  void RemoveFromRing(int block);
+
   KvShape shape_;
   size_t tile_bytes_;
   size_t block_bytes_;
   Buffer<char> memory_;
   std::vector<int> references_;  // [blocks]
-  std::vector<int> free_;        // taken from the back
+  std::vector<int> free_;        // and not known; taken from the back
+  KnownBlocks known_;
+  std::vector<Link> ring_;  // [blocks + 1]
+  int kept_ = 0;
 };
 
 }  // namespace trivium

@@ -7,22 +7,6 @@
 #include "model/kernels/runtime.h"
 
 namespace trivium {
-namespace {
-
-MatmulType TypeOf(Arithmetic arithmetic) {
-  switch (arithmetic) {
-    case Arithmetic::kF32:
-      return MatmulType::kF32;
-    case Arithmetic::kBf16:
-      return MatmulType::kBf16;
-    case Arithmetic::kInt8:
-      break;
-  }
-  return MatmulType::kInt8;
-}
-
-}  // namespace
-
 void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
                      float* offset) {
   float most = 0;
@@ -37,9 +21,9 @@ void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
   *offset = *scale * static_cast<float>(sum);
 }
 
-Operand::Operand(Arithmetic arithmetic)
-    : arithmetic_(arithmetic),
-      size_(OperandSize(TypeOf(arithmetic))),
+Operand::Operand(OperandType type)
+    : type_(type),
+      size_(SizeOf(type)),
       levels_(ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127) {}
 
 void Operand::Resize(int rows, int k) {
@@ -50,20 +34,20 @@ void Operand::Resize(int rows, int k) {
 }
 
 void Operand::Set(int row, const float* x) {
-  const bool int8 = arithmetic_ == Arithmetic::kInt8;
+  const bool int8 = type_ == OperandType::kInt8;
   Set(row, x, int8 ? RangeOf(x, k_) : Range());
 }
 
 void Operand::Set(int row, const float* x, Range range) {
   char* to = data_.data() + static_cast<size_t>(row) * k_ * size_;
-  switch (arithmetic_) {
-    case Arithmetic::kF32:
+  switch (type_) {
+    case OperandType::kF32:
       std::memcpy(to, x, static_cast<size_t>(k_) * sizeof(float));
       break;
-    case Arithmetic::kBf16:
+    case OperandType::kBf16:
       Bf16Row(x, k_, reinterpret_cast<uint16_t*>(to));
       break;
-    case Arithmetic::kInt8:
+    case OperandType::kInt8:
       scales_.data()[row] =
           QuantizeRow(x, k_, range, levels_, reinterpret_cast<uint8_t*>(to));
       break;
@@ -76,7 +60,7 @@ void Operand::Copy(int from, int to) {
   scales_.data()[to] = scales_.data()[from];
 }
 
-absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
+absl::StatusOr<Linear> Linear::Create(const Formats& formats,
                                       std::span<const LinearTensors> parts,
                                       int64_t begin, int64_t count,
                                       AlignedVector<float> smoothing) {
@@ -93,14 +77,13 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
 
   Linear linear;
   if (has_bias) linear.bias_.assign(out, 0.0f);
-  const bool int8 = arithmetic == Arithmetic::kInt8;
-  if (int8) {
+  if (formats.weights == WeightType::kInt8) {
     linear.scale_.resize(out);
     linear.offset_.resize(out);
   }
   // Row by row, so that no f32 copy of the whole matrix is made.
   std::vector<float> row(in);
-  std::vector<char> packed(out * in * OperandSize(TypeOf(arithmetic)));
+  std::vector<char> packed(out * in * SizeOf(formats.weights));
   int64_t at = 0;
   for (const LinearTensors& part : parts) {
     const int64_t rows = rows_of(part);
@@ -110,15 +93,15 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
     for (int64_t i = 0; i < rows; ++i, ++at) {
       CopyToF32(*part.weight, (begin + i) * in, row);
       for (size_t j = 0; j < smoothing.size(); ++j) row[j] /= smoothing[j];
-      switch (arithmetic) {
-        case Arithmetic::kF32:
+      switch (formats.weights) {
+        case WeightType::kF32:
           std::memcpy(&packed[at * in * 4], row.data(), in * 4);
           break;
-        case Arithmetic::kBf16:
+        case WeightType::kBf16:
           Bf16Row(row.data(), static_cast<int>(in),
                   reinterpret_cast<uint16_t*>(&packed[at * in * 2]));
           break;
-        case Arithmetic::kInt8:
+        case WeightType::kInt8:
           QuantizeWeights(row, reinterpret_cast<int8_t*>(&packed[at * in]),
                           &linear.scale_[at], &linear.offset_[at]);
           break;
@@ -128,9 +111,9 @@ absl::StatusOr<Linear> Linear::Create(Arithmetic arithmetic,
   linear.smoothing_ = std::move(smoothing);
   TRIVIUM_ASSIGN_OR_RETURN(
       linear.matrix_,
-      PackedMatrix::Create(
-          {TypeOf(arithmetic), static_cast<int>(out), static_cast<int>(in)},
-          packed.data()));
+      PackedMatrix::Create({formats.weights, formats.operands,
+                            static_cast<int>(out), static_cast<int>(in)},
+                           packed.data()));
   return linear;
 }
 
@@ -144,7 +127,7 @@ int64_t Linear::bytes() const {
 ProductRow Linear::Row(const int32_t* product, const Operand& x,
                        int row) const {
   const float* bias = bias_.empty() ? nullptr : bias_.data();
-  if (matrix_->shape().type != MatmulType::kInt8) {
+  if (matrix_->shape().operands != OperandType::kInt8) {
     return {.f32 = reinterpret_cast<const float*>(product),
             .bias = bias,
             .n = out()};

@@ -14,15 +14,14 @@
 #include "model/kernels/matmul.h"
 #include "model/kernels/row_ops.h"
 #include "model/transformer/description.h"
-#include "model/transformer/transformer.h"
+#include "model/transformer/formats.h"
 
 namespace trivium {
 
-// Rows of activations in the form that products read: f32, bf16, or u8 with a
-// scale a row.
+// Rows of activations in the form that products read.
 class Operand {
  public:
-  explicit Operand(Arithmetic arithmetic);
+  explicit Operand(OperandType type);
 
   // Makes room for `rows` rows of `k` values; contents are lost when it grows
   // or when `k` changes.
@@ -40,9 +39,9 @@ class Operand {
   int k() const { return k_; }
 
  private:
-  Arithmetic arithmetic_;
+  OperandType type_;
   int size_;    // bytes of a value
-  int levels_;  // of u8
+  int levels_;  // of int8
   int k_ = 0;
   Buffer<char> data_;
   Buffer<RowScale> scales_;
@@ -61,7 +60,7 @@ struct LinearScratch {
   int64_t padding_rows = 0;  // computed but not asked for
 };
 
-// y = W x + b in the model's arithmetic. Several layers that read the same
+// y = W x + b. Several layers that read the same
 // input are stacked into one (Q, K and V; all decoder layers' cross K and V).
 class Linear {
  public:
@@ -69,7 +68,7 @@ class Linear {
   // Only rows [begin, begin + count) of each weight are taken if count > 0.
   // `smoothing`: [in] factors that x is multiplied by before Forward, see
   // smoothing.h; weights are divided by them.
-  static absl::StatusOr<Linear> Create(Arithmetic arithmetic,
+  static absl::StatusOr<Linear> Create(const Formats& formats,
                                        std::span<const LinearTensors> parts,
                                        int64_t begin = 0, int64_t count = 0,
                                        AlignedVector<float> smoothing = {});

@@ -1,10 +1,10 @@
 #include "model/transformer/relative_attention.h"
 
-#include <cmath>
 #include <optional>
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "model/transformer/layer.h"
 #include "model/transformer/relative_row.h"
 
 namespace trivium {
@@ -15,11 +15,16 @@ namespace {
 // here.
 constexpr double kMaxBytes = 8.0 * (1 << 30);
 
-absl::Status CheckSize(const StackDescription& stack) {
+absl::Status Check(const StackDescription& stack) {
   double rows = stack.relative_attention->bias != nullptr ? stack.heads : 0;
-  for (const LayerTensors& layer : stack.layer) {
-    if (layer.position_key) rows += stack.d_model;
-    if (layer.position_query) rows += stack.d_model;
+  for (const LayerDescription& layer : stack.layer) {
+    const AttentionGeometry& geometry = layer.self_attention.geometry;
+    if (geometry.kv_heads != geometry.heads) {
+      return absl::InvalidArgumentError(
+          "relative attention needs keys and values for each head of queries");
+    }
+    if (layer.position_key) rows += geometry.query_width();
+    if (layer.position_query) rows += geometry.query_width();
   }
   const double bytes =
       rows * static_cast<double>(RelativeColumns(stack.max_positions)) *
@@ -35,9 +40,8 @@ absl::Status CheckSize(const StackDescription& stack) {
 absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
                                            const LinearTensors& tensors,
                                            LinearScratch* scratch) {
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const Linear linear,
-      Linear::Create(Arithmetic::kF32, std::span(&tensors, 1)));
+  TRIVIUM_ASSIGN_OR_RETURN(const Linear linear,
+                           Linear::Create(kF32Formats, std::span(&tensors, 1)));
   std::vector<float> table(static_cast<size_t>(rows) * linear.out());
   TRIVIUM_RETURN_IF_ERROR(
       linear.Forward(x, rows, scratch, [&](int row, const auto& product) {
@@ -50,14 +54,11 @@ absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
 
 absl::StatusOr<RelativeAttention> RelativeAttention::Create(
     const StackDescription& stack) {
-  TRIVIUM_RETURN_IF_ERROR(CheckSize(stack));
+  TRIVIUM_RETURN_IF_ERROR(Check(stack));
   const RelativeAttentionDescription& description = *stack.relative_attention;
   RelativeAttention attention;
   attention.positions_ = stack.max_positions;
-  attention.head_size_ = stack.d_model / stack.heads;
   attention.columns_ = RelativeColumns(stack.max_positions);
-  attention.scale_ = 1.0f / std::sqrt(static_cast<float>(description.terms) *
-                                      attention.head_size_);
   std::vector<int> row_of_column;
   for (int c = 0; c < 2 * stack.max_positions - 1; ++c) {
     row_of_column.push_back(
@@ -82,7 +83,7 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   if (description.embeddings == nullptr) return attention;
 
   const int rows = 2 * description.span;
-  Operand embeddings(Arithmetic::kF32);
+  Operand embeddings(OperandType::kF32);
   embeddings.Resize(rows, stack.d_model);
   std::vector<float> x(stack.d_model);
   std::optional<Norm> norm;
@@ -100,12 +101,13 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
     if (!tensors) return absl::OkStatus();
     TRIVIUM_ASSIGN_OR_RETURN(const std::vector<float> table,
                              Project(embeddings, rows, *tensors, &scratch));
-    Buffer<float>& by_column =
-        tables->emplace_back(stack.d_model * attention.columns_);
-    spread(table, stack.d_model, by_column.data());
+    const int width = static_cast<int>(tensors->weight->shape[0]);
+    Buffer<float>& by_column = tables->emplace_back(width * attention.columns_);
+    spread(table, width, by_column.data());
     return absl::OkStatus();
   };
-  for (const LayerTensors& layer : stack.layer) {
+  for (const LayerDescription& layer : stack.layer) {
+    attention.head_size_ = layer.self_attention.geometry.head_size;
     TRIVIUM_RETURN_IF_ERROR(add(layer.position_key, &attention.keys_));
     TRIVIUM_RETURN_IF_ERROR(add(layer.position_query, &attention.queries_));
   }
@@ -125,68 +127,6 @@ int64_t RelativeAttention::bytes() const {
   for (const Buffer<float>& table : keys_) bytes += table.bytes();
   for (const Buffer<float>& table : queries_) bytes += table.bytes();
   return static_cast<int64_t>(bytes);
-}
-
-absl::Status RelativeSelfAttention::Run(const RelativeAttention& attention,
-                                        const Layer& weights, int layer,
-                                        int layers, int heads,
-                                        std::span<SourceState* const> sources,
-                                        Rows* rows, LinearScratch* scratch) {
-  const int d_model = weights.self_output.out();
-  const size_t width = 3 * static_cast<size_t>(d_model);
-  query_key_value_.Reserve(rows->rows() * width);
-  out_.Reserve(static_cast<size_t>(rows->rows()) * d_model);
-  rows->Begin(weights.self_norm, &weights.query_key_value);
-  TRIVIUM_RETURN_IF_ERROR(weights.query_key_value.Forward(
-      rows->input, rows->rows(), scratch, [&](int row, const auto& product) {
-        FinishRow(product, query_key_value_.data() + row * width);
-      }));
-  int row = 0;
-  for (SourceState* source : sources) {
-    Attend(attention, layer, layers, heads, d_model, row, source);
-    row += source->tokens();
-  }
-  rows->other.Resize(rows->rows(), d_model);
-  for (row = 0; row < rows->rows(); ++row) {
-    rows->other.Set(row, out_.data() + static_cast<size_t>(row) * d_model);
-  }
-  return weights.self_output.Forward(
-      rows->other, rows->rows(), scratch, [&](int r, const auto& product) {
-        rows->Add(r, product, weights.self_norm, &weights.up);
-      });
-}
-
-void RelativeSelfAttention::Attend(const RelativeAttention& attention,
-                                   int layer, int layers, int heads,
-                                   int d_model, int first_row,
-                                   SourceState* source) {
-  const size_t tokens = source->tokens();
-  const size_t size = tokens * tokens;
-  const SelectedMaps maps(source->options.selection, layers, heads);
-  if (source->options.attention) {
-    source->attention.resize(maps.count() * size);
-  }
-  const int head_size = d_model / heads;
-  const float* query =
-      query_key_value_.data() + static_cast<size_t>(first_row) * 3 * d_model;
-  for (int head = 0; head < heads; ++head) {
-    const int map = source->options.attention ? maps.Find(layer, head) : -1;
-    AttendRelative(
-        {.head_size = head_size,
-         .tokens = static_cast<int>(tokens),
-         .query = query + head * head_size,
-         .key = query + d_model + head * head_size,
-         .value = query + 2 * d_model + head * head_size,
-         .stride = 3 * static_cast<size_t>(d_model),
-         .scale = attention.scale(),
-         .tables = attention.tables(layer, head),
-         .out = out_.data() + static_cast<size_t>(first_row) * d_model +
-                head * head_size,
-         .out_stride = static_cast<size_t>(d_model),
-         .scratch = scratch_.Reserve(
-             RelativeScratchSize(head_size, static_cast<int>(tokens))),
-         .weights = map >= 0 ? &source->attention[map * size] : nullptr});
-  }
 }
 
 }  // namespace trivium

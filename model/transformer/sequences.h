@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TRANSFORMER_SEQUENCES_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "model/engine.h"
@@ -36,12 +37,18 @@ struct HypothesisState {
   SourceId source = kNoSource;
   BlockTable blocks;
   int length = 0;  // tokens in the blocks
+  // The beginning whose full blocks become known when they are read: its
+  // tokens, and what else they depend on. Empty once they are.
+  std::vector<int32_t> beginning;
+  std::string past;
 
-  // Keeps the table's memory for the next hypothesis of this slot.
+  // Keeps the memory for the next hypothesis of this slot.
   void Reset() {
     source = kNoSource;
     blocks.clear();
     length = 0;
+    beginning.clear();
+    past.clear();
   }
 };
 
@@ -76,18 +83,6 @@ class Slots {
   std::vector<std::unique_ptr<T>> slots_;  // stable while the vector grows
   std::vector<char> used_;
   std::vector<int> free_;
-};
-
-// The layers and heads of a selection, "all" spelled out.
-struct SelectedMaps {
-  std::vector<int> layers;
-  std::vector<int> heads;
-
-  SelectedMaps(const AttentionSelection& selection, int all_layers,
-               int all_heads);
-  // Position of (layer, head) among the selected maps, or -1.
-  int Find(int layer, int head) const;
-  int count() const { return static_cast<int>(layers.size() * heads.size()); }
 };
 
 }  // namespace trivium

@@ -4,57 +4,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <string>
 #include <utility>
 
 #include "base/status.h"
-#include "model/weights/digest.h"
-#include "model/weights/mapped_file.h"
-#include "model/weights/safetensors.h"
 
 namespace trivium {
 namespace {
 
 constexpr char kRemake[] = "make it anew for this model";
-
-// The one-dimensional tensor `name`, as values of T.
-template <typename T>
-absl::StatusOr<std::vector<T>> ReadTensor(const TensorFile& file,
-                                          std::string_view name, DType dtype) {
-  const auto found = file.tensors.find(name);
-  if (found == file.tensors.end()) {
-    return absl::InvalidArgumentError(
-        fmt::format("has no tensor {}; {}", name, kRemake));
-  }
-  const TensorView& tensor = found->second;
-  if (tensor.dtype != dtype || tensor.shape.size() != 1) {
-    return absl::InvalidArgumentError(fmt::format(
-        "tensor {} is {} [{}] and must be {} with one dimension; {}", name,
-        std::string(DTypeName(tensor.dtype)), fmt::join(tensor.shape, ", "),
-        std::string(DTypeName(dtype)), kRemake));
-  }
-  std::vector<T> values(static_cast<size_t>(tensor.shape[0]));
-  // An empty vector's data may be null.
-  if (!values.empty()) {
-    std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
-  }
-  return values;
-}
-
-absl::StatusOr<Shortlist::Table> ReadTable(std::span<const std::byte> bytes) {
-  TRIVIUM_ASSIGN_OR_RETURN(const TensorFile file, ReadSafetensors(bytes));
-  Shortlist::Table table;
-  TRIVIUM_ASSIGN_OR_RETURN(table.offsets,
-                           ReadTensor<int32_t>(file, "offsets", DType::kI32));
-  TRIVIUM_ASSIGN_OR_RETURN(table.targets,
-                           ReadTensor<int32_t>(file, "targets", DType::kI32));
-  TRIVIUM_ASSIGN_OR_RETURN(table.always,
-                           ReadTensor<int32_t>(file, "always", DType::kI32));
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<char> pieces,
-                           ReadTensor<char>(file, "pieces", DType::kU8));
-  table.pieces.assign(pieces.begin(), pieces.end());
-  return table;
-}
 
 absl::Status CheckTokens(std::span<const int32_t> tokens, int vocabulary,
                          const std::string& what) {
@@ -98,14 +56,6 @@ void SetBits(std::span<const int32_t> tokens, std::vector<uint64_t>* bits) {
 
 }  // namespace
 
-absl::StatusOr<Shortlist::Table> Shortlist::Read(const std::string& path) {
-  TRIVIUM_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  absl::StatusOr<Table> table = ReadTable(file->bytes());
-  if (table.ok()) return table;
-  return absl::InvalidArgumentError(
-      fmt::format("{}: {}", path, std::string(table.status().message())));
-}
-
 absl::StatusOr<std::shared_ptr<const Shortlist>> Shortlist::Create(
     const Table& table, std::span<const int32_t> also, int source_vocabulary,
     int target_vocabulary, int most) {
@@ -148,16 +98,6 @@ std::vector<int32_t> Shortlist::TokensOf(
     }
   }
   return tokens;
-}
-
-std::string Shortlist::PiecesDigest(std::span<const std::string> source,
-                                    std::span<const std::string> target) {
-  Digest digest;
-  for (const std::span<const std::string> pieces : {source, target}) {
-    digest.Add(static_cast<uint64_t>(pieces.size()));
-    for (const std::string& piece : pieces) digest.Add(piece);
-  }
-  return digest.Hex();
 }
 
 }  // namespace trivium

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,26 +14,15 @@ namespace trivium {
 // translations are made of. What a source may be translated to is the union
 // over its tokens and what is always allowed, so a function of that source
 // alone. Immutable.
-//
-// As a file, a safetensors file of
-//   offsets [source vocabulary + 1] I32, ascending from 0: the targets of
-//           source token s are targets[offsets[s], offsets[s + 1])
-//   targets [offsets' last] I32, ascending for each source token
-//   always  [any] I32, ascending
-//   pieces  [16] U8: PiecesDigest of the vocabularies that it was made for
-// model/embedded/training/shortlist makes one.
 class Shortlist {
  public:
   struct Table {
+    // [source vocabulary + 1], ascending from 0: the targets of source token s
+    // are targets[offsets[s], offsets[s + 1]).
     std::vector<int32_t> offsets;
-    std::vector<int32_t> targets;
-    std::vector<int32_t> always;
-    std::string pieces;  // 16 hexadecimal digits; not needed by Create
+    std::vector<int32_t> targets;  // ascending for each source token
+    std::vector<int32_t> always;   // ascending
   };
-
-  // Reads a file. NOT_FOUND when there is none; INVALID_ARGUMENT names file,
-  // tensor and what is wrong with it.
-  static absl::StatusOr<Table> Read(const std::string& path);
 
   // `also`, target tokens in any order, are always allowed beside the table's:
   // without its end token no translation would end. Sources that would need
@@ -50,11 +38,6 @@ class Shortlist {
   // The tokens that a translation of `source` may have, ascending; empty: all.
   // Each id is in [0, source vocabulary).
   std::vector<int32_t> TokensOf(std::span<const int32_t> source) const;
-
-  // Tells vocabularies apart: an FNV-1a hash of the source's pieces, then the
-  // target's, in the order of their ids.
-  static std::string PiecesDigest(std::span<const std::string> source,
-                                  std::span<const std::string> target);
 
  private:
   std::vector<int32_t> offsets_;

@@ -18,9 +18,9 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 }  // namespace
 
 ShortlistProjection::ShortlistProjection(
-    Arithmetic arithmetic, const LinearTensors& output,
+    const Formats& formats, const LinearTensors& output,
     std::shared_ptr<const Shortlist> shortlist)
-    : arithmetic_(arithmetic),
+    : int8_(formats.weights == WeightType::kInt8),
       shortlist_(std::move(shortlist)),
       vocabulary_(static_cast<int>(output.weight->shape[0])) {
   const int k = static_cast<int>(output.weight->shape[1]);
@@ -82,8 +82,7 @@ void ShortlistProjection::Run(std::span<const int32_t> tokens, const void* x,
   }
 }
 
-ShortlistRows::ShortlistRows(Arithmetic arithmetic, int d_model)
-    : d_model_(d_model), quantized_(arithmetic) {}
+ShortlistRows::ShortlistRows(int d_model) : d_model_(d_model) {}
 
 void ShortlistRows::Run(const ShortlistProjection& projection) {
   if (rows_.empty()) return;

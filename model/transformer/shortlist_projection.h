@@ -27,11 +27,11 @@ struct AllowedTokens {
 };
 
 // The output projection's weights once more, row-major, for sources with a
-// shortlist: s8 as the full projection has them, where the model's arithmetic
-// is int8, so that an allowed token's logit has the same bits; else f32.
+// shortlist: s8 as the full projection has them, where the model's weights are
+// int8, so that an allowed token's logit has the same bits; else f32.
 class ShortlistProjection {
  public:
-  ShortlistProjection(Arithmetic arithmetic, const LinearTensors& output,
+  ShortlistProjection(const Formats& formats, const LinearTensors& output,
                       std::shared_ptr<const Shortlist> shortlist);
 
   AllowedTokens Allow(std::span<const int32_t> source) const;
@@ -44,10 +44,10 @@ class ShortlistProjection {
            int32_t* y, int y_stride) const;
   // Of a row, in values: those of x are u8 or f32.
   int stride() const { return stride_; }
-  bool int8() const { return arithmetic_ == Arithmetic::kInt8; }
+  bool int8() const { return int8_; }
 
  private:
-  Arithmetic arithmetic_;
+  bool int8_;
   std::shared_ptr<const Shortlist> shortlist_;
   int vocabulary_;
   int stride_;
@@ -73,7 +73,7 @@ class ShortlistRows {
     LogitsRow* answer;
   };
 
-  ShortlistRows(Arithmetic arithmetic, int d_model);
+  explicit ShortlistRows(int d_model);
 
   void Clear() { rows_.clear(); }
   void Add(const Row& row) { rows_.push_back(row); }
@@ -100,12 +100,12 @@ class ShortlistRows {
 
   const int d_model_;
   std::vector<Row> rows_;
-  std::vector<Answer> answers_;  // [rows], or more
-  Operand quantized_;            // int8 only
-  Buffer<char> operands_;        // [group, stride]
-  Buffer<int32_t> product_;      // [group, kOutputBlock], s32 or f32
-  Buffer<float> logits_;         // [kOutputBlock]
-  Buffer<float> listed_;         // [kOutputBlock], of queries for all
+  std::vector<Answer> answers_;            // [rows], or more
+  Operand quantized_{OperandType::kInt8};  // where the weights are int8
+  Buffer<char> operands_;                  // [group, stride]
+  Buffer<int32_t> product_;                // [group, kOutputBlock], s32 or f32
+  Buffer<float> logits_;                   // [kOutputBlock]
+  Buffer<float> listed_;                   // [kOutputBlock], of queries for all
 };
 
 }  // namespace trivium

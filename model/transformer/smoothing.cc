@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "model/transformer/encoder.h"
 #include "model/transformer/linear.h"
-#include "model/transformer/transformer_weights.h"
+#include "model/transformer/transformer.h"
 
 namespace trivium {
 namespace {
@@ -39,7 +39,7 @@ std::span<const float> InputMaxima::Of(const Linear& reader) const {
   return found->second;
 }
 
-absl::StatusOr<InputMaxima> MeasureInputs(const TransformerWeights& weights) {
+absl::StatusOr<InputMaxima> MeasureInputs(const Transformer& weights) {
   const Stack& stack = *weights.encoder();
   std::mt19937 generator(1);
   std::vector<SourceState> texts(kTexts);

@@ -12,7 +12,7 @@
 namespace trivium {
 
 class Linear;
-class TransformerWeights;
+class Transformer;
 
 // A few dimensions of an encoder's states may be ten times greater than most
 // (BERT and its kin). A row of int8 has one scale, which these
@@ -35,7 +35,7 @@ class InputMaxima {
 
 // What the layers of an encoder read of texts of random tokens, in which the
 // same dimensions are great as in real ones.
-absl::StatusOr<InputMaxima> MeasureInputs(const TransformerWeights& weights);
+absl::StatusOr<InputMaxima> MeasureInputs(const Transformer& weights);
 
 // Factors for the stacked layers `parts`, which have one input. A dimension
 // that was hardly seen is taken for a quarter of a usual one.

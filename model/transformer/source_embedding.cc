@@ -32,13 +32,13 @@ absl::Status SourceEmbedding::Run(std::span<SourceState* const> sources,
     }
   }
   if (!projected) {
-    rows->Embedded(stack_.embedding_norm, stack_.FirstReader(0));
+    rows->Embedded(stack_.embedding_norm);
     return absl::OkStatus();
   }
   TRIVIUM_RETURN_IF_ERROR(stack_.embedding_projection->Forward(
       narrow_, rows->rows(), scratch,
       [&](int i, const auto& product) { FinishRow(product, rows->x(i)); }));
-  rows->Embedded(std::nullopt, stack_.FirstReader(0));
+  rows->Embedded(std::nullopt);
   return absl::OkStatus();
 }
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "model/transformer/layer.h"
+#include "model/transformer/rows.h"
 #include "model/transformer/sequences.h"
-#include "model/transformer/transformer_weights.h"
+#include "model/transformer/stack.h"
 
 namespace trivium {
 
@@ -17,8 +17,8 @@ namespace trivium {
 class SourceEmbedding {
  public:
   // `stack` outlives this.
-  SourceEmbedding(const Stack& stack, Arithmetic arithmetic)
-      : stack_(stack), narrow_(arithmetic) {}
+  SourceEmbedding(const Stack& stack, OperandType type)
+      : stack_(stack), narrow_(type) {}
 
   // Fills `rows`, which has room for the tokens of all `sources`.
   absl::Status Run(std::span<SourceState* const> sources, Rows* rows,

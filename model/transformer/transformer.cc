@@ -1,53 +1,152 @@
 #include "model/transformer/transformer.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/status.h"
 #include "fmt/format.h"
-#include "model/transformer/transformer_engine.h"
-#include "model/transformer/transformer_weights.h"
+#include "model/kernels/attention.h"
+#include "model/transformer/smoothing.h"
 
 namespace trivium {
 
+namespace {
+
+// A decoder's blocks hold keys and values of all its layers, of self-attention
+// and of cross-attention, alike.
+absl::Status CheckKeys(const StackDescription& decoder) {
+  const AttentionGeometry& one = decoder.layer[0].self_attention.geometry;
+  const auto fits = [&](const AttentionGeometry& geometry) {
+    return geometry.kv_heads == one.kv_heads &&
+           geometry.head_size == one.head_size;
+  };
+  for (const LayerDescription& layer : decoder.layer) {
+    if (!fits(layer.self_attention.geometry) ||
+        (layer.cross_attention.has_value() &&
+         !fits(layer.cross_attention->geometry))) {
+      return absl::InvalidArgumentError(
+          "the decoder's layers differ in their heads of keys and values, "
+          "which "
+          "this server does not run");
+    }
+    if (layer.self_attention.geometry.look_ahead != 0) {
+      return absl::InvalidArgumentError(
+          "a decoder's self-attention must be causal");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Sums of integers over more keys would overflow.
+absl::Status CheckPositions(const StackDescription& stack, KvType type) {
+  if (stack.max_positions <= MostKeys(type)) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "the model takes {} tokens and attention of this precision at most {}; "
+      "choose precision f32 or lower max_position_embeddings in config.json",
+      stack.max_positions, MostKeys(type)));
+}
+
+}  // namespace
+
 absl::StatusOr<std::shared_ptr<const Transformer>> Transformer::Create(
-    const TransformerDescription& description, Arithmetic arithmetic) {
+    const TransformerDescription& description, const Formats& formats) {
   try {
-    TRIVIUM_ASSIGN_OR_RETURN(std::shared_ptr<const Transformer> weights,
-                             TransformerWeights::Pack(description, arithmetic));
-    return weights;
+    auto transformer = std::make_shared<Transformer>();
+    transformer->formats_ = formats;
+    TRIVIUM_RETURN_IF_ERROR(transformer->Pack(description));
+    return transformer;
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory for the weights");
   }
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> Transformer::NewEngine(
-    std::shared_ptr<const Transformer> self, int64_t kv_cache_bytes) {
-  auto weights = std::static_pointer_cast<const TransformerWeights>(self);
-  int64_t blocks = 0;
-  if (weights->decoder().has_value()) {
-    const Stack& decoder = *weights->decoder();
-    const int64_t block_bytes = static_cast<int64_t>(KvCache::BlockBytes(
-        weights->decoder_kv_shape(), static_cast<int>(decoder.layers.size())));
-    const int64_t longest =
-        PaddedKeys(decoder.max_positions) / kTileTokens +
-        (weights->encoder().has_value()
-             ? PaddedKeys(weights->encoder()->max_positions) / kTileTokens
-             : 0);
-    blocks = std::min<int64_t>(kv_cache_bytes / block_bytes, 1 << 20);
-    if (blocks < longest) {
-      return absl::ResourceExhaustedError(fmt::format(
-          "a KV cache of {} bytes holds {} blocks of {} bytes; one longest "
-          "sequence needs {} ({} bytes): raise --kv-cache-bytes",
-          kv_cache_bytes, blocks, block_bytes, longest, longest * block_bytes));
+absl::Status Transformer::Pack(const TransformerDescription& description) {
+  std::shared_ptr<const TokenTable> tokens;
+  const TensorView* table_of = nullptr;
+  const auto pack =
+      [&](const StackDescription& stack) -> absl::StatusOr<Stack> {
+    if (stack.embeddings.tokens != table_of) {
+      table_of = stack.embeddings.tokens;
+      tokens = std::make_shared<TokenTable>(*table_of, formats_.weights);
+    }
+    return Stack::Create(stack, tokens, formats_);
+  };
+  if (description.encoder.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckPositions(*description.encoder, formats_.encoder_kv));
+    TRIVIUM_ASSIGN_OR_RETURN(encoder_, pack(*description.encoder));
+    if (formats_.operands == OperandType::kInt8) {
+      TRIVIUM_ASSIGN_OR_RETURN(const InputMaxima maxima, MeasureInputs(*this));
+      TRIVIUM_RETURN_IF_ERROR(
+          encoder_->Smooth(*description.encoder, formats_, maxima));
     }
   }
-  try {
-    return std::make_unique<TransformerEngine>(std::move(weights),
-                                               static_cast<int>(blocks));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "out of memory for a KV cache of {} bytes", kv_cache_bytes));
+  if (description.decoder.has_value()) {
+    for (const auto* stack : {&description.encoder, &description.decoder}) {
+      if (!stack->has_value()) continue;
+      TRIVIUM_RETURN_IF_ERROR(CheckPositions(**stack, formats_.decoder_kv));
+    }
+    TRIVIUM_RETURN_IF_ERROR(CheckKeys(*description.decoder));
+    TRIVIUM_ASSIGN_OR_RETURN(decoder_, pack(*description.decoder));
+    TRIVIUM_RETURN_IF_ERROR(PackOutput(description));
   }
+  if (description.pooler.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(pooler_, Pooler::Create(*description.pooler));
+  }
+  if (description.head.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        head_, Head::Create(*description.head,
+                            description.encoder->norm_epsilon, formats_));
+  }
+  parameters_ = CountParameters(description);
+  return absl::OkStatus();
+}
+
+absl::Status Transformer::PackOutput(
+    const TransformerDescription& description) {
+  std::vector<LinearTensors> cross;
+  for (const LayerDescription& layer : description.decoder->layer) {
+    if (!layer.cross_attention.has_value()) continue;
+    cross.push_back(layer.cross_attention->key);
+    cross.push_back(layer.cross_attention->value);
+  }
+  if (!cross.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(cross_key_value_, Linear::Create(formats_, cross));
+  }
+  const LinearTensors& output = description.output_projection;
+  const int vocabulary = description.decoder->vocabulary;
+  for (int begin = 0; begin < vocabulary; begin += kOutputBlock) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        Linear block,
+        Linear::Create(formats_, std::span(&output, 1), begin,
+                       std::min(kOutputBlock, vocabulary - begin)));
+    output_blocks_.push_back(std::move(block));
+  }
+  if (description.shortlist != nullptr) {
+    shortlist_.emplace(formats_, output, description.shortlist);
+  }
+  return absl::OkStatus();
+}
+
+int64_t Transformer::weight_bytes() const {
+  int64_t bytes = 0;
+  std::set<const void*> seen;  // a table of tokens may be in both stacks
+  ForEachPart([&](const auto& part) {
+    if (seen.insert(&part).second) bytes += part.bytes();
+  });
+  return bytes;
+}
+
+bool Transformer::batch_invariant() const {
+  // bf16 products do not promise it, whatever this machine's test says.
+  bool invariant = formats_.operands != OperandType::kBf16;
+  ForEachPart([&](const auto& part) {
+    if constexpr (requires { part.batch_invariant(); }) {
+      invariant = invariant && part.batch_invariant();
+    }
+  });
+  return invariant;
 }
 
 }  // namespace trivium

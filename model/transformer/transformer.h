@@ -3,37 +3,80 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/engine.h"
+#include "model/kernels/kv_tile.h"
 #include "model/transformer/description.h"
+#include "model/transformer/formats.h"
+#include "model/transformer/heads.h"
+#include "model/transformer/linear.h"
+#include "model/transformer/shortlist_projection.h"
+#include "model/transformer/stack.h"
 
 namespace trivium {
 
-// How weights are kept and products computed.
-enum class Arithmetic { kF32, kBf16, kInt8 };
-
 // The weights of one Transformer, packed for the products, shared by the
-// engines of all workers. Immutable.
+// engines of all workers (TransformerEngine). Immutable.
 class Transformer {
  public:
   // Packs the description's tensors; its Weights may be closed afterwards.
   // The tensors' shapes were checked against the description by the family.
   static absl::StatusOr<std::shared_ptr<const Transformer>> Create(
-      const TransformerDescription& description, Arithmetic arithmetic);
-
-  virtual ~Transformer() = default;
+      const TransformerDescription& description, const Formats& formats);
 
   // Bytes that the packed weights take.
-  virtual int64_t weight_bytes() const = 0;
-  virtual int64_t parameters() const = 0;
+  int64_t weight_bytes() const;
+  int64_t parameters() const { return parameters_; }
   // Whether the start-up self-test found every row bucket's products equal,
   // bit by bit, to the one-row product.
-  virtual bool batch_invariant() const = 0;
+  bool batch_invariant() const;
 
-  // `self` keeps the weights alive in the engine.
-  static absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
-      std::shared_ptr<const Transformer> self, int64_t kv_cache_bytes);
+  const Formats& formats() const { return formats_; }
+  // The keys and values of each layer of the decoder.
+  KvShape decoder_kv_shape() const {
+    const AttentionGeometry& one = decoder_->layers[0].self_attention.geometry;
+    return {formats_.decoder_kv, one.kv_heads, one.head_size};
+  }
+  const std::optional<Stack>& encoder() const { return encoder_; }
+  const std::optional<Stack>& decoder() const { return decoder_; }
+  // Keys, then values, of every decoder layer, for one encoder state:
+  // [layers x 2 d_model, d_model]. Empty without cross-attention.
+  const std::optional<Linear>& cross_key_value() const {
+    return cross_key_value_;
+  }
+  // [vocabulary, d_model] in blocks of kOutputBlock.
+  const std::vector<Linear>& output_blocks() const { return output_blocks_; }
+  // For sources with a shortlist; null without one.
+  const ShortlistProjection* shortlist() const {
+    return shortlist_ ? &*shortlist_ : nullptr;
+  }
+  // Of encoder-only models; null where there is none.
+  const Pooler* pooler() const { return pooler_ ? &*pooler_ : nullptr; }
+  const Head* head() const { return head_ ? &*head_ : nullptr; }
+
+ private:
+  absl::Status Pack(const TransformerDescription& description);
+  // What a decoder's states are multiplied with, and an encoder's for it.
+  absl::Status PackOutput(const TransformerDescription& description);
+  // Calls f for each part, see parts.h.
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    VisitParts(f, encoder_, decoder_, cross_key_value_, output_blocks_,
+               shortlist_, pooler_, head_);
+  }
+
+  Formats formats_;
+  std::optional<Stack> encoder_;
+  std::optional<Stack> decoder_;
+  std::optional<Linear> cross_key_value_;
+  std::vector<Linear> output_blocks_;
+  std::optional<ShortlistProjection> shortlist_;
+  std::optional<Pooler> pooler_;
+  std::optional<Head> head_;
+  int64_t parameters_ = 0;
 };
 
 }  // namespace trivium

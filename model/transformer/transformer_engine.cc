@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "model/source_checks.h"
 
 namespace trivium {
 namespace {
@@ -16,8 +17,34 @@ constexpr int kEncoderRows = 256;
 
 }  // namespace
 
-TransformerEngine::TransformerEngine(
-    std::shared_ptr<const TransformerWeights> weights, int blocks)
+absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
+    std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes) {
+  int64_t blocks = 0;
+  if (weights->decoder().has_value()) {
+    const Stack& decoder = *weights->decoder();
+    const int64_t block_bytes = static_cast<int64_t>(KvCache::BlockBytes(
+        weights->decoder_kv_shape(), static_cast<int>(decoder.layers.size())));
+    // The shortest sequence's.
+    const int64_t least = weights->encoder().has_value() ? 2 : 1;
+    blocks = std::min<int64_t>(kv_cache_bytes / block_bytes, 1 << 20);
+    if (blocks < least) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "a KV cache of {} bytes holds {} blocks of {} bytes, and a sequence "
+          "needs at least {}: raise --kv-cache-bytes",
+          kv_cache_bytes, blocks, block_bytes, least));
+    }
+  }
+  try {
+    return std::unique_ptr<TransformerEngine>(
+        new TransformerEngine(std::move(weights), static_cast<int>(blocks)));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "out of memory for a KV cache of {} bytes", kv_cache_bytes));
+  }
+}
+
+TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
+                                     int blocks)
     : weights_(std::move(weights)), sharers_gone_(blocks, 0) {
   limits_.block_tokens = kTileTokens;
   limits_.total_blocks = blocks;
@@ -45,58 +72,17 @@ TransformerEngine::TransformerEngine(
   }
 }
 
-absl::Status TransformerEngine::CheckSource(
-    const EncoderInput& input, const SourceOptions& options) const {
-  if (!encoder_.has_value()) {
-    return absl::FailedPreconditionError("the model has no encoder");
-  }
-  const int tokens = static_cast<int>(input.ids.size());
-  if (tokens == 0 || tokens > limits_.max_source_tokens) {
-    return absl::InvalidArgumentError(
-        fmt::format("a source of {} tokens; the model takes 1 to {}", tokens,
-                    limits_.max_source_tokens));
-  }
-  for (const int32_t id : input.ids) {
-    if (id < 0 || id >= weights_->encoder()->vocabulary) {
-      return absl::InvalidArgumentError(
-          fmt::format("token id {} is outside the source vocabulary of {}", id,
-                      weights_->encoder()->vocabulary));
-    }
-  }
-  const int types = limits_.type_vocabulary;
-  if (!input.type_ids.empty() && types == 0) {
-    return absl::InvalidArgumentError(
-        "the model has no segment embeddings; leave type_ids empty");
-  }
-  if (!input.type_ids.empty() && input.type_ids.size() != input.ids.size()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} type ids for {} token ids; give one for each",
-                    input.type_ids.size(), tokens));
-  }
-  for (const int32_t type : input.type_ids) {
-    if (type < 0 || type >= types) {
-      return absl::InvalidArgumentError(fmt::format(
-          "type id {} is outside the model's {} segments", type, types));
-    }
-  }
-  if (options.pooled && limits_.pooled_size == 0) {
-    return absl::FailedPreconditionError("the model has no pooler");
-  }
-  if (options.logits && limits_.head_outputs == 0) {
-    return absl::FailedPreconditionError("the model has no head");
-  }
-  for (const int position : options.logits_positions) {
-    if (position < 0 || position >= tokens) {
-      return absl::InvalidArgumentError(fmt::format(
-          "logits of token {} of a source of {}", position, tokens));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<SourceId> TransformerEngine::AddSource(
     const EncoderInput& input, const SourceOptions& options) {
-  TRIVIUM_RETURN_IF_ERROR(CheckSource(input, options));
+  TRIVIUM_RETURN_IF_ERROR(CheckSource(input, options, limits_));
+  const int vocabulary = weights_->encoder()->vocabulary;
+  for (const int32_t id : input.ids) {
+    if (id >= 0 && id < vocabulary) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("the source has token id {}, but the model's ids are 0 to "
+                    "{}",
+                    id, vocabulary - 1));
+  }
   const int tokens = static_cast<int>(input.ids.size());
   SourceOptions kept = options;
   kept.cross_attention &= cache_.has_value();
@@ -149,16 +135,85 @@ HypothesisId TransformerEngine::AddHypothesis(SourceId source) {
   return id;
 }
 
+std::string TransformerEngine::PastOf(SourceId source,
+                                      std::string_view salt) const {
+  return KnownBlocks::Past(
+      source == kNoSource ? EncoderInput() : sources_[source].input, salt);
+}
+
+Engine::Beginning TransformerEngine::Begin(SourceId source,
+                                           std::span<const int32_t> tokens,
+                                           std::string_view salt) {
+  const HypothesisId id = AddHypothesis(source);
+  HypothesisState& hypothesis = hypotheses_[id];
+  // A beginning without a full block has nothing to find or to keep. The last
+  // token is always read: its logits are wanted.
+  if (!cache_.has_value() || tokens.size() <= kTileTokens) return {id, 0};
+  hypothesis.beginning.assign(tokens.begin(), tokens.end());
+  hypothesis.past = PastOf(source, salt);
+  KnownBlocks::Id before = KnownBlocks::kNone;
+  while (hypothesis.length + kTileTokens < static_cast<int>(tokens.size())) {
+    const int block =
+        cache_->known().Find(before, hypothesis.past,
+                             tokens.subspan(hypothesis.length, kTileTokens));
+    if (block < 0) break;
+    cache_->Share(block);
+    hypothesis.blocks.push_back(block);
+    hypothesis.length += kTileTokens;
+    before = cache_->known().id(block);
+  }
+  return {id, hypothesis.length};
+}
+
+void TransformerEngine::Keep(HypothesisId hypothesis,
+                             std::span<const int32_t> tokens,
+                             std::string_view salt) {
+  const HypothesisState& state = hypotheses_[hypothesis];
+  Know(state, PastOf(state.source, salt), tokens);
+}
+
+void TransformerEngine::Know(const HypothesisState& hypothesis,
+                             std::string_view past,
+                             std::span<const int32_t> tokens) {
+  KnownBlocks& known = cache_->known();
+  KnownBlocks::Id before = KnownBlocks::kNone;
+  // Where an equal block is known already, it stands for the one here.
+  const auto find = [&](int begin) {
+    const int block =
+        known.Find(before, past, tokens.subspan(begin, kTileTokens));
+    return block < 0 ? KnownBlocks::kNone : known.id(block);
+  };
+  const int full =
+      std::min(hypothesis.length, static_cast<int>(tokens.size())) /
+      kTileTokens * kTileTokens;
+  for (int begin = 0; begin < full; begin += kTileTokens) {
+    KnownBlocks::Id id = find(begin);
+    if (id == KnownBlocks::kNone) {
+      const int block = hypothesis.blocks[begin / kTileTokens];
+      // Known as what follows an equal block that was forgotten.
+      if (known.id(block) != KnownBlocks::kNone) known.Forget(block);
+      known.Add(block, before, past, tokens.subspan(begin, kTileTokens));
+      id = known.id(block);
+    }
+    before = id;
+  }
+}
+
 HypothesisId TransformerEngine::Fork(HypothesisId parent) {
   const HypothesisId id = hypotheses_.Add();
-  hypotheses_[id] = hypotheses_[parent];
-  for (const int block : hypotheses_[id].blocks) cache_->Share(block);
+  HypothesisState& child = hypotheses_[id];
+  child.source = hypotheses_[parent].source;
+  child.blocks = hypotheses_[parent].blocks;
+  child.length = hypotheses_[parent].length;
+  for (const int block : child.blocks) cache_->Share(block);
   return id;
 }
 
 void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
-  for (const int block : hypotheses_[hypothesis].blocks) {
-    cache_->Release(block);
+  // The last first: of what is kept, an end goes before its beginning.
+  const BlockTable& blocks = hypotheses_[hypothesis].blocks;
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+    cache_->Release(*block);
   }
   hypotheses_.Release(hypothesis);
 }
@@ -166,6 +221,7 @@ void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
 absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
   timer_.Start();
   result->encoder_rows = result->decoder_rows = result->padding_rows = 0;
+  result->projected_rows = 0;
   result->rows.clear();
   scratch_.padding_rows = 0;
   TRIVIUM_RETURN_IF_ERROR(Check(plan));
@@ -186,11 +242,22 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
     }
     TRIVIUM_RETURN_IF_ERROR(
         decoder_->Run(items_, &*cache_, &scratch_, &timer_, result));
+    for (const Decoder::Item& item : items_) KnowBeginning(item.hypothesis);
   }
   result->padding_rows = static_cast<int>(scratch_.padding_rows);
   timer_.End(&PhaseSeconds::other);
   result->seconds = timer_.seconds();
   return absl::OkStatus();
+}
+
+void TransformerEngine::KnowBeginning(HypothesisState* hypothesis) {
+  if (hypothesis->beginning.empty()) return;
+  Know(*hypothesis, hypothesis->past, hypothesis->beginning);
+  if (hypothesis->length < static_cast<int>(hypothesis->beginning.size())) {
+    return;
+  }
+  hypothesis->beginning.clear();
+  hypothesis->past.clear();
 }
 
 absl::Status TransformerEngine::Check(const StepPlan& plan) const {
@@ -213,6 +280,16 @@ absl::Status TransformerEngine::Check(const StepPlan& plan) const {
       return absl::InvalidArgumentError(
           fmt::format("a target of {} tokens; the model takes 1 to {}", length,
                       limits_.max_target_tokens));
+    }
+    if (work.queries.size() > work.tokens.size()) {
+      return absl::InternalError("more queries than tokens");
+    }
+    // Else the blocks would be known as what they are not.
+    std::span<const int32_t> announced = hypothesis.beginning;
+    if (!announced.empty()) announced = announced.subspan(hypothesis.length);
+    announced = announced.first(std::min(announced.size(), work.tokens.size()));
+    if (!std::equal(announced.begin(), announced.end(), work.tokens.begin())) {
+      return absl::InternalError("other tokens than were announced");
     }
     for (const int32_t id : work.tokens) {
       if (id < 0 || id >= limits_.vocabulary) {
@@ -252,20 +329,19 @@ absl::Status TransformerEngine::Encode(const StepPlan& plan,
   return absl::OkStatus();
 }
 
-absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
+bool TransformerEngine::NeedsCopy(const HypothesisState& hypothesis) const {
+  if (!WritesToLastBlock(hypothesis)) return false;
+  const int block = hypothesis.blocks.back();
+  return cache_->references(block) - sharers_gone_[block] > 1;
+}
+
+int TransformerEngine::BlocksNeeded(const StepPlan& plan) {
   int needed = 0;
-  // Of hypotheses that share their last block, all but the last one to write
-  // need a copy of it.
-  const auto needs_copy = [this](const HypothesisState& hypothesis) {
-    if (!WritesToLastBlock(hypothesis)) return false;
-    const int block = hypothesis.blocks.back();
-    return cache_->references(block) - sharers_gone_[block] > 1;
-  };
   for (const StepPlan::Decode& work : plan.decode) {
     const HypothesisState& hypothesis = hypotheses_[work.hypothesis];
     const int length = hypothesis.length + static_cast<int>(work.tokens.size());
     needed += BlocksFor(length) - static_cast<int>(hypothesis.blocks.size());
-    if (needs_copy(hypothesis)) {
+    if (NeedsCopy(hypothesis)) {
       ++needed;
       ++sharers_gone_[hypothesis.blocks.back()];
     }
@@ -274,14 +350,18 @@ absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
     const BlockTable& blocks = hypotheses_[work.hypothesis].blocks;
     if (!blocks.empty()) sharers_gone_[blocks.back()] = 0;
   }
-  if (needed > free_blocks()) {
+  return needed;
+}
+
+absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
+  if (const int needed = BlocksNeeded(plan); needed > free_blocks()) {
     return absl::ResourceExhaustedError(
         fmt::format("the iteration needs {} KV blocks; {} are free", needed,
                     free_blocks()));
   }
   for (const StepPlan::Decode& work : plan.decode) {
     HypothesisState& hypothesis = hypotheses_[work.hypothesis];
-    if (needs_copy(hypothesis)) {
+    if (NeedsCopy(hypothesis)) {
       hypothesis.blocks.back() =
           cache_->CopyForWriting(hypothesis.blocks.back());
     }

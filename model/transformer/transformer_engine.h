@@ -3,13 +3,14 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/engine.h"
 #include "model/transformer/decoder.h"
 #include "model/transformer/encoder.h"
 #include "model/transformer/sequences.h"
-#include "model/transformer/transformer_weights.h"
+#include "model/transformer/transformer.h"
 
 namespace trivium {
 
@@ -17,13 +18,16 @@ namespace trivium {
 // hands an iteration's rows to the encoder and the decoder.
 class TransformerEngine : public Engine {
  public:
-  TransformerEngine(std::shared_ptr<const TransformerWeights> weights,
-                    int blocks);
+  // With `kv_cache_bytes` of KV blocks, rounded down to blocks.
+  // RESOURCE_EXHAUSTED when that is less than one longest sequence needs.
+  static absl::StatusOr<std::unique_ptr<TransformerEngine>> Create(
+      std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes);
 
   const EngineLimits& limits() const override { return limits_; }
   int free_blocks() const override {
     return cache_.has_value() ? cache_->free_blocks() : 0;
   }
+  int BlocksNeeded(const StepPlan& plan) override;
 
   absl::StatusOr<SourceId> AddSource(const EncoderInput& input,
                                      const SourceOptions& options) override;
@@ -34,14 +38,18 @@ class TransformerEngine : public Engine {
   std::span<const float> EncoderAttention(SourceId source) const override;
 
   HypothesisId AddHypothesis(SourceId source) override;
+  Beginning Begin(SourceId source, std::span<const int32_t> tokens,
+                  std::string_view salt) override;
+  void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
+            std::string_view salt) override;
   HypothesisId Fork(HypothesisId parent) override;
   void ReleaseHypothesis(HypothesisId hypothesis) override;
 
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 
  private:
-  absl::Status CheckSource(const EncoderInput& input,
-                           const SourceOptions& options) const;
+  TransformerEngine(std::shared_ptr<const Transformer> weights, int blocks);
+
   absl::Status Check(const StepPlan& plan) const;
   // Sources of the plan that are encoded together: those at the same layer
   // for the same number of layers.
@@ -53,8 +61,18 @@ class TransformerEngine : public Engine {
   static bool WritesToLastBlock(const HypothesisState& hypothesis) {
     return hypothesis.length % kTileTokens != 0;
   }
+  // What a hypothesis's blocks depend on besides its tokens.
+  std::string PastOf(SourceId source, std::string_view salt) const;
+  // Makes the hypothesis's full blocks of `tokens` known.
+  void Know(const HypothesisState& hypothesis, std::string_view past,
+            std::span<const int32_t> tokens);
+  // The same of its announced beginning, after a step.
+  void KnowBeginning(HypothesisState* hypothesis);
+  // Of hypotheses that share their last block, all but the last one to write
+  // need a copy of it.
+  bool NeedsCopy(const HypothesisState& hypothesis) const;
 
-  std::shared_ptr<const TransformerWeights> weights_;
+  std::shared_ptr<const Transformer> weights_;
   EngineLimits limits_;
   std::optional<KvCache> cache_;  // with a decoder
   std::optional<Encoder> encoder_;
@@ -68,7 +86,7 @@ class TransformerEngine : public Engine {
   std::vector<StepPlan::Encode> encode_order_;
   std::vector<SourceState*> encode_group_;
   std::vector<Decoder::Item> items_;
-  std::vector<int> sharers_gone_;  // [blocks], zero between steps
+  std::vector<int> sharers_gone_;  // [blocks], zero but in BlocksNeeded
 };
 
 }  // namespace trivium

@@ -1,59 +1,76 @@
 #include "model/weights/mapped_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "base/status.h"
 
 namespace trivium {
 namespace {
 
-absl::Status Problem(const std::string& path, const std::string& what) {
-  return absl::InvalidArgumentError(fmt::format("{}: {}", path, what));
+// Nanoseconds.
+int64_t ModifiedAt(const struct stat& status) {
+  return status.st_mtim.tv_sec * int64_t{1'000'000'000} +
+         status.st_mtim.tv_nsec;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(
     const std::string& path) {
-  // O_NONBLOCK: a pipe in the file's place must not hang the process.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) {
-      return absl::NotFoundError(fmt::format("{}: no such file", path));
-    }
-    return Problem(path, fmt::format("cannot be opened ({}); check its "
-                                     "permissions",
-                                     std::strerror(errno)));
+  TRIVIUM_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  if (file.size() == 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is empty; fetch it again", path));
   }
-  struct stat status;
-  absl::Status problem = absl::OkStatus();
-  void* data = MAP_FAILED;
-  if (fstat(file, &status) != 0) {
-    problem = Problem(path, std::strerror(errno));
-  } else if (!S_ISREG(status.st_mode)) {
-    problem = Problem(path, "is not a regular file");
-  } else if (status.st_size == 0) {
-    problem = Problem(path, "is empty; fetch it again");
-  } else {
-    data = mmap(nullptr, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (data == MAP_FAILED) {
-      problem = Problem(
-          path, fmt::format("cannot be mapped ({})", std::strerror(errno)));
-    }
+  void* data =
+      mmap(nullptr, file.size(), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (data == MAP_FAILED) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: cannot be mapped ({})", path, std::strerror(errno)));
   }
-  close(file);
-  if (!problem.ok()) return problem;
   // A hint only: read ahead, since packing touches nearly every page.
-  madvise(data, status.st_size, MADV_WILLNEED);
-  return std::unique_ptr<MappedFile>(
-      new MappedFile(static_cast<const std::byte*>(data), status.st_size));
+  madvise(data, file.size(), MADV_WILLNEED);
+  std::unique_ptr<MappedFile> mapped(
+      new MappedFile(path, std::move(file), data));
+  if (!mapped->guard_.active()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: more than 1024 files of weights are open at once; store the "
+        "weights in fewer files",
+        path));
+  }
+  TRIVIUM_RETURN_IF_ERROR(mapped->CheckUnchanged());
+  return mapped;
 }
 
-MappedFile::~MappedFile() { munmap(const_cast<std::byte*>(data_), size_); }
+MappedFile::MappedFile(const std::string& path, InputFile file, void* data)
+    : path_(path),
+      file_(std::move(file)),
+      data_(data),
+      guard_(data, file_.size()) {
+  struct stat status = {};
+  fstat(file_.descriptor(), &status);
+  modified_ = ModifiedAt(status);
+}
+
+MappedFile::~MappedFile() { munmap(data_, file_.size()); }
+
+absl::Status MappedFile::CheckUnchanged() const {
+  struct stat status = {};
+  if (!guard_.cut_short() && fstat(file_.descriptor(), &status) == 0 &&
+      static_cast<size_t>(status.st_size) == file_.size() &&
+      ModifiedAt(status) == modified_) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: was changed while it was read; load it again when it is complete, "
+      "and replace it by renaming a new file over it",
+      path_));
+}
 
 }  // namespace trivium

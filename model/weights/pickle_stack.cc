@@ -7,10 +7,12 @@
 namespace trivium {
 namespace {
 
-// A state dict needs about 15 values a tensor; this is room for 60,000.
-constexpr size_t kMaxValues = 1 << 20;
-// Items of all containers together, and places on the stack: what bounds the
-// memory of a pickle that repeats itself.
+// A state dict needs about 15 values a tensor; this is room for 30,000. A value
+// takes 80 bytes.
+constexpr size_t kMaxValues = 1 << 19;
+// Items of all containers together, each time they are copied or walked, and
+// places on the stack: what bounds time and memory of a pickle that repeats
+// itself.
 constexpr size_t kMaxItems = 1 << 23;
 
 }  // namespace

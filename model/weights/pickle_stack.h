@@ -66,15 +66,17 @@ class PickleStack {
   void Memoize() { Memoize(memo_.size()); }
   void Recall(uint64_t key);
 
- private:
+  // To be called before items of a container are walked or copied: it bounds
+  // the work of a pickle as well as its memory. False after an error.
   bool CountItems(size_t count);
 
+ private:
   std::vector<PickleValue> values_;
   std::vector<uint32_t> stack_;  // indices of values_
   std::vector<size_t> marks_;    // stack sizes
   std::unordered_map<uint64_t, uint32_t> memo_;
   std::string error_;
-  size_t items_ = 0;  // of all containers together
+  size_t items_ = 0;  // that were put into containers, copied or walked
 };
 
 }  // namespace trivium

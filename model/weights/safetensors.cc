@@ -6,16 +6,17 @@
 #include <cstring>
 #include <utility>
 
+#include "base/json.h"
 #include "base/status.h"
-#include "nlohmann/json.hpp"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
 
-// The format's own limit: a header beyond it is an attack, not a model.
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+// About 100 bytes a tensor: room for more tensors than any file has. The
+// format's own limit, 100 MB, would take gigabytes to read.
+constexpr JsonLimits kHeaderLimits = {size_t{16} << 20, size_t{128} << 20};
 
 std::optional<DType> ParseDType(const std::string& name) {
   static constexpr std::pair<std::string_view, DType> kTypes[] = {
@@ -136,15 +137,20 @@ absl::StatusOr<TensorFile> ReadSafetensors(std::span<const std::byte> bytes) {
   }
   std::memcpy(&header_size, bytes.data(), sizeof(header_size));
   bytes = bytes.subspan(sizeof(header_size));
-  if (header_size > kMaxHeaderBytes || header_size > bytes.size()) {
+  if (header_size > bytes.size()) {
     return absl::InvalidArgumentError(
         fmt::format("claims a header of {} bytes where {} follow; it is "
                     "truncated or no safetensors file, fetch it again",
                     header_size, bytes.size()));
   }
   const char* text = reinterpret_cast<const char*>(bytes.data());
-  const json header = json::parse(text, text + header_size, /*cb=*/nullptr,
-                                  /*allow_exceptions=*/false);
+  const absl::StatusOr<json> parsed =
+      ParseJson(std::string_view(text, header_size), kHeaderLimits);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("the header {}", std::string(parsed.status().message())));
+  }
+  const json& header = *parsed;
   if (!header.is_object()) {
     return absl::InvalidArgumentError(
         "the header is not a JSON object; fetch the file again");

@@ -107,13 +107,19 @@ absl::StatusOr<StorageMap> ReadStorages(std::span<const std::byte> bytes,
 
 absl::StatusOr<TensorFile> ReadTorchLegacy(std::span<const std::byte> bytes) {
   size_t position = 0;
-  Pickle pickles[5];
-  auto& [magic, protocol, system, state, keys] = pickles;
-  for (Pickle& pickle : pickles) {
-    TRIVIUM_ASSIGN_OR_RETURN(pickle, Unpickle(bytes.subspan(position)));
-    position += pickle.size;
+  const auto next = [&]() -> absl::StatusOr<Pickle> {
+    absl::StatusOr<Pickle> pickle = Unpickle(bytes.subspan(position));
+    if (pickle.ok()) position += pickle->size;
+    return pickle;
+  };
+  {
+    TRIVIUM_ASSIGN_OR_RETURN(const Pickle magic, next());
+    TRIVIUM_ASSIGN_OR_RETURN(const Pickle protocol, next());
+    TRIVIUM_ASSIGN_OR_RETURN(const Pickle system, next());
+    TRIVIUM_RETURN_IF_ERROR(CheckPreamble(magic, protocol, system));
   }
-  TRIVIUM_RETURN_IF_ERROR(CheckPreamble(magic, protocol, system));
+  TRIVIUM_ASSIGN_OR_RETURN(const Pickle state, next());
+  TRIVIUM_ASSIGN_OR_RETURN(const Pickle keys, next());
   TRIVIUM_ASSIGN_OR_RETURN(const StorageMap storages,
                            ReadStorages(bytes.subspan(position), state, keys));
   const StorageLookup lookup =

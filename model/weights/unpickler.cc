@@ -84,8 +84,8 @@ void Machine::Call() {
   if (callable.kind != Kind::kGlobal || arguments.kind != Kind::kTuple) {
     return stack_.Fail("it calls something that is not a function");
   }
-  const std::string name = callable.text;
-  const std::vector<uint32_t> items = arguments.items;
+  const std::string& name = callable.text;
+  const std::vector<uint32_t>& items = arguments.items;
   const auto is = [&](size_t index, Kind kind) {
     return index < items.size() && stack_.at(items[index]).kind == kind;
   };
@@ -93,8 +93,10 @@ void Machine::Call() {
     return stack_.PushItems(Kind::kDict, {});
   }
   if (name == kOrderedDict && items.size() == 1 && is(0, Kind::kList)) {
+    const std::vector<uint32_t>& pairs = stack_.at(items[0]).items;
+    if (!stack_.CountItems(pairs.size())) return;
     std::vector<uint32_t> entries;
-    for (const uint32_t pair : stack_.at(items[0]).items) {
+    for (const uint32_t pair : pairs) {
       const PickleValue& value = stack_.at(pair);
       const bool sequence =
           value.kind == Kind::kTuple || value.kind == Kind::kList;
@@ -120,7 +122,7 @@ void Machine::Call() {
 void Machine::PersistentLoad() {
   const std::optional<uint32_t> id = stack_.Pop();
   if (!id) return;
-  const std::vector<uint32_t> items = stack_.at(*id).items;
+  const std::vector<uint32_t>& items = stack_.at(*id).items;
   const auto is = [&](size_t index, Kind kind) {
     return index < items.size() && stack_.at(items[index]).kind == kind;
   };

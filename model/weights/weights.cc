@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "model/weights/digest.h"
-#include "model/weights/json_file.h"
 #include "model/weights/mapped_file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/tensor_file.h"
@@ -94,12 +94,20 @@ class MappedWeights : public Weights {
     return digest.Hex();
   }
 
+  absl::Status CheckUnchanged() const override {
+    for (const auto& file : files_) {
+      TRIVIUM_RETURN_IF_ERROR(file->CheckUnchanged());
+    }
+    return absl::OkStatus();
+  }
+
  private:
   absl::StatusOr<TensorFile> Map(const std::string& folder,
                                  const std::string& name) {
     const std::string path = folder + "/" + name;
     TRIVIUM_ASSIGN_OR_RETURN(auto file, MappedFile::Open(path));
     absl::StatusOr<TensorFile> tensors = Parse(file->bytes(), name);
+    TRIVIUM_RETURN_IF_ERROR(file->CheckUnchanged());
     if (!tensors.ok()) {
       return absl::InvalidArgumentError(
           fmt::format("{}: {}", path, std::string(tensors.status().message())));

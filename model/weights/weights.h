@@ -54,6 +54,9 @@ class Weights {
   // Hex digest of names, types, shapes and the first and last bytes of each
   // tensor: what tells two weight files apart without reading all of them.
   virtual std::string Fingerprint() const = 0;
+  // INVALID_ARGUMENT when a file was changed since it was opened: what was read
+  // of its tensors is not to be used.
+  virtual absl::Status CheckUnchanged() const { return absl::OkStatus(); }
 };
 
 }  // namespace trivium

@@ -4,18 +4,24 @@
 
 #include "fmt/format.h"
 
+// waiting_tokens_ is the sum over all requests that were admitted and have
+// neither begun to run nor been dropped. Only Admit adds to it, and never
+// beyond max_waiting_tokens_. Where requests of r tokens a second start, the w
+// that wait are worked off in w / r seconds.
+
 namespace trivium {
 
-absl::Status Admission::Admit(std::span<const int64_t> tokens) {
+Submission Admission::Admit(std::span<const int64_t> tokens) {
   int64_t total = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     total += tokens[i];
     if (total > max_waiting_tokens_) {
-      return absl::InvalidArgumentError(fmt::format(
-          "{}: with this request of {} tokens the call has {}, but even an "
-          "empty queue takes only {}: split the call, or lower the beam size "
-          "or max_new_tokens",
-          i, tokens[i], total, max_waiting_tokens_));
+      return {absl::InvalidArgumentError(fmt::format(
+                  "with this request of {} tokens the call has {}, but even an "
+                  "empty queue takes only {}: split the call, or lower the "
+                  "beam size or max_new_tokens",
+                  tokens[i], total, max_waiting_tokens_)),
+              static_cast<int>(i)};
     }
   }
   if (total > free_tokens()) {
@@ -25,7 +31,7 @@ absl::Status Admission::Admit(std::span<const int64_t> tokens) {
         waiting_tokens_, max_waiting_tokens_, total));
   }
   waiting_tokens_ += total;
-  return absl::OkStatus();
+  return {};
 }
 
 void Admission::Start(int64_t tokens, absl::Time now) {

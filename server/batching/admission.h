@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <span>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "server/batching/rate_meter.h"
+#include "server/batching/submission.h"
 
 namespace trivium {
 
-// Bounds what waits, in tokens (RequestCost::tokens): a call enters as a whole
+// Bounds what waits, in tokens (TokensOf): a call enters as a whole
 // or not at all. Not thread-safe, owns no requests.
 class Admission {
  public:
@@ -18,10 +18,10 @@ class Admission {
       : max_waiting_tokens_(max_waiting_tokens) {}
 
   // `tokens`: [requests of the call]. Counts them as waiting, or
-  // - INVALID_ARGUMENT, beginning with the index of the request with which
-  //   the call outgrows even an empty queue;
+  // - INVALID_ARGUMENT and the request with which the call outgrows even an
+  //   empty queue;
   // - RESOURCE_EXHAUSTED: full now.
-  absl::Status Admit(std::span<const int64_t> tokens);
+  Submission Admit(std::span<const int64_t> tokens);
 
   // A waiting request began to run.
   void Start(int64_t tokens, absl::Time now);

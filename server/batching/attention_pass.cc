@@ -24,7 +24,7 @@ AttentionPass::AttentionPass(Engine* engine, SourceId source, int source_tokens,
     : selections_(selections),
       hypothesis_(engine->AddHypothesis(source)),
       decoder_layers_(engine->limits().decoder_layers),
-      first_row_(static_cast<int>(prefix.size()) - 1),
+      first_query_(static_cast<int>(prefix.size()) - 1),
       tokens_(prefix.begin(), prefix.end()) {
   // The last token is never read.
   if (!ids.empty()) tokens_.insert(tokens_.end(), ids.begin(), ids.end() - 1);
@@ -37,7 +37,6 @@ void AttentionPass::Plan(int count, StepPlan* plan) {
   planned_ = count;
   plan->decode.push_back({.hypothesis = hypothesis_,
                           .tokens = std::span(tokens_).subspan(fed_, count),
-                          .query = {},
                           .self_attention = selections_.decoder,
                           .cross_attention = selections_.cross});
 }
@@ -57,12 +56,12 @@ void AttentionPass::Copy(std::span<const float> weights, int keys,
     map->heads = static_cast<int>(planes) / map->layers;
     map->weights.resize(planes * map->queries * map->keys);
   }
-  const int begin = std::max(fed_, first_row_);
-  const int end = std::min(fed_ + planned_, first_row_ + map->queries);
+  const int begin = std::max(fed_, first_query_);
+  const int end = std::min(fed_ + planned_, first_query_ + map->queries);
   for (size_t plane = 0; plane < planes; ++plane) {
     for (int position = begin; position < end; ++position) {
       const size_t from = plane * planned_ + (position - fed_);
-      const size_t to = plane * map->queries + (position - first_row_);
+      const size_t to = plane * map->queries + (position - first_query_);
       std::copy_n(weights.data() + from * keys, keys,
                   map->weights.data() + to * map->keys);
     }

@@ -22,8 +22,8 @@ class AttentionPass {
     const AttentionSelection* decoder = nullptr;
   };
 
-  // `prefix` and the new `ids` are what the decoder read and gave; row i of
-  // a map is the position that gave ids[i].
+  // `prefix` and the new `ids` are what the decoder read and gave; query
+  // i of a map is the position that gave ids[i].
   AttentionPass(Engine* engine, SourceId source, int source_tokens,
                 std::span<const int32_t> prefix, std::span<const int32_t> ids,
                 const Selections& selections);
@@ -47,7 +47,7 @@ class AttentionPass {
   const Selections selections_;
   const HypothesisId hypothesis_;
   const int decoder_layers_;
-  const int first_row_;  // position of the maps' row 0
+  const int first_query_;  // position of the maps' query 0
   std::vector<int32_t> tokens_;
   int fed_ = 0;
   int planned_ = 0;

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <string>
 #include <utility>
 
 #include "base/status.h"
 #include "fmt/format.h"
 #include "server/batching/caching_batcher.h"
+#include "server/batching/request_checks.h"
 #include "server/batching/request_cost.h"
+#include "server/batching/source_sharing.h"
 #include "server/batching/worker.h"
 
 namespace trivium {
@@ -19,8 +20,7 @@ namespace {
 // is a sentence or two.
 constexpr int64_t kQuantumTokens = 256;
 
-absl::Status CheckCreate(const Batcher::Options& options,
-                         std::span<const Batcher::ModelEngines> models) {
+absl::Status CheckOptions(const Batcher::Options& options) {
   const std::pair<const char*, int64_t> numbers[] = {
       {"workers", options.workers},
       {"max_waiting_tokens", options.max_waiting_tokens},
@@ -31,68 +31,64 @@ absl::Status CheckCreate(const Batcher::Options& options,
     return absl::InvalidArgumentError(
         fmt::format("{} is {}: give at least 1", number.first, number.second));
   }
-  for (size_t i = 0; i < models.size(); ++i) {
-    if (models[i].engines.size() != static_cast<size_t>(options.workers)) {
-      return absl::InvalidArgumentError(
-          fmt::format("model {} has {} engines for {} workers", i,
-                      models[i].engines.size(), options.workers));
-    }
-  }
   return absl::OkStatus();
+}
+
+absl::Status NotServed(const ServedModel& model) {
+  return absl::NotFoundError(
+      fmt::format("the model '{}' is not served any more", model.name));
 }
 
 class ThreadedBatcher : public Batcher {
  public:
-  ThreadedBatcher(const Options& options, std::vector<ModelEngines> models);
+  explicit ThreadedBatcher(const Options& options);
   ~ThreadedBatcher() override;
 
+  absl::Status AddModel(ModelHandle model, Engines engines) override;
+  absl::Status RemoveModel(const ServedModel& model) override;
+  bool Serves(const ServedModel& model) const override;
   CallId NewCall() override { return next_call_++; }
-  absl::Status Submit(CallId call, std::vector<Request> requests) override;
+  Submission Submit(CallId call, std::vector<Request> requests) override;
   absl::Duration RetryAfter() const override;
   int64_t free_waiting_tokens() const override;
   bool Drain(absl::Duration timeout) override;
 
  private:
   using Phase = BatcherState::Phase;
+  using Models = std::vector<std::shared_ptr<BatchedModel>>;
   using Waiting = std::vector<std::unique_ptr<QueuedRequest>>;
 
-  absl::Status Check(std::span<const Request> requests) const;
-  // Puts all into the queue or none.
-  absl::Status Enqueue(Waiting waiting);
+  // Null where it is not served.
+  std::shared_ptr<BatchedModel> Find(const ServedModel& model) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
+  // Which of the models each request is for.
+  Submission FindModels(std::span<const Request> requests,
+                        Models* models) const;
+  Submission Check(std::span<const Request> requests,
+                   const Models& models) const;
+  // Puts all into their models' queues or none.
+  Submission Enqueue(const Models& models, Waiting waiting);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
-  void ReportQueue(int model);
+  void ReportQueues(Models models);
+  void ReportRefusal(const ServedModel& model, const absl::Status& status);
 
   const Options options_;
-  std::vector<EngineLimits> limits_;  // [models]
   std::atomic<CallId> next_call_{1};
   mutable BatcherState state_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-ThreadedBatcher::ThreadedBatcher(const Options& options,
-                                 std::vector<ModelEngines> models)
+ThreadedBatcher::ThreadedBatcher(const Options& options)
     : options_(options),
-      state_(static_cast<int>(models.size()), options.workers, kQuantumTokens,
-             options.max_waiting_tokens) {
-  for (const ModelEngines& model : models) {
-    limits_.push_back(model.engines[0]->limits());
-  }
+      state_(options.workers, kQuantumTokens, options.max_waiting_tokens) {
+  const RunningBatch::Options batching = {
+      .encode_budget_tokens = options.encode_budget_tokens,
+      .max_rows = options.max_rows,
+      .fixed_rows = options.fixed_rows,
+      .clock = options.clock,
+      .observer = options.observer};
   for (int worker = 0; worker < options.workers; ++worker) {
-    std::vector<std::unique_ptr<RunningBatch>> batches;
-    for (size_t model = 0; model < models.size(); ++model) {
-      batches.push_back(std::make_unique<RunningBatch>(
-          RunningBatch::Options{
-              .model = static_cast<int>(model),
-              .worker = worker,
-              .encode_budget_tokens = options.encode_budget_tokens,
-              .max_rows = options.max_rows,
-              .fixed_rows = options.fixed_rows,
-              .clock = options.clock,
-              .observer = options.observer},
-          std::move(models[model].engines[worker])));
-    }
-    workers_.push_back(std::make_unique<Worker>(
-        worker, std::move(batches), options.clock, options.observer, &state_));
+    workers_.push_back(std::make_unique<Worker>(worker, batching, &state_));
   }
 }
 
@@ -104,90 +100,160 @@ ThreadedBatcher::~ThreadedBatcher() {
   workers_.clear();
 }
 
-absl::Status ThreadedBatcher::Submit(CallId call,
-                                     std::vector<Request> requests) {
-  absl::Status status = Check(requests);
-  if (status.ok()) {
+absl::Status ThreadedBatcher::AddModel(ModelHandle model, Engines engines) {
+  if (engines.size() != static_cast<size_t>(options_.workers)) {
+    return absl::InvalidArgumentError(
+        fmt::format("the model '{}' comes with {} engines for {} workers",
+                    model->name, engines.size(), options_.workers));
+  }
+  auto added = std::make_shared<BatchedModel>();
+  added->limits = engines[0]->limits();
+  added->engines = std::move(engines);
+  added->workers_serving = options_.workers;
+  added->model = std::move(model);
+  MutexLock lock(&state_.mutex);
+  if (Find(*added->model) != nullptr) {
+    return absl::AlreadyExistsError(
+        fmt::format("the model '{}' is served already", added->model->name));
+  }
+  added->queue = state_.dispatcher.AddQueue();
+  state_.models.push_back(std::move(added));
+  return absl::OkStatus();
+}
+
+absl::Status ThreadedBatcher::RemoveModel(const ServedModel& model) {
+  MutexLock lock(&state_.mutex);
+  const std::shared_ptr<BatchedModel> found = Find(model);
+  if (found == nullptr) return NotServed(model);
+  found->removed = true;
+  state_.work.SignalAll();
+  return absl::OkStatus();
+}
+
+bool ThreadedBatcher::Serves(const ServedModel& model) const {
+  MutexLock lock(&state_.mutex);
+  return state_.phase == Phase::kServing && Find(model) != nullptr;
+}
+
+std::shared_ptr<BatchedModel> ThreadedBatcher::Find(
+    const ServedModel& model) const {
+  for (const std::shared_ptr<BatchedModel>& one : state_.models) {
+    if (one->model.get() == &model && !one->removed) return one;
+  }
+  return nullptr;
+}
+
+Submission ThreadedBatcher::Submit(CallId call, std::vector<Request> requests) {
+  if (requests.empty()) return {};
+  const ModelHandle first = requests[0].model;
+  Models models;
+  Submission submission = FindModels(requests, &models);
+  for (size_t i = 0; submission.ok() && i < requests.size(); ++i) {
+    FitNewTokens(models[i]->limits, &requests[i]);
+  }
+  if (submission.ok()) submission = Check(requests, models);
+  if (submission.ok()) {
     const absl::Time now = options_.clock->Now();
     Waiting waiting;
     waiting.reserve(requests.size());
-    for (Request& request : requests) {
+    for (size_t i = 0; i < requests.size(); ++i) {
       auto queued = std::make_unique<QueuedRequest>();
       queued->call = call;
-      queued->cost = CostOf(request, limits_[request.model]);
-      queued->source_key = SourceKey(request.model, request.source);
+      queued->cost = CostOf(requests[i], models[i]->limits);
+      queued->source_key = SourceKey(*requests[i].model, requests[i].source);
       queued->submitted = now;
-      queued->request = std::move(request);
+      queued->request = std::move(requests[i]);
       waiting.push_back(std::move(queued));
     }
-    status = Enqueue(std::move(waiting));
+    submission = Enqueue(models, std::move(waiting));
   }
-  if (!status.ok() && options_.observer != nullptr) {
-    const char* reason = absl::IsResourceExhausted(status) ? "full"
-                         : absl::IsUnavailable(status)     ? "draining"
-                                                           : "invalid";
-    const int model = requests.empty() ? 0 : requests[0].model;
-    options_.observer->OnRejected(model, reason);
+  if (options_.observer == nullptr) return submission;
+  if (submission.ok()) {
+    ReportQueues(std::move(models));
+  } else if (first != nullptr) {
+    ReportRefusal(*first, submission.status);
   }
-  return status;
+  return submission;
 }
 
-absl::Status ThreadedBatcher::Check(std::span<const Request> requests) const {
+Submission ThreadedBatcher::FindModels(std::span<const Request> requests,
+                                       Models* models) const {
+  models->reserve(requests.size());
+  MutexLock lock(&state_.mutex);
   for (size_t i = 0; i < requests.size(); ++i) {
-    const Request& request = requests[i];
-    absl::Status status;
-    if (request.model < 0 ||
-        request.model >= static_cast<int>(limits_.size())) {
-      status = absl::InvalidArgumentError(
-          fmt::format("there is no model {}", request.model));
-    } else if (request.observer == nullptr) {
-      status = absl::InvalidArgumentError("the request has no observer");
-    } else {
-      status = CheckRequest(request, limits_[request.model], options_.max_rows);
+    const ModelHandle& model = requests[i].model;
+    const int index = static_cast<int>(i);
+    if (model == nullptr) {
+      return {absl::InvalidArgumentError("the request names no model"), index};
     }
-    if (!status.ok()) {
-      return absl::Status(
-          status.code(),
-          fmt::format("{}: {}", i, std::string(status.message())));
+    if (i > 0 && model == requests[i - 1].model) {
+      models->push_back(models->back());
+      continue;
     }
+    models->push_back(Find(*model));
+    if (models->back() == nullptr) return {NotServed(*model), index};
   }
-  return absl::OkStatus();
+  return {};
 }
 
-absl::Status ThreadedBatcher::Enqueue(Waiting waiting) {
+Submission ThreadedBatcher::Check(std::span<const Request> requests,
+                                  const Models& models) const {
+  for (size_t i = 0; i < requests.size(); ++i) {
+    absl::Status status =
+        requests[i].observer == nullptr
+            ? absl::InvalidArgumentError("the request has no observer")
+            : CheckRequest(requests[i], models[i]->limits, options_.max_rows);
+    if (!status.ok()) return {std::move(status), static_cast<int>(i)};
+  }
+  return {};
+}
+
+Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   std::vector<int64_t> tokens;
-  std::vector<int> models;
-  for (const auto& queued : waiting) {
-    tokens.push_back(queued->cost.tokens);
-    const int model = queued->request.model;
-    if (std::find(models.begin(), models.end(), model) == models.end()) {
-      models.push_back(model);
-    }
+  tokens.reserve(waiting.size());
+  for (const auto& queued : waiting) tokens.push_back(queued->cost.tokens);
+  MutexLock lock(&state_.mutex);
+  if (state_.phase >= Phase::kDraining) {
+    return absl::UnavailableError("the server is shutting down");
   }
-  {
-    MutexLock lock(&state_.mutex);
-    if (state_.phase >= Phase::kDraining) {
-      return absl::UnavailableError("the server is shutting down");
-    }
-    TRIVIUM_RETURN_IF_ERROR(state_.admission.Admit(tokens));
-    state_.unanswered += static_cast<int64_t>(waiting.size());
-    for (auto& queued : waiting) state_.dispatcher.Push(std::move(queued));
-    if (state_.idle_workers > 0) state_.work.SignalAll();
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (!models[i]->removed) continue;
+    return {NotServed(*models[i]->model), static_cast<int>(i)};
   }
-  for (const int model : models) ReportQueue(model);
-  return absl::OkStatus();
+  if (Submission admitted = state_.admission.Admit(tokens); !admitted.ok()) {
+    return admitted;
+  }
+  state_.unanswered += static_cast<int64_t>(waiting.size());
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    models[i]->queue->Push(std::move(waiting[i]));
+  }
+  if (state_.idle_workers > 0) state_.work.SignalAll();
+  return {};
 }
 
-void ThreadedBatcher::ReportQueue(int model) {
-  if (options_.observer == nullptr) return;
-  int64_t tokens;
-  int64_t requests;
-  {
-    MutexLock lock(&state_.mutex);
-    tokens = state_.dispatcher.queue(model).tokens();
-    requests = state_.dispatcher.queue(model).requests();
+void ThreadedBatcher::ReportQueues(Models models) {
+  std::sort(models.begin(), models.end());
+  models.erase(std::unique(models.begin(), models.end()), models.end());
+  for (const std::shared_ptr<BatchedModel>& one : models) {
+    int64_t tokens;
+    int64_t requests;
+    {
+      MutexLock lock(&state_.mutex);
+      // A removed one's queue may have been emptied and be gone.
+      if (one->workers_serving == 0) continue;
+      tokens = one->queue->tokens();
+      requests = one->queue->requests();
+    }
+    options_.observer->OnQueued(*one->model, tokens, requests);
   }
-  options_.observer->OnQueued(model, tokens, requests);
+}
+
+void ThreadedBatcher::ReportRefusal(const ServedModel& model,
+                                    const absl::Status& status) {
+  options_.observer->OnRejected(model,
+                                absl::IsResourceExhausted(status) ? "full"
+                                : absl::IsUnavailable(status)     ? "draining"
+                                                                  : "invalid");
 }
 
 absl::Duration ThreadedBatcher::RetryAfter() const {
@@ -205,9 +271,11 @@ bool ThreadedBatcher::Drain(absl::Duration timeout) {
   MutexLock lock(&state_.mutex);
   Enter(Phase::kDraining);
   while (state_.unanswered > 0) {
-    const absl::Duration left = std::min(end - absl::Now(), absl::Hours(1));
-    if (left <= absl::ZeroDuration()) break;
-    state_.answered.WaitFor(&state_.mutex, absl::ToChronoNanoseconds(left));
+    const absl::Duration remaining =
+        std::min(end - absl::Now(), absl::Hours(1));
+    if (remaining <= absl::ZeroDuration()) break;
+    state_.answered.WaitFor(&state_.mutex,
+                            absl::ToChronoNanoseconds(remaining));
   }
   if (state_.unanswered == 0) return true;
   Enter(Phase::kCancelling);
@@ -223,10 +291,9 @@ void ThreadedBatcher::Enter(Phase phase) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Batcher>> Batcher::Create(
-    const Options& options, std::vector<ModelEngines> models) {
-  TRIVIUM_RETURN_IF_ERROR(CheckCreate(options, models));
-  std::unique_ptr<Batcher> batcher =
-      std::make_unique<ThreadedBatcher>(options, std::move(models));
+    const Options& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckOptions(options));
+  std::unique_ptr<Batcher> batcher = std::make_unique<ThreadedBatcher>(options);
   if (options.result_cache_bytes > 0) {
     batcher = std::make_unique<CachingBatcher>(
         std::move(batcher), options.result_cache_bytes, options.observer);

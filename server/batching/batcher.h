@@ -10,41 +10,12 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "server/batching/batching_observer.h"
 #include "server/batching/request.h"
+#include "server/batching/served_model.h"
+#include "server/batching/submission.h"
 
 namespace trivium {
-
-// Sees what the batcher does, for metrics. Called on workers' threads and on
-// Submit's; implementations are thread-safe and do not block.
-class BatchingObserver {
- public:
-  virtual ~BatchingObserver() = default;
-
-  struct Iteration {
-    int model;
-    int worker;
-    int encoder_rows, decoder_rows, padding_rows;
-    int running;  // requests of this worker in the iteration
-    absl::Duration duration;
-    PhaseSeconds phases;
-  };
-  virtual void OnIteration(const Iteration& iteration) {}
-  // After an iteration: picking tokens, stop conditions, answers.
-  virtual void OnSearch(int model, absl::Duration duration) {}
-  virtual void OnQueued(int model, int64_t waiting_tokens,
-                        int64_t waiting_requests) {}
-  virtual void OnStarted(int model, absl::Duration queue_wait) {}
-  virtual void OnSharedSource(int model) {}
-  virtual void OnFirstToken(int model, absl::Duration since_submit) {}
-  virtual void OnNextToken(int model, absl::Duration since_last) {}
-  // stage: "queued" or "running".
-  virtual void OnDeadlineMissed(int model, const char* stage) {}
-  virtual void OnRejected(int model, const char* reason) {}
-  virtual void OnBlocks(int worker, int model, int used, int total) {}
-  // Of requests whose results may be cached.
-  virtual void OnCacheLookup(int model, bool hit) {}
-  virtual void OnCacheSize(int64_t bytes, int64_t results) {}
-};
 
 // Shares the work of concurrent requests: admission bounded in tokens, one
 // queue, workers that each run a continuous batch. Thread-safe.
@@ -55,7 +26,8 @@ class BatchingObserver {
 // (Dispatcher, RunningBatch::Judge). What may be decided without a thread is
 // decided in those classes; Worker is the thread around them.
 //
-//   auto batcher = Batcher::Create(options, std::move(models));
+//   auto batcher = Batcher::Create(options);
+//   batcher->AddModel(model, std::move(engines));
 //   batcher->Submit(batcher->NewCall(), std::move(requests));
 //   ... observers hear of tokens and results on workers' threads
 //   batcher->Drain(timeout);   // or the destructor, which cancels the rest
@@ -83,26 +55,33 @@ class Batcher {
     BatchingObserver* observer = nullptr;  // may be null; outlives the batcher
   };
 
-  // The engines of one model, one a worker.
-  struct ModelEngines {
-    std::vector<std::unique_ptr<Engine>> engines;  // [workers]
-  };
-
   static absl::StatusOr<std::unique_ptr<Batcher>> Create(
-      const Options& options, std::vector<ModelEngines> models);
+      const Options& options);
 
   virtual ~Batcher() = default;
+
+  // Serves a model from now on, beside the others, with one engine for each
+  // worker. INVALID_ARGUMENT: more or fewer engines; ALREADY_EXISTS.
+  using Engines = std::vector<std::unique_ptr<Engine>>;  // [workers]
+  virtual absl::Status AddModel(ModelHandle model, Engines engines) = 0;
+  // Takes no more requests for it. Those taken are answered as if nothing had
+  // happened; then each worker frees its engine. Does not wait for that.
+  // NOT_FOUND: it is not served.
+  virtual absl::Status RemoveModel(const ServedModel& model) = 0;
+  // Whether requests for it are taken now.
+  virtual bool Serves(const ServedModel& model) const = 0;
 
   virtual CallId NewCall() = 0;
 
   // Takes all of the requests or none, and answers at once.
   // - INVALID_ARGUMENT: a request that could never run (options, longer than
   //   the model, more KV blocks than an empty worker has, more tokens than an
-  //   empty queue takes); the message begins with its index, "2: ...".
+  //   empty queue takes); Submission::request says which.
+  // - NOT_FOUND: a model that is not served, or not any more.
   // - RESOURCE_EXHAUSTED: full. RetryAfter() tells when to come again.
   // - UNAVAILABLE: draining.
   // Observers of refused requests hear nothing.
-  virtual absl::Status Submit(CallId call, std::vector<Request> requests) = 0;
+  virtual Submission Submit(CallId call, std::vector<Request> requests) = 0;
 
   // Waiting tokens over the rate of the last seconds, at least 10 ms; without
   // jitter, which the RPC layer adds.

@@ -1,10 +1,7 @@
 #include "server/batching/caching_batcher.h"
 
-#include <charconv>
 #include <string>
 #include <utility>
-
-#include "fmt/format.h"
 
 namespace trivium {
 namespace {
@@ -21,22 +18,6 @@ void Answer(const Request& request, const std::vector<Hypothesis>& hypotheses) {
     }
   }
   request.observer->OnDone(std::move(result));
-}
-
-// A refusal of some of a call's requests, "2: ...", in terms of all:
-// places[2] is which of them it was.
-absl::Status Renumber(const absl::Status& status,
-                      const std::vector<int>& places) {
-  const std::string message(status.message());
-  size_t index = 0;
-  const char* const end = message.data() + message.size();
-  const auto [rest, error] = std::from_chars(message.data(), end, index);
-  if (!absl::IsInvalidArgument(status) || error != std::errc() ||
-      index >= places.size()) {
-    return status;
-  }
-  return absl::InvalidArgumentError(
-      fmt::format("{}{}", places[index], std::string(rest, end)));
 }
 
 }  // namespace
@@ -73,8 +54,7 @@ class CachingBatcher::Keeper : public RequestObserver {
   const std::shared_ptr<RequestObserver> observer_;
 };
 
-absl::Status CachingBatcher::Submit(CallId call,
-                                    std::vector<Request> requests) {
+Submission CachingBatcher::Submit(CallId call, std::vector<Request> requests) {
   struct Known {
     Request request;
     ResultCache::Hypotheses hypotheses;
@@ -82,11 +62,12 @@ absl::Status CachingBatcher::Submit(CallId call,
   std::vector<Known> known;
   std::vector<Request> unknown;
   std::vector<int> places;  // [unknown] among `requests`
-  std::vector<int> misses;  // their models
+  std::vector<ModelHandle> misses;
   for (size_t i = 0; i < requests.size(); ++i) {
     Request& request = requests[i];
     std::optional<std::string> key;
-    if (!draining_ && request.observer != nullptr) {
+    if (request.observer != nullptr && request.model != nullptr &&
+        batcher_->Serves(*request.model)) {
       key = ResultCache::KeyOf(request);
     }
     if (key) {
@@ -102,15 +83,17 @@ absl::Status CachingBatcher::Submit(CallId call,
     unknown.push_back(std::move(request));
   }
   if (!unknown.empty() || known.empty()) {
-    const absl::Status status = batcher_->Submit(call, std::move(unknown));
-    if (!status.ok()) return Renumber(status, places);
+    Submission submission = batcher_->Submit(call, std::move(unknown));
+    if (submission.request >= 0)
+      submission.request = places[submission.request];
+    if (!submission.ok()) return submission;
   }
-  for (const int model : misses) Observe(model, /*hit=*/false);
+  for (const ModelHandle& model : misses) Observe(*model, /*hit=*/false);
   for (const Known& one : known) {
-    Observe(one.request.model, /*hit=*/true);
+    Observe(*one.request.model, /*hit=*/true);
     Answer(one.request, *one.hypotheses);
   }
-  return absl::OkStatus();
+  return {};
 }
 
 }  // namespace trivium

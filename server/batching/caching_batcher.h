@@ -1,8 +1,8 @@
 #ifndef TRIVIUM_SERVER_BATCHING_CACHING_BATCHER_H_
 #define TRIVIUM_SERVER_BATCHING_CACHING_BATCHER_H_
 
-#include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "server/batching/batcher.h"
@@ -21,26 +21,34 @@ class CachingBatcher : public Batcher {
                  BatchingObserver* observer)
       : observer_(observer), cache_(max_bytes), batcher_(std::move(batcher)) {}
 
+  absl::Status AddModel(ModelHandle model, Engines engines) override {
+    return batcher_->AddModel(std::move(model), std::move(engines));
+  }
+  // What is cached of it goes like all that nobody asks for.
+  absl::Status RemoveModel(const ServedModel& model) override {
+    return batcher_->RemoveModel(model);
+  }
+  bool Serves(const ServedModel& model) const override {
+    return batcher_->Serves(model);
+  }
   CallId NewCall() override { return batcher_->NewCall(); }
-  absl::Status Submit(CallId call, std::vector<Request> requests) override;
+  Submission Submit(CallId call, std::vector<Request> requests) override;
   absl::Duration RetryAfter() const override { return batcher_->RetryAfter(); }
   int64_t free_waiting_tokens() const override {
     return batcher_->free_waiting_tokens();
   }
   bool Drain(absl::Duration timeout) override {
-    draining_ = true;  // from now on the other batcher refuses
     return batcher_->Drain(timeout);
   }
 
  private:
   class Keeper;
 
-  void Observe(int model, bool hit) const {
+  void Observe(const ServedModel& model, bool hit) const {
     if (observer_ != nullptr) observer_->OnCacheLookup(model, hit);
   }
 
   BatchingObserver* const observer_;
-  std::atomic<bool> draining_{false};
   ResultCache cache_;
   // Last: to its end it answers requests, which fills the cache.
   const std::unique_ptr<Batcher> batcher_;

@@ -3,30 +3,38 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/batching/source_sharing.h"
+
+// With pending tokens P[v] of every worker v, as they were at its last
+// boundary and with what it took since, and the waiting tokens T of all
+// queues, worker w of W is below its share while
+//   P[w] W < sum of P + T
+//
+// holders_ has worker w under a source key, with n requests, while n > 0 of
+// the requests that w took with this key have not finished. kNoSourceKey is
+// not in it.
+//
+// A request is passed over for a holder of its source until that one has stood
+// at a boundary since, which was its chance to take it. Boundaries are numbered
+// among all workers, so the note holds whoever is the holder by then.
+
 namespace trivium {
 
-Dispatcher::Dispatcher(int models, int workers, int64_t quantum)
-    : workers_(workers) {
-  queues_.reserve(models);
-  for (int i = 0; i < models; ++i) queues_.emplace_back(quantum);
-}
-
-void Dispatcher::Push(std::unique_ptr<QueuedRequest> request) {
-  const int model = request->request.model;
-  queues_[model].Push(std::move(request));
+void Dispatcher::RemoveQueue(FairQueue* queue) {
+  queues_.remove_if([queue](const FairQueue& one) { return &one == queue; });
 }
 
 void Dispatcher::BeginBoundary(int worker, int64_t pending_tokens) {
   workers_[worker].pending_tokens = pending_tokens;
-  ++workers_[worker].boundaries;
+  workers_[worker].last_boundary = ++boundaries_;
 }
 
-std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, int model,
+std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, FairQueue* queue,
                                                 FairQueue::Judge fits) {
   std::unique_ptr<QueuedRequest> taken =
-      queues_[model].Take([&](QueuedRequest& request) {
+      queue->Take([&](QueuedRequest& request) {
         if (!BelowShare(worker)) return FairQueue::Verdict::kStop;
-        if (LeaveToHolder(worker, &request)) return FairQueue::Verdict::kSkip;
+        if (PassOver(worker, &request)) return FairQueue::Verdict::kSkip;
         return fits(request);
       });
   if (taken == nullptr) return nullptr;
@@ -64,7 +72,7 @@ bool Dispatcher::BelowShare(int worker) const {
          all;
 }
 
-bool Dispatcher::LeaveToHolder(int worker, QueuedRequest* request) const {
+bool Dispatcher::PassOver(int worker, QueuedRequest* request) const {
   const auto found = holders_.find(request->source_key);
   if (found == holders_.end()) return false;
   for (const Holder& holder : found->second) {
@@ -72,12 +80,8 @@ bool Dispatcher::LeaveToHolder(int worker, QueuedRequest* request) const {
   }
   for (const Holder& holder : found->second) {
     if (!BelowShare(holder.worker)) continue;
-    const uint64_t boundaries = workers_[holder.worker].boundaries;
-    if (!request->left) {
-      request->left = true;
-      request->left_at = boundaries;
-    }
-    return boundaries <= request->left_at;
+    if (!request->passed_over_at) request->passed_over_at = boundaries_;
+    return workers_[holder.worker].last_boundary <= *request->passed_over_at;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_BATCHING_DISPATCHER_H_
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -23,37 +24,37 @@ namespace trivium {
 //   its share or had its chance to take it and did not.
 class Dispatcher {
  public:
-  Dispatcher(int models, int workers, int64_t quantum);
+  Dispatcher(int workers, int64_t quantum)
+      : quantum_(quantum), workers_(workers) {}
 
-  void Push(std::unique_ptr<QueuedRequest> request);
+  // A queue for one more model; requests are pushed into it.
+  FairQueue* AddQueue() { return &queues_.emplace_back(quantum_); }
+  // An empty queue goes.
+  void RemoveQueue(FairQueue* queue);
 
   // Worker `worker` stands between two iterations, with `pending_tokens` of
   // its running requests still to do.
   void BeginBoundary(int worker, int64_t pending_tokens);
-  // Then, for each model that it looks at:
-  void BeginPass(int model) { queues_[model].BeginPass(); }
-  // The next request for the worker, of which `fits` judges whether there is
-  // room; null when there is none.
-  std::unique_ptr<QueuedRequest> Take(int worker, int model,
+  // Then, in a pass of a queue: the next request for the worker, of which
+  // `fits` judges whether there is room; null when there is none.
+  std::unique_ptr<QueuedRequest> Take(int worker, FairQueue* queue,
                                       FairQueue::Judge fits);
 
   // A request that Take gave to the worker has ended.
   void Finished(int worker, uint64_t source_key);
 
-  FairQueue& queue(int model) { return queues_[model]; }
-  const FairQueue& queue(int model) const { return queues_[model]; }
   int64_t waiting_requests() const;
-  // A worker's even share of the requests that wait for the model.
-  int64_t WaitingShare(int model) const {
+  // A worker's even share of the requests that wait in the queue.
+  int64_t WaitingShare(const FairQueue& queue) const {
     const int64_t workers = static_cast<int64_t>(workers_.size());
-    return (queues_[model].requests() + workers - 1) / workers;
+    return (queue.requests() + workers - 1) / workers;
   }
   absl::Time earliest_deadline() const;
 
  private:
   struct Worker {
     int64_t pending_tokens = 0;
-    uint64_t boundaries = 0;
+    uint64_t last_boundary = 0;  // its number among all workers'
   };
   struct Holder {
     int worker;
@@ -61,11 +62,14 @@ class Dispatcher {
   };
 
   bool BelowShare(int worker) const;
-  // Whether the request is to be left to another worker.
-  bool LeaveToHolder(int worker, QueuedRequest* request) const;
+  // Whether the worker is to pass over the request, which another worker has
+  // the source of, and may yet take.
+  bool PassOver(int worker, QueuedRequest* request) const;
 
-  std::vector<FairQueue> queues_;  // [models]
+  const int64_t quantum_;
+  std::list<FairQueue> queues_;  // one a model
   std::vector<Worker> workers_;
+  uint64_t boundaries_ = 0;  // at which workers stood between iterations
   // The workers that read a source now, by source key.
   absl::flat_hash_map<uint64_t, std::vector<Holder>> holders_;
 };

@@ -2,6 +2,13 @@
 
 #include <algorithm>
 
+// With w waiting and r running requests, and the seconds s that an iteration's
+// other work took lately,
+//   seconds = min(clamp(w / r, 1/4, 4) s, 0.1)
+//   tokens  = seconds x (sum of work / sum of encoder seconds) / layers
+// and at least kLeastTokens, at most most_tokens_. The sums and the mean s
+// forget a quarter of what they were at each step.
+
 namespace trivium {
 namespace {
 

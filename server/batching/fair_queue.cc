@@ -4,6 +4,22 @@
 #include <limits>
 #include <utility>
 
+// Between calls from outside:
+// - calls_ and call_by_id_ have a call while it has a request that waits; with
+//   its last request goes what it has saved. No run is empty.
+// - calls_ stands in the order of the turns to come.
+// - No deficit is below 0: a request is taken when its call has its price.
+// - tokens_ and requests_ are sums over all that waits, and earliest_deadline_
+//   is no later than any of its deadlines.
+//
+// Rounds are counted instead of played. With price p of its first request,
+// deficit d and quantum q, a call lacks
+//   turns = ceil(max(p - d, 0) / q)
+// quanta. Where it has earned the quantum of its turn already, they take as
+// many rounds more; where it has not, its next turn brings the first of them,
+// and the rounds are one less. A call that is skipped in this pass earns
+// nothing in the rounds that go by, and keeps the turn that it has.
+
 namespace trivium {
 
 void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {

@@ -4,13 +4,27 @@
 
 namespace trivium {
 
-void LiveHypotheses::Begin(Engine* engine, SourceId source, size_t most) {
+int LiveHypotheses::Begin(Engine* engine, SourceId source,
+                          std::span<const int32_t> prefix,
+                          std::string_view salt, size_t most) {
   ids_.reserve(most);
   tokens_.reserve(most);
   parents_.reserve(most);
   continued_.reserve(most);
-  ids_.assign(1, engine->AddHypothesis(source));
+  const Engine::Beginning begun = engine->Begin(source, prefix, salt);
+  ids_.assign(1, begun.hypothesis);
   tokens_.clear();
+  return begun.found;
+}
+
+void LiveHypotheses::Restore(
+    std::span<const HypothesisId> ids,
+    std::span<const Decoding::Continuation> continuations) {
+  ids_.assign(ids.begin(), ids.end());
+  tokens_.clear();
+  for (const Decoding::Continuation& next : continuations) {
+    tokens_.push_back(next.token);
+  }
 }
 
 void LiveHypotheses::Follow(

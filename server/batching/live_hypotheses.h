@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "model/engine.h"
@@ -16,9 +17,14 @@ namespace trivium {
 // destruction.
 class LiveHypotheses {
  public:
-  // One hypothesis that has read nothing. `most`: as many as there can ever be,
-  // so that Follow allocates nothing.
-  void Begin(Engine* engine, SourceId source, size_t most);
+  // One hypothesis that will read `prefix`; returns how many of its tokens
+  // the engine has kept. `most`: as many hypotheses as there can ever be, so
+  // that Follow allocates nothing.
+  int Begin(Engine* engine, SourceId source, std::span<const int32_t> prefix,
+            std::string_view salt, size_t most);
+  // The same hypotheses once more, under other handles.
+  void Restore(std::span<const HypothesisId> ids,
+               std::span<const Decoding::Continuation> continuations);
 
   // Follows the search: hypothesis i becomes the continuation i. The first
   // child of a parent goes on with the parent's handle and further ones fork

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -20,10 +21,9 @@ struct QueuedRequest {
   uint64_t source_key = 0;
   absl::Time submitted;
 
-  // Dispatcher's note: this request was left to another worker when that
-  // worker stood at iteration `left_at`.
-  bool left = false;
-  uint64_t left_at = 0;
+  // Dispatcher's note, once the request was passed over for a worker that has
+  // its source: which of all workers' boundaries was the last before.
+  std::optional<uint64_t> passed_over_at;
 };
 
 // A request that left the queue without running, and why.

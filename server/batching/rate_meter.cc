@@ -10,20 +10,20 @@ int64_t RateMeter::BucketAt(absl::Time now) {
 
 void RateMeter::Add(int64_t tokens, absl::Time now) {
   const int64_t number = BucketAt(now);
-  const int slot = static_cast<int>(number % kBuckets);
-  if (numbers_[slot] != number) {
-    numbers_[slot] = number;
-    tokens_[slot] = 0;
+  const int bucket = static_cast<int>(number % kBuckets);
+  if (numbers_[bucket] != number) {
+    numbers_[bucket] = number;
+    tokens_[bucket] = 0;
   }
-  tokens_[slot] += tokens;
+  tokens_[bucket] += tokens;
   first_ = std::min(first_, now);
 }
 
 double RateMeter::PerSecond(absl::Time now) const {
   const int64_t newest = BucketAt(now);
   int64_t tokens = 0;
-  for (int slot = 0; slot < kBuckets; ++slot) {
-    if (numbers_[slot] > newest - kBuckets) tokens += tokens_[slot];
+  for (int bucket = 0; bucket < kBuckets; ++bucket) {
+    if (numbers_[bucket] > newest - kBuckets) tokens += tokens_[bucket];
   }
   if (tokens == 0) return 0;
   // A meter that has just begun has not seen the whole window; less than one

@@ -15,6 +15,7 @@
 #include "model/engine.h"
 #include "model/search/beam_trace.h"
 #include "model/search/decoding.h"
+#include "server/batching/served_model.h"
 
 namespace trivium {
 
@@ -73,12 +74,16 @@ class RequestObserver {
 
 // One sequence's work: encode a source, and decode from it if `decoding`.
 struct Request {
-  int model = 0;        // index among Batcher::Create's models
+  ModelHandle model;    // one that Batcher::AddModel was given
   EncoderInput source;  // empty ids for decoder-only models
   // Unset: encode only.
   std::optional<DecodingOptions> decoding;
+  // Nobody chose max_new_tokens: fewer will do where no more fit the KV cache.
+  bool default_max_new_tokens = false;
   // What the decoder reads first: start token, then the target prefix.
   std::vector<int32_t> prefix;
+  // Blocks of read prefixes are shared with requests of the same salt only.
+  std::string salt;
   std::shared_ptr<const StopMatcher> stop;  // may be null
   bool stream = false;                      // call OnTokens
 

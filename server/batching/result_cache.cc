@@ -90,7 +90,7 @@ std::optional<std::string> ResultCache::KeyOf(const Request& request) {
     return std::nullopt;
   }
   KeyWriter writer;
-  writer.AddAll(request.model, request.source.ids, request.source.type_ids,
+  writer.AddAll(request.model->id, request.source.ids, request.source.type_ids,
                 request.prefix);
   AddOptions(*request.decoding, &writer);
   return writer.TakeKey();

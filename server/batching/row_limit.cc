@@ -2,6 +2,15 @@
 
 #include <algorithm>
 
+// A window is 32 steps in which the limit kept requests out, at one level. It
+// gives the cost of this level, in seconds a row:
+//   measured = sum of seconds / sum of rows
+//   cost     = (cost + measured) / 2, or measured where the old one is stale
+// A cost is stale that was never measured, or not in the last 16 windows. After
+// each window the limit goes to the cheapest neighbour whose cost is known, not
+// stale, and below 0.99 of its own; else to a stale one, to measure it; else it
+// stays.
+
 namespace trivium {
 namespace {
 

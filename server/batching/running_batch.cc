@@ -7,6 +7,17 @@
 
 #include "fmt/format.h"
 
+// - sequences_ stands in the order of arrival, and so does the decode work of
+//   the plan. The engine knows the first opened_ of them.
+// - What holds blocks is older than what is suspended: the youngest is
+//   suspended first, the oldest resumed first, and nobody who needs blocks
+//   joins in between. So a plan is cut at its end, where the youngest's work
+//   is.
+// - The sums over sequences_ are right after Add and after Sweep. In between,
+//   what was answered still counts.
+// - Blocks are claimed by sources that are not opened yet and by prefixes that
+//   are not read yet. Whoever joins or resumes must fit beside these claims.
+
 namespace trivium {
 namespace {
 
@@ -23,14 +34,13 @@ RunningBatch::RunningBatch(const Options& options,
       sources_(engine_.get()),
       encode_budget_(engine_->limits().encoder_layers,
                      options.encode_budget_tokens),
+      prefill_budget_(options.max_rows),
       row_limit_(options.max_rows, options.fixed_rows) {}
 
 RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
 
 int RunningBatch::EncodeTokens() const {
-  const int64_t at_source =
-      static_cast<int64_t>(sequences_.size()) - past_source_;
-  return encode_budget_.Tokens(past_source_, at_source + waiting_);
+  return encode_budget_.Tokens(past_source_, at_source_ + waiting_);
 }
 
 FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
@@ -44,11 +54,6 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   }
   if (!new_call && encode >= EncodeTokens()) return kSkip;
 
-  const int total_blocks = engine_->limits().total_blocks;
-  const int64_t source_blocks =
-      sources_.Has(request) ? 0 : request.cost.source_blocks;
-  const int64_t blocks = reserved_blocks_ + sources_.reserved_blocks() +
-                         source_blocks + request.cost.decoder_blocks();
   const int64_t rows = reserved_rows_ + request.cost.rows;
   int limit = row_limit_.rows();
   const auto calls = static_cast<int>(requests_of_call_.size());
@@ -58,8 +63,17 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   };
   if (rows > less_headroom(limit)) {
     row_limit_.Refused();
-  } else if (blocks <= less_headroom(total_blocks)) {
+  } else if (request.cost.rows == 0) {
     return kTake;
+  } else if (suspended_ == 0) {
+    const int total_blocks = engine_->limits().total_blocks;
+    const int64_t source_blocks =
+        sources_.Has(request) ? 0 : request.cost.source_blocks;
+    // Taken or claimed already; the newcomer's; and one more for every
+    // hypothesis that may run.
+    const int64_t blocks = total_blocks - UnclaimedBlocks() + source_blocks +
+                           request.cost.prefix_blocks + rows;
+    if (blocks <= less_headroom(total_blocks)) return kTake;
   }
   if (new_call) return kStop;
   lacks_room_ = true;
@@ -70,16 +84,17 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
   row_limit_.Joined();
   ++requests_of_call_[request->call];
   reserved_rows_ += request->cost.rows;
-  reserved_blocks_ += request->cost.decoder_blocks();
+  owed_blocks_ += request->cost.prefix_blocks;
+  ++at_source_;
   pending_tokens_ += request->cost.tokens;
-  int slot = -1;
+  int source_slot = -1;
   bool shared = false;
   if (!request->request.source.ids.empty()) {
-    slot = sources_.Acquire(*request, &shared);
+    source_slot = sources_.Acquire(*request, &shared);
   }
   sequences_.push_back(
       std::make_unique<Sequence>(std::move(request), engine_.get(), &sources_,
-                                 slot, shared, options_.clock->Now()));
+                                 source_slot, shared, options_.clock->Now()));
 }
 
 void RunningBatch::DropDead() {
@@ -90,7 +105,7 @@ void RunningBatch::DropDead() {
       Answer(sequence.get(), CancelledStatus());
     } else if (request.deadline <= now) {
       if (options_.observer != nullptr) {
-        options_.observer->OnDeadlineMissed(options_.model, "running");
+        options_.observer->OnDeadlineMissed(*options_.model, "running");
       }
       Answer(sequence.get(), DeadlineStatus("running"));
     }
@@ -100,8 +115,10 @@ void RunningBatch::DropDead() {
 
 void RunningBatch::Iterate() {
   OpenNewcomers();
+  if (suspended_ > 0) ResumeSuspended();
   if (sequences_.empty()) return;
   MakePlan();
+  MakeRoom();
   const absl::Time begin = options_.clock->Now();
   const int running = static_cast<int>(sequences_.size());
   const absl::Status status = engine_->Step(plan_, &result_);
@@ -109,9 +126,12 @@ void RunningBatch::Iterate() {
   if (status.ok()) {
     const double other =
         absl::ToDoubleSeconds(end - begin) - result_.seconds.encode;
-    encode_budget_.Observe(encode_work_, result_.seconds.encode,
+    encode_budget_.Observe(sources_.planned_work(), result_.seconds.encode,
                            result_.decoder_rows, other);
-    row_limit_.Observe(result_.decoder_rows, other);
+    // What a row costs is seen where rows are all that it does.
+    row_limit_.Observe(prefill_tokens_ == 0 ? result_.decoder_rows : 0, other);
+    prefill_budget_.Observe(prefill_tokens_,
+                            result_.decoder_rows - prefill_tokens_, other);
     Report(begin, end, running);
     Follow(end);
   } else {
@@ -125,9 +145,9 @@ void RunningBatch::OpenNewcomers() {
     Sequence* sequence = sequences_[opened_].get();
     if (options_.observer != nullptr) {
       options_.observer->OnStarted(
-          options_.model, sequence->started() - sequence->queued().submitted);
+          *options_.model, sequence->started() - sequence->queued().submitted);
       if (sequence->shared_source()) {
-        options_.observer->OnSharedSource(options_.model);
+        options_.observer->OnSharedSource(*options_.model);
       }
     }
     const absl::Status status = sequence->Open();
@@ -138,22 +158,100 @@ void RunningBatch::OpenNewcomers() {
 
 void RunningBatch::MakePlan() {
   plan_.Clear();
-  encode_work_ = sources_.PlanEncode(EncodeTokens(), &plan_.encode);
+  sources_.PlanEncode(EncodeTokens(), &plan_.encode);
   int spare_rows = options_.max_rows;
   for (const auto& sequence : sequences_) spare_rows -= sequence->MinRows();
+  const int64_t reading = at_source_ + past_source_ - searching_;
+  spare_rows =
+      std::min(spare_rows, prefill_budget_.Tokens(searching_, reading));
+  prefill_tokens_ = spare_rows;
   for (const auto& sequence : sequences_) sequence->Plan(&spare_rows, &plan_);
+  prefill_tokens_ -= spare_rows;
+}
+
+int64_t RunningBatch::UnclaimedBlocks() const {
+  return engine_->free_blocks() - sources_.unopened_blocks() - owed_blocks_;
+}
+
+void RunningBatch::MakeRoom() {
+  while (engine_->BlocksNeeded(plan_) > engine_->free_blocks()) {
+    // The oldest needs no more than there is once it has all for itself.
+    const auto youngest =
+        std::find_if(sequences_.rbegin(), sequences_.rend(),
+                     [](const auto& one) { return one->holds_blocks(); });
+    if (youngest == sequences_.rend()) return;
+    Suspend(youngest->get());
+  }
+}
+
+void RunningBatch::Suspend(Sequence* sequence) {
+  // None that comes after it has decode work.
+  if (sequence->decodes() > 0) {
+    plan_.decode.erase(
+        plan_.decode.begin() + static_cast<ptrdiff_t>(sequence->first_decode()),
+        plan_.decode.end());
+  }
+  const SourceId source = sequence->Suspend();
+  std::erase_if(plan_.encode, [source](const StepPlan::Encode& work) {
+    return work.source == source;
+  });
+  ++suspended_;
+  if (options_.observer != nullptr) {
+    options_.observer->OnSuspended(*options_.model);
+  }
+}
+
+void RunningBatch::ResumeSuspended() {
+  // As for a newcomer: a block more for every hypothesis that may run. One
+  // that has the engine for itself always fits.
+  int64_t rows = 0;
+  bool alone = true;
+  bool failed = false;
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (!sequence->holds_blocks()) continue;
+    rows += sequence->reserved_rows();
+    alone = false;
+  }
+  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (!sequence->suspended()) continue;
+    const QueuedRequest& queued = sequence->queued();
+    rows += sequence->reserved_rows();
+    const int64_t source_blocks =
+        sources_.Has(queued) ? 0 : queued.cost.source_blocks;
+    const int64_t blocks = source_blocks + sequence->owed_blocks();
+    if (!alone && blocks + rows > UnclaimedBlocks()) return;
+    alone = false;
+    int source_slot = -1;
+    bool shared = false;
+    if (!queued.request.source.ids.empty()) {
+      source_slot = sources_.Acquire(queued, &shared);
+    }
+    owed_blocks_ += sequence->owed_blocks();
+    sequence->Resume(source_slot);
+    --suspended_;
+    // The engine took the source before, so this is a fault of the engine.
+    if (absl::Status status = sequence->Open(); !status.ok()) {
+      Answer(sequence.get(), status);
+      failed = true;
+    }
+  }
+  if (failed) Sweep();
 }
 
 void RunningBatch::Follow(absl::Time now) {
   sources_.CommitPlan();
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
     if (sequence->Apply(result_)) ReportToken(sequence.get(), now);
+    const int found = sequence->TakeFoundTokens();
+    if (found > 0 && options_.observer != nullptr) {
+      options_.observer->OnPrefixFound(*options_.model, found);
+    }
     if (sequence->done()) {
       Answer(sequence.get(), sequence->TakeResult(now));
     }
   }
   if (options_.observer != nullptr) {
-    options_.observer->OnSearch(options_.model, options_.clock->Now() - now);
+    options_.observer->OnSearch(*options_.model, options_.clock->Now() - now);
   }
 }
 
@@ -189,19 +287,27 @@ void RunningBatch::Sweep() {
   std::erase_if(sequences_,
                 [](const auto& sequence) { return sequence->ended(); });
   reserved_rows_ = 0;
-  reserved_blocks_ = 0;
+  owed_blocks_ = 0;
   pending_tokens_ = 0;
+  at_source_ = 0;
   past_source_ = 0;
+  searching_ = 0;
+  suspended_ = 0;
   lacks_room_ = false;
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
     reserved_rows_ += sequence->reserved_rows();
-    reserved_blocks_ += sequence->reserved_blocks();
     pending_tokens_ += sequence->pending_tokens();
-    past_source_ += !sequence->waits_for_source();
+    if (sequence->suspended()) {
+      ++suspended_;
+      continue;
+    }
+    owed_blocks_ += sequence->owed_blocks();
+    ++(sequence->waits_for_source() ? at_source_ : past_source_);
+    searching_ += sequence->searching();
   }
   if (options_.observer != nullptr) {
     const int total = engine_->limits().total_blocks;
-    options_.observer->OnBlocks(options_.worker, options_.model,
+    options_.observer->OnBlocks(options_.worker, *options_.model,
                                 total - engine_->free_blocks(), total);
   }
 }
@@ -214,9 +320,10 @@ void RunningBatch::TakeAnswered(std::vector<uint64_t>* source_keys) {
 void RunningBatch::ReportToken(Sequence* sequence, absl::Time now) {
   if (options_.observer == nullptr) return;
   if (sequence->last_token) {
-    options_.observer->OnNextToken(options_.model, now - *sequence->last_token);
+    options_.observer->OnNextToken(*options_.model,
+                                   now - *sequence->last_token);
   } else {
-    options_.observer->OnFirstToken(options_.model,
+    options_.observer->OnFirstToken(*options_.model,
                                     now - sequence->queued().submitted);
   }
   sequence->last_token = now;
@@ -224,7 +331,7 @@ void RunningBatch::ReportToken(Sequence* sequence, absl::Time now) {
 
 void RunningBatch::Report(absl::Time begin, absl::Time end, int running) {
   if (options_.observer == nullptr) return;
-  options_.observer->OnIteration({.model = options_.model,
+  options_.observer->OnIteration({.model = *options_.model,
                                   .worker = options_.worker,
                                   .encoder_rows = result_.encoder_rows,
                                   .decoder_rows = result_.decoder_rows,

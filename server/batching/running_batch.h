@@ -9,9 +9,10 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "model/engine.h"
-#include "server/batching/batcher.h"
+#include "server/batching/batching_observer.h"
 #include "server/batching/encode_budget.h"
 #include "server/batching/fair_queue.h"
+#include "server/batching/prefill_budget.h"
 #include "server/batching/row_limit.h"
 #include "server/batching/sequence.h"
 #include "server/batching/source_table.h"
@@ -19,10 +20,17 @@
 namespace trivium {
 
 // What one worker runs of one model: requests join and leave at any iteration.
-// Everything that a request may come to need is reserved when it joins, so
-// that no iteration fails for want of rows or KV blocks and nothing is ever
-// preempted. Not thread-safe: one worker's. Calls observers, so never with a
-// lock held, except Judge and Add, which call nobody.
+// Not thread-safe: one worker's. Calls observers, so never with a lock held,
+// except Judge and Add, which call nobody.
+//
+// Rows are reserved when a request joins; KV blocks are not. It joins where
+// its source and prefix find room, with a block more for every hypothesis that
+// may run. Where an iteration needs more blocks than are free, the youngest
+// request that holds some is suspended and gives them up, until there is room;
+// the suspended resume, the oldest first, before anybody joins who needs
+// blocks. So those that run are always older than those that are suspended,
+// the oldest is never held up, and, since no request was admitted that cannot
+// run alone, everybody ends.
 //
 //   batch.DropDead();
 //   while (next = queue.Take(batch.Judge)) batch.Add(next);
@@ -30,7 +38,7 @@ namespace trivium {
 class RunningBatch {
  public:
   struct Options {
-    int model = 0;
+    ModelHandle model = nullptr;  // for the observer
     int worker = 0;
     // What one iteration encodes at most, in tokens through all layers; see
     // EncodeBudget.
@@ -55,7 +63,8 @@ class RunningBatch {
   // - newcomers join while less encoder work waits than the next iteration's
   //   budget; those of new calls up to four times the largest budget;
   // - the last eighth of rows and KV blocks is for new calls, and while these
-  //   are few they may go beyond the rows that are worth it.
+  //   are few they may go beyond the rows that are worth it;
+  // - while requests are suspended, only those join that need no KV blocks.
   // Nobody may overtake a new call's request that does not fit, and no call
   // that runs here may overtake another's that does not fit: so each finds
   // room in the end, however many rows it needs.
@@ -78,7 +87,13 @@ class RunningBatch {
 
  private:
   void OpenNewcomers();
+  void ResumeSuspended();
   void MakePlan();
+  // Suspends until the plan finds room.
+  void MakeRoom();
+  void Suspend(Sequence* sequence);
+  // Free KV blocks that nobody here is about to take.
+  int64_t UnclaimedBlocks() const;
   void Follow(absl::Time now);
   void FailPlan(const absl::Status& status);
   void Report(absl::Time begin, absl::Time end, int running);
@@ -99,17 +114,21 @@ class RunningBatch {
 
   // Sums over sequences_.
   int64_t reserved_rows_ = 0;
-  int64_t reserved_blocks_ = 0;
+  int64_t owed_blocks_ = 0;  // of those that are not suspended
   int64_t pending_tokens_ = 0;
-  int64_t past_source_ = 0;  // of them, those whose source is encoded
+  int64_t at_source_ = 0;    // those whose source is not encoded yet
+  int64_t past_source_ = 0;  // those whose is, and that are not suspended
+  int64_t searching_ = 0;    // of these, those that choose tokens
+  int64_t suspended_ = 0;
 
   EncodeBudget encode_budget_;
+  PrefillBudget prefill_budget_;
   RowLimit row_limit_;
   int64_t waiting_ = 0;
   // A running call's request did not fit since the last Sweep.
   bool lacks_room_ = false;
-  int64_t encode_work_ = 0;  // of the plan under way, tokens x layers
 
+  int prefill_tokens_ = 0;  // of the plan under way, at most
   StepPlan plan_;
   StepResult result_;
 };

@@ -5,23 +5,34 @@
 
 #include "base/status.h"
 
+// Phases:
+//   kSource -> kDone                                          encode only
+//   kSource -> kPrefix -> kSearch [-> kAttention] -> kDone    decoding
+// and, decoding, from every phase before kDone to kSuspended and, resumed, to
+// kSource. From there it goes on where it stood: with kPrefix anew where the
+// search has chosen no token yet, with kRereading, then kSearch, where it has,
+// and with kAttention anew where it is over.
+//
+// It has hypotheses in the engine in kPrefix and kSearch (live_), kRereading
+// (rereading_), and from kAttention to its end (passes_): in no other phase.
+
 namespace trivium {
 
 Sequence::Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
-                   SourceTable* sources, int slot, bool shared_source,
+                   SourceTable* sources, int source_slot, bool shared_source,
                    absl::Time started)
     : queued_(std::move(queued)),
       request_(queued_->request),
       engine_(engine),
       sources_(sources),
-      slot_(slot),
+      source_slot_(source_slot),
       shared_source_(shared_source),
       started_(started),
       reserved_rows_(queued_->cost.rows) {}
 
 absl::Status Sequence::Open() {
-  if (slot_ >= 0) TRIVIUM_RETURN_IF_ERROR(sources_->Open(slot_));
-  if (!request_.decoding) return absl::OkStatus();
+  if (source_slot_ >= 0) TRIVIUM_RETURN_IF_ERROR(sources_->Open(source_slot_));
+  if (!request_.decoding || decoding_ != nullptr) return absl::OkStatus();
   TRIVIUM_ASSIGN_OR_RETURN(decoding_,
                            Decoding::Create(*request_.decoding, request_.prefix,
                                             request_.stop.get()));
@@ -31,11 +42,15 @@ absl::Status Sequence::Open() {
 
 int Sequence::MinRows() const {
   switch (phase_) {
+    case Phase::kSuspended:
+      return 0;
     case Phase::kSource:
-      return decoding_ != nullptr &&
-             (slot_ < 0 || sources_->ReadyAfterPlan(slot_));
+      if (decoding_ == nullptr || !source_ready()) return 0;
+      return std::max(1, static_cast<int>(hypotheses_.size()));
     case Phase::kPrefix:
       return 1;
+    case Phase::kRereading:
+      return rereading_.MinRows();
     case Phase::kSearch:
       return static_cast<int>(live_.size());
     case Phase::kAttention:
@@ -49,24 +64,22 @@ int Sequence::MinRows() const {
 }
 
 bool Sequence::planned() const {
-  return rows_ > 0 || (slot_ >= 0 && sources_->planned(slot_));
+  return decodes_ > 0 || (source_slot_ >= 0 && sources_->planned(source_slot_));
 }
 
 void Sequence::Plan(int* spare_rows, StepPlan* plan) {
-  first_row_ = plan->decode.size();
-  if (phase_ == Phase::kSource && MinRows() > 0) {
-    live_.Begin(engine_, slot_ < 0 ? kNoSource : sources_->id(slot_),
-                static_cast<size_t>(queued_->cost.rows));
-    phase_ = Phase::kPrefix;
-  }
+  first_decode_ = plan->decode.size();
+  if (phase_ == Phase::kSource && MinRows() > 0) Start();
   if (phase_ == Phase::kPrefix) {
     PlanPrefix(spare_rows, plan);
+  } else if (phase_ == Phase::kRereading) {
+    rereading_.Plan(spare_rows, plan);
   } else if (phase_ == Phase::kSearch) {
     const std::span<const LogitsQuery> queries = decoding_->queries();
     for (size_t i = 0; i < live_.size(); ++i) {
       plan->decode.push_back({.hypothesis = live_.id(i),
                               .tokens = live_.next_token(i),
-                              .query = queries[i]});
+                              .queries = queries.subspan(i, 1)});
     }
   } else if (phase_ == Phase::kAttention) {
     for (AttentionPass& pass : passes_) {
@@ -76,12 +89,88 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
       pass.Plan(1 + more, plan);
     }
   }
-  rows_ = plan->decode.size() - first_row_;
+  decodes_ = plan->decode.size() - first_decode_;
+}
+
+void Sequence::Start() {
+  if (!hypotheses_.empty()) {
+    StartAttention();
+  } else if (steps_ > 0) {
+    found_tokens_ +=
+        rereading_.Begin(engine_, source(), ReadByLive(), request_.salt);
+    phase_ = Phase::kRereading;
+  } else {
+    prefix_fed_ = live_.Begin(engine_, source(), request_.prefix, request_.salt,
+                              static_cast<size_t>(queued_->cost.rows));
+    found_tokens_ += prefix_fed_;
+    phase_ = Phase::kPrefix;
+  }
+}
+
+Rereading::Histories Sequence::ReadByLive() const {
+  Rereading::Histories histories;
+  for (size_t i = 0; i < decoding_->continuations().size(); ++i) {
+    // The last token is the next to be read.
+    const std::span<const int32_t> tokens = decoding_->LiveTokens(i);
+    histories.emplace_back(tokens.begin(), tokens.end() - 1);
+  }
+  return histories;
+}
+
+SourceId Sequence::Suspend() {
+  // What a greedy search had read is likely to be found again; of beams, what
+  // they begin with.
+  if (phase_ == Phase::kSearch) {
+    const std::span<const int32_t> tokens = decoding_->LiveTokens(0);
+    engine_->Keep(live_.id(0), tokens.first(tokens.size() - 1), request_.salt);
+  }
+  ReleaseHypotheses();
+  decodes_ = 0;
+  phase_ = Phase::kSuspended;
+  if (source_slot_ < 0) return kNoSource;
+  return sources_->Release(std::exchange(source_slot_, -1));
+}
+
+void Sequence::Resume(int source_slot) {
+  source_slot_ = source_slot;
+  phase_ = Phase::kSource;
+}
+
+void Sequence::ReleaseHypotheses() {
+  live_.Clear(engine_);
+  rereading_.Clear(engine_);
+  for (AttentionPass& pass : passes_) pass.End(engine_);
+  passes_.clear();
+}
+
+int64_t Sequence::owed_blocks() const {
+  const auto blocks = [this](int64_t tokens) {
+    return engine_->BlocksFor(static_cast<int>(tokens));
+  };
+  const int64_t prefix = static_cast<int64_t>(request_.prefix.size());
+  switch (phase_) {
+    case Phase::kSuspended:
+    case Phase::kSource:
+    case Phase::kRereading:
+      if (decoding_ == nullptr || steps_ == 0) {
+        return queued_->cost.prefix_blocks;
+      }
+      if (!hypotheses_.empty()) return queued_->cost.decoder_blocks();
+      return static_cast<int64_t>(decoding_->continuations().size()) *
+             blocks(prefix + steps_ - 1);
+    case Phase::kPrefix:
+      return queued_->cost.prefix_blocks - blocks(prefix_fed_);
+    case Phase::kSearch:
+    case Phase::kAttention:
+    case Phase::kDone:
+      return 0;
+  }
+  return 0;
 }
 
 void Sequence::PlanPrefix(int* spare_rows, StepPlan* plan) {
-  const int left = static_cast<int>(request_.prefix.size()) - prefix_fed_;
-  const int more = std::min(*spare_rows, left - 1);
+  const int unread = static_cast<int>(request_.prefix.size()) - prefix_fed_;
+  const int more = std::min(*spare_rows, unread - 1);
   *spare_rows -= more;
   prefix_planned_ = 1 + more;
   plan->decode.push_back(
@@ -89,16 +178,23 @@ void Sequence::PlanPrefix(int* spare_rows, StepPlan* plan) {
        .tokens =
            std::span(request_.prefix).subspan(prefix_fed_, prefix_planned_),
        // Only the position after the whole prefix is asked about.
-       .query =
-           prefix_planned_ == left ? decoding_->queries()[0] : LogitsQuery{}});
+       .queries = decoding_->queries().first(prefix_planned_ == unread)});
 }
 
 bool Sequence::Apply(const StepResult& result) {
   switch (phase_) {
+    case Phase::kSuspended:
+      return false;
     case Phase::kSource:
-      if (decoding_ == nullptr && sources_->ready(slot_)) {
+      if (decoding_ == nullptr && sources_->ready(source_slot_)) {
         phase_ = Phase::kDone;
       }
+      return false;
+    case Phase::kRereading:
+      rereading_.Apply(engine_);
+      if (!rereading_.done()) return false;
+      live_.Restore(rereading_.Take(engine_), decoding_->continuations());
+      phase_ = Phase::kSearch;
       return false;
     case Phase::kPrefix:
       prefix_fed_ += prefix_planned_;
@@ -120,8 +216,8 @@ bool Sequence::Apply(const StepResult& result) {
 
 void Sequence::Search(const StepResult& result) {
   logits_.clear();
-  for (size_t i = 0; i < rows_; ++i) {
-    logits_.push_back(result.rows[first_row_ + i].logits);
+  for (size_t i = 0; i < decodes_; ++i) {
+    logits_.push_back(result.rows[first_decode_ + i].logits[0]);
   }
   decoding_->Advance(logits_);
   ++steps_;
@@ -155,35 +251,38 @@ void Sequence::Stream() {
 void Sequence::FinishSearch() {
   hypotheses_ = decoding_->TakeResults();
   trace_ = decoding_->TakeTrace();
-  if (!maps_hypotheses()) {
+  if (maps_hypotheses() && !hypotheses_.empty()) {
+    StartAttention();
+  } else {
     phase_ = Phase::kDone;
-    return;
   }
+}
+
+void Sequence::StartAttention() {
   phase_ = Phase::kAttention;
   passes_.reserve(hypotheses_.size());
   const auto selected = [](const std::optional<AttentionSelection>& one) {
     return one ? &*one : nullptr;
   };
   for (const Hypothesis& hypothesis : hypotheses_) {
-    passes_.emplace_back(engine_, slot_ < 0 ? kNoSource : sources_->id(slot_),
-                         slot_ < 0 ? 0 : sources_->tokens(slot_),
+    passes_.emplace_back(engine_, source(),
+                         source_slot_ < 0 ? 0 : sources_->tokens(source_slot_),
                          request_.prefix, hypothesis.ids,
                          AttentionPass::Selections{
                              .cross = selected(request_.cross_attention),
                              .decoder = selected(request_.decoder_attention)});
   }
-  if (passes_.empty()) phase_ = Phase::kDone;
 }
 
 void Sequence::ApplyAttention(const StepResult& result) {
-  size_t row = first_row_;
-  bool left = false;
+  size_t decode = first_decode_;
+  bool all_read = true;
   for (AttentionPass& pass : passes_) {
     if (pass.tokens_left() == 0) continue;
-    pass.Apply(result.rows[row++]);
-    left |= pass.tokens_left() > 0;
+    pass.Apply(result.rows[decode++]);
+    all_read &= pass.tokens_left() == 0;
   }
-  if (!left) phase_ = Phase::kDone;
+  if (all_read) phase_ = Phase::kDone;
 }
 
 absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
@@ -192,13 +291,13 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
     to->assign(from.begin(), from.end());
   };
   if (request_.states != States::kNone) {
-    copy(engine_->EncoderStates(sources_->id(slot_)), &result.states);
+    copy(engine_->EncoderStates(sources_->id(source_slot_)), &result.states);
   }
   if (request_.pooled) {
-    copy(engine_->PooledOutput(sources_->id(slot_)), &result.pooled);
+    copy(engine_->PooledOutput(sources_->id(source_slot_)), &result.pooled);
   }
   if (request_.logits) {
-    copy(engine_->HeadLogits(sources_->id(slot_)), &result.logits);
+    copy(engine_->HeadLogits(sources_->id(source_slot_)), &result.logits);
   }
   if (request_.encoder_attention) result.encoder_attention = EncoderMap();
   result.hypotheses = std::move(hypotheses_);
@@ -220,12 +319,12 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
 
 AttentionMap Sequence::EncoderMap() const {
   const std::span<const float> weights =
-      engine_->EncoderAttention(sources_->id(slot_));
+      engine_->EncoderAttention(sources_->id(source_slot_));
   const std::vector<int>& layers = request_.encoder_attention->layers;
   AttentionMap map;
   map.layers = layers.empty() ? engine_->limits().encoder_layers
                               : static_cast<int>(layers.size());
-  map.queries = map.keys = sources_->tokens(slot_);
+  map.queries = map.keys = sources_->tokens(source_slot_);
   map.heads =
       static_cast<int>(weights.size()) / (map.layers * map.queries * map.keys);
   map.weights.assign(weights.begin(), weights.end());
@@ -234,15 +333,15 @@ AttentionMap Sequence::EncoderMap() const {
 
 void Sequence::End() {
   ended_ = true;
-  live_.Clear(engine_);
-  for (AttentionPass& pass : passes_) pass.End(engine_);
-  passes_.clear();
-  if (slot_ >= 0) sources_->Release(slot_);
+  ReleaseHypotheses();
+  if (source_slot_ >= 0) sources_->Release(source_slot_);
 }
 
 int64_t Sequence::pending_tokens() const {
-  if (phase_ == Phase::kSource) return queued_->cost.tokens;
-  if (decoding_ == nullptr) return 0;
+  if (phase_ == Phase::kDone) return 0;
+  if (decoding_ == nullptr || (phase_ == Phase::kSource && steps_ == 0)) {
+    return queued_->cost.tokens;
+  }
   return static_cast<int64_t>(request_.prefix.size()) - prefix_fed_ +
          reserved_rows_ * (request_.decoding->max_new_tokens - steps_);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "server/batching/attention_pass.h"
 #include "server/batching/live_hypotheses.h"
 #include "server/batching/queued_request.h"
+#include "server/batching/rereading.h"
 #include "server/batching/source_table.h"
 
 namespace trivium {
@@ -23,15 +25,20 @@ namespace trivium {
 // Each iteration:
 //   Plan(&spare_rows, &plan); the engine steps; Apply(result)
 // and End() releases all that it holds in the engine.
+//
+// Between Plan and the step it may be suspended instead: then it holds nothing
+// in the engine, and its search stands where it stood. Resumed, it has its
+// source encoded again and reads again what its hypotheses had read, which
+// gives the same bits; then it goes on as if nothing had happened.
 class Sequence {
  public:
-  // `slot`: its source among `sources`, or -1; it is one of the readers.
+  // `source_slot`: its source among `sources`, or -1; it is one of the readers.
   // `engine` and `sources` outlive the sequence.
   Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
-           SourceTable* sources, int slot, bool shared_source,
+           SourceTable* sources, int source_slot, bool shared_source,
            absl::Time started);
 
-  // Makes the engine know the source. Once, before the first Plan.
+  // Makes the engine know the source. Before the first Plan, also after Resume.
   absl::Status Open();
 
   // Decoder rows that it takes at least of this iteration.
@@ -41,10 +48,20 @@ class Sequence {
   void Plan(int* spare_rows, StepPlan* plan);
   // Whether the plan under way has work of this sequence.
   bool planned() const;
+  // Its entries of StepPlan::decode, of one or more rows each.
+  size_t first_decode() const { return first_decode_; }
+  size_t decodes() const { return decodes_; }
+  // Gives up all that it holds in the engine. Returns the source that the
+  // engine gave up with it, or kNoSource. The plan under way must be cut.
+  SourceId Suspend();
+  // `source_slot`: as in the constructor.
+  void Resume(int source_slot);
+  bool suspended() const { return phase_ == Phase::kSuspended; }
   // Follows a step that did the plan. Streams tokens. True if the search has
   // advanced.
   bool Apply(const StepResult& result);
 
+  bool searching() const { return phase_ == Phase::kSearch; }
   bool waits_for_source() const { return phase_ == Phase::kSource; }
   bool done() const { return phase_ == Phase::kDone; }
   absl::StatusOr<RequestResult> TakeResult(absl::Time now);
@@ -52,12 +69,17 @@ class Sequence {
   void End();
   bool ended() const { return ended_; }
 
-  // What stays reserved for it: at most `rows` hypotheses, of which each may
-  // take the worst case of blocks.
+  // Hypotheses that it may come to have at once.
   int64_t reserved_rows() const { return reserved_rows_; }
-  int64_t reserved_blocks() const {
-    return reserved_rows_ * queued_->cost.hypothesis_blocks;
+  // Whether it may hold KV blocks.
+  bool holds_blocks() const {
+    return !suspended() && request_.decoding.has_value();
   }
+  // KV blocks that it takes at most, besides its source's, before its search
+  // goes on: of its prefix, or of what it has to read again.
+  int64_t owed_blocks() const;
+  // How many tokens of its beginnings the engine had kept, since last asked.
+  int TakeFoundTokens() { return std::exchange(found_tokens_, 0); }
   // Its part of RequestCost::tokens that is still to do, at most.
   int64_t pending_tokens() const;
 
@@ -68,12 +90,33 @@ class Sequence {
   std::optional<absl::Time> last_token;
 
  private:
-  enum class Phase { kSource, kPrefix, kSearch, kAttention, kDone };
+  enum class Phase {
+    kSuspended,
+    kSource,
+    kPrefix,
+    kRereading,
+    kSearch,
+    kAttention,
+    kDone
+  };
 
+  // The source is there: what comes next.
+  void Start();
+  SourceId source() const {
+    return source_slot_ < 0 ? kNoSource : sources_->id(source_slot_);
+  }
+  // Whether it will be encoded when the plan under way is done.
+  bool source_ready() const {
+    return source_slot_ < 0 || sources_->ReadyAfterPlan(source_slot_);
+  }
+  // What each live hypothesis has read.
+  Rereading::Histories ReadByLive() const;
   void PlanPrefix(int* spare_rows, StepPlan* plan);
   void Search(const StepResult& result);
   void Stream();
   void FinishSearch();
+  void StartAttention();
+  void ReleaseHypotheses();
   void ApplyAttention(const StepResult& result);
   AttentionMap EncoderMap() const;
   bool maps_hypotheses() const {
@@ -84,7 +127,7 @@ class Sequence {
   const Request& request_;
   Engine* const engine_;
   SourceTable* const sources_;
-  const int slot_;
+  int source_slot_;  // -1: without a source, or suspended
   const bool shared_source_;
   const absl::Time started_;
 
@@ -93,17 +136,19 @@ class Sequence {
   int64_t reserved_rows_;
   std::unique_ptr<Decoding> decoding_;
   LiveHypotheses live_;
+  Rereading rereading_;
   int prefix_fed_ = 0;
   int prefix_planned_ = 0;
+  int found_tokens_ = 0;
   int steps_ = 0;                       // tokens that the search has chosen
   std::vector<size_t> streamed_;        // [hypotheses] tokens told of
   std::vector<Hypothesis> hypotheses_;  // once the search is done
   std::optional<BeamTrace> trace_;      // likewise, if asked for
   std::vector<AttentionPass> passes_;   // [hypotheses_] in kAttention
 
-  // The rows of the plan under way.
-  size_t first_row_ = 0;
-  size_t rows_ = 0;
+  // Its entries of the decode work of the plan under way.
+  size_t first_decode_ = 0;
+  size_t decodes_ = 0;
   std::vector<LogitsRow> logits_;  // scratch
 };
 

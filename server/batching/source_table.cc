@@ -4,6 +4,15 @@
 
 #include "base/status.h"
 #include "server/batching/encode_budget.h"
+#include "server/batching/source_sharing.h"
+
+// - A source is here while it has readers: sources_[slot], and the slot under
+//   its key in slots_by_key_. Other slots are in free_slots_.
+// - encoding_ has the slots with layers left, oldest first.
+// - 0 <= planned <= layers_left, and planned is 0 but between PlanEncode and
+//   CommitPlan.
+// - pending_work_ is the sum of tokens x layers_left, and unopened_blocks_ that
+//   of the blocks of sources that the engine does not know yet.
 
 namespace trivium {
 
@@ -52,7 +61,7 @@ int SourceTable::Acquire(const QueuedRequest& request, bool* shared) {
   source.planned = 0;
   slots_by_key_[source.key].push_back(slot);
   encoding_.push_back(slot);
-  reserved_blocks_ += source.blocks;
+  unopened_blocks_ += source.blocks;
   pending_work_ += source.work();
   return slot;
 }
@@ -62,30 +71,33 @@ absl::Status SourceTable::Open(int slot) {
   if (source.id != kNoSource) return absl::OkStatus();
   TRIVIUM_ASSIGN_OR_RETURN(source.id,
                            engine_->AddSource(source.input, source.options));
+  unopened_blocks_ -= source.blocks;
   return absl::OkStatus();
 }
 
-void SourceTable::Release(int slot) {
+SourceId SourceTable::Release(int slot) {
   Source& source = sources_[slot];
-  if (--source.readers > 0) return;
-  if (source.id != kNoSource) engine_->ReleaseSource(source.id);
+  if (--source.readers > 0) return kNoSource;
+  if (source.id == kNoSource) {
+    unopened_blocks_ -= source.blocks;
+  } else {
+    engine_->ReleaseSource(source.id);
+  }
   const auto found = slots_by_key_.find(source.key);
   std::erase(found->second, slot);
   if (found->second.empty()) slots_by_key_.erase(found);
   if (source.layers_left > 0) std::erase(encoding_, slot);
-  reserved_blocks_ -= source.blocks;
   pending_work_ -= source.work();
   free_slots_.push_back(slot);
+  return source.id;
 }
 
-int64_t SourceTable::PlanEncode(int budget_tokens,
-                                std::vector<StepPlan::Encode>* plan) {
-  if (encoding_.empty()) return 0;
-  int64_t work = 0;
+void SourceTable::PlanEncode(int budget_tokens,
+                             std::vector<StepPlan::Encode>* plan) {
+  if (encoding_.empty()) return;
   int64_t budget = static_cast<int64_t>(budget_tokens) * layers_;
-  const auto take = [this, &work, &budget](int slot, int layers) {
+  const auto take = [this, &budget](int slot, int layers) {
     sources_[slot].planned += layers;
-    work += static_cast<int64_t>(layers) * tokens(slot);
     budget -= static_cast<int64_t>(layers) * tokens(slot);
   };
   const int64_t least = std::min<int64_t>(
@@ -117,6 +129,13 @@ int64_t SourceTable::PlanEncode(int budget_tokens,
   for (const int slot : encoding_) {
     const Source& source = sources_[slot];
     if (source.planned > 0) plan->push_back({source.id, source.planned});
+  }
+}
+
+int64_t SourceTable::planned_work() const {
+  int64_t work = 0;
+  for (const int slot : encoding_) {
+    work += static_cast<int64_t>(sources_[slot].planned) * tokens(slot);
   }
   return work;
 }

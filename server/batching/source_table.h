@@ -15,6 +15,9 @@ namespace trivium {
 // are encoded once and kept while any request reads them. Also shares out the
 // encoder's work of an iteration. Not thread-safe.
 //
+// A slot is the table's handle of a source, reused after its last reader's
+// release; id(slot) is the engine's.
+//
 //   slot = table.Acquire(request, &shared);
 //   table.Open(slot);               // now the engine knows it
 //   table.PlanEncode(budget, &plan.encode);
@@ -28,21 +31,25 @@ class SourceTable {
 
   // Whether a request for this source would share one that is here.
   bool Has(const QueuedRequest& request) const;
-  // One more reader of the request's source. `shared`: it was here already.
+  // One more reader of the request's source, whose slot it returns. `shared`:
+  // it was here already.
   int Acquire(const QueuedRequest& request, bool* shared);
   // Hands the source to the engine if that has not happened yet; the engine's
   // error otherwise.
   absl::Status Open(int slot);
-  void Release(int slot);
+  // Returns the source that the engine gave up with its last reader, or
+  // kNoSource.
+  SourceId Release(int slot);
 
   // Adds encoder work of at most `budget_tokens` tokens through all layers, or
   // the same in part: a long source goes through fewer layers. Half of it goes
   // to the oldest sources, to the first at least one layer whatever the budget,
   // so that short ones do not pass a long one for ever; the rest, and in any
   // case EncodeBudget::kLeastTokens of the budget, to those that need least, so
-  // that a short source does not wait for a long one. Returns the work, in
-  // tokens x layers.
-  int64_t PlanEncode(int budget_tokens, std::vector<StepPlan::Encode>* plan);
+  // that a short source does not wait for a long one.
+  void PlanEncode(int budget_tokens, std::vector<StepPlan::Encode>* plan);
+  // In tokens x layers.
+  int64_t planned_work() const;
   // The planned work was done.
   void CommitPlan();
 
@@ -56,8 +63,8 @@ class SourceTable {
   }
   bool planned(int slot) const { return sources_[slot].planned > 0; }
 
-  // KV blocks reserved for the sources here.
-  int64_t reserved_blocks() const { return reserved_blocks_; }
+  // KV blocks that the sources here will take when they are opened.
+  int64_t unopened_blocks() const { return unopened_blocks_; }
   // Encoder work to be done, in tokens through all layers, rounded up.
   int64_t pending_tokens() const;
 
@@ -76,7 +83,8 @@ class SourceTable {
     }
   };
 
-  int Find(const QueuedRequest& request) const;  // -1: none
+  // The slot of a source that serves the request; -1: none.
+  int Find(const QueuedRequest& request) const;
 
   Engine* const engine_;
   const int layers_;
@@ -85,7 +93,7 @@ class SourceTable {
   absl::flat_hash_map<uint64_t, std::vector<int>> slots_by_key_;
   std::vector<int> encoding_;  // slots with work left, oldest first
   std::vector<int> shortest_first_;
-  int64_t reserved_blocks_ = 0;
+  int64_t unopened_blocks_ = 0;
   int64_t pending_work_ = 0;  // tokens x layers
 };
 

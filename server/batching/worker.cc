@@ -1,5 +1,7 @@
 #include "server/batching/worker.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace trivium {
@@ -11,33 +13,30 @@ absl::Status ShutDownStatus() {
 
 }  // namespace
 
-Worker::Worker(int index, std::vector<std::unique_ptr<RunningBatch>> batches,
-               const Clock* clock, BatchingObserver* observer,
+Worker::Worker(int index, const RunningBatch::Options& batching,
                BatcherState* state)
     : index_(index),
-      batches_(std::move(batches)),
-      clock_(clock),
-      observer_(observer),
+      batching_(batching),
       state_(state),
-      queues_(batches_.size()),
       thread_([this] { Run(); }) {}
 
 void Worker::Run() {
   for (;;) {
-    for (const auto& batch : batches_) {
-      if (!batch->empty()) batch->DropDead();
+    for (Served& served : models_) {
+      if (!served.batch->empty()) served.batch->DropDead();
     }
     const Next next = Decide();
     AnswerDropped();
     ReportQueues();
+    gone_.clear();
     switch (next) {
       case Next::kIterate:
         next_batch_->Iterate();
         break;
       case Next::kAbort:
-        for (const auto& batch : batches_) batch->Abort(ShutDownStatus());
+        for (Served& served : models_) served.batch->Abort(ShutDownStatus());
         break;
-      case Next::kAnswerDropped:
+      case Next::kReport:
         break;
       case Next::kExit:
         return;
@@ -50,15 +49,16 @@ Worker::Next Worker::Decide() {
   MutexLock lock(&state_->mutex);
   for (;;) {
     Account();
+    FollowModels();
     DropWaiting();
     if (state_->phase >= kCancelling) {
-      for (const auto& batch : batches_) {
-        if (!batch->empty()) return Next::kAbort;
+      for (const Served& served : models_) {
+        if (!served.batch->empty()) return Next::kAbort;
       }
     } else if (FillNextBatch()) {
       return Next::kIterate;
     }
-    if (!dropped_.empty()) return Next::kAnswerDropped;
+    if (!dropped_.empty() || !gone_.empty()) return Next::kReport;
     if (state_->phase == kExiting) return Next::kExit;
     Sleep();
   }
@@ -66,8 +66,8 @@ Worker::Next Worker::Decide() {
 
 void Worker::Account() {
   int64_t answered = std::exchange(dropped_answered_, 0);
-  for (const auto& batch : batches_) {
-    batch->TakeAnswered(&source_keys_);
+  for (Served& served : models_) {
+    served.batch->TakeAnswered(&source_keys_);
     answered += static_cast<int64_t>(source_keys_.size());
     for (const uint64_t key : source_keys_) {
       state_->dispatcher.Finished(index_, key);
@@ -78,10 +78,36 @@ void Worker::Account() {
   if (state_->unanswered == 0) state_->answered.SignalAll();
 }
 
+void Worker::FollowModels() {
+  for (const std::shared_ptr<BatchedModel>& model : state_->models) {
+    std::unique_ptr<Engine>& engine = model->engines[index_];
+    if (engine == nullptr) continue;
+    RunningBatch::Options options = batching_;
+    options.model = model->model;
+    options.worker = index_;
+    models_.push_back(
+        {.model = model,
+         .batch = std::make_unique<RunningBatch>(options, std::move(engine))});
+  }
+  for (auto served = models_.begin(); served != models_.end();) {
+    const auto next = std::next(served);
+    BatchedModel* const model = served->model.get();
+    if (model->removed && served->batch->empty() &&
+        model->queue->requests() == 0) {
+      if (--model->workers_serving == 0) {
+        state_->dispatcher.RemoveQueue(model->queue);
+        std::erase(state_->models, served->model);
+      }
+      gone_.splice(gone_.end(), models_, served);
+    }
+    served = next;
+  }
+}
+
 void Worker::DropWaiting() {
-  const absl::Time now = clock_->Now();
-  for (size_t model = 0; model < batches_.size(); ++model) {
-    FairQueue& queue = state_->dispatcher.queue(static_cast<int>(model));
+  const absl::Time now = batching_.clock->Now();
+  for (Served& served : models_) {
+    FairQueue& queue = *served.model->queue;
     const size_t before = dropped_.size();
     if (state_->phase >= BatcherState::Phase::kCancelling) {
       queue.DropAll(ShutDownStatus(), &dropped_);
@@ -92,21 +118,22 @@ void Worker::DropWaiting() {
     for (size_t i = before; i < dropped_.size(); ++i) {
       state_->admission.Drop(dropped_[i].request->cost.tokens);
     }
-    NoteQueue(static_cast<int>(model));
+    NoteQueue(&served);
   }
 }
 
 bool Worker::FillNextBatch() {
   int64_t pending = 0;
-  for (const auto& batch : batches_) pending += batch->pending_tokens();
+  for (const Served& served : models_) {
+    pending += served.batch->pending_tokens();
+  }
   state_->dispatcher.BeginBoundary(index_, pending);
-  const int models = static_cast<int>(batches_.size());
-  for (int i = 0; i < models; ++i) {
-    const int model = (next_model_ + i) % models;
-    Fill(model);
-    if (batches_[model]->empty()) continue;
-    next_batch_ = batches_[model].get();
-    next_model_ = (model + 1) % models;
+  for (size_t i = 0; i < models_.size(); ++i) {
+    Served& served = models_.front();
+    Fill(&served);
+    models_.splice(models_.end(), models_, models_.begin());
+    if (served.batch->empty()) continue;
+    next_batch_ = served.batch.get();
     // What is left may be for a worker that sleeps: this one is busy now.
     if (state_->idle_workers > 0 && state_->dispatcher.waiting_requests() > 0) {
       state_->work.SignalAll();
@@ -116,43 +143,50 @@ bool Worker::FillNextBatch() {
   return false;
 }
 
-void Worker::Fill(int model) {
-  RunningBatch& batch = *batches_[model];
-  const absl::Time now = clock_->Now();
+void Worker::Fill(Served* served) {
+  FairQueue* const queue = served->model->queue;
+  RunningBatch* const batch = served->batch.get();
+  const absl::Time now = batching_.clock->Now();
   bool changed = false;
-  state_->dispatcher.BeginPass(model);
+  queue->BeginPass();
   for (;;) {
-    batch.set_waiting(state_->dispatcher.WaitingShare(model));
+    batch->set_waiting(state_->dispatcher.WaitingShare(*queue));
     std::unique_ptr<QueuedRequest> newcomer = state_->dispatcher.Take(
-        index_, model,
-        [&batch](QueuedRequest& request) { return batch.Judge(request); });
+        index_, queue,
+        [batch](QueuedRequest& request) { return batch->Judge(request); });
     if (newcomer == nullptr) break;
     state_->admission.Start(newcomer->cost.tokens, now);
-    batch.Add(std::move(newcomer));
+    batch->Add(std::move(newcomer));
     changed = true;
   }
-  if (changed) NoteQueue(model);
+  if (changed) NoteQueue(served);
 }
 
 void Worker::Sleep() {
   ++state_->idle_workers;
   // Where there is a deadline, something waits for a worker that may be in a
   // long step.
-  clock_->WaitUntil(state_->dispatcher.earliest_deadline(), &state_->work,
-                    &state_->mutex);
+  batching_.clock->WaitUntil(state_->dispatcher.earliest_deadline(),
+                             &state_->work, &state_->mutex);
   --state_->idle_workers;
 }
 
-void Worker::NoteQueue(int model) {
-  const FairQueue& queue = state_->dispatcher.queue(model);
-  queues_[model] = {queue.tokens(), queue.requests(), true};
+void Worker::NoteQueue(Served* served) {
+  served->queue_tokens = served->model->queue->tokens();
+  served->queue_requests = served->model->queue->requests();
+  served->queue_changed = true;
+  // Of a removed model: whoever sleeps may free its engine now.
+  if (served->model->removed && served->queue_requests == 0) {
+    state_->work.SignalAll();
+  }
 }
 
 void Worker::AnswerDropped() {
   for (DroppedRequest& dropped : dropped_) {
     const Request& request = dropped.request->request;
-    if (observer_ != nullptr && absl::IsDeadlineExceeded(dropped.status)) {
-      observer_->OnDeadlineMissed(request.model, "queued");
+    if (batching_.observer != nullptr &&
+        absl::IsDeadlineExceeded(dropped.status)) {
+      batching_.observer->OnDeadlineMissed(*request.model, "queued");
     }
     request.observer->OnDone(dropped.status);
   }
@@ -161,11 +195,13 @@ void Worker::AnswerDropped() {
 }
 
 void Worker::ReportQueues() {
-  if (observer_ == nullptr) return;
-  for (size_t model = 0; model < queues_.size(); ++model) {
-    QueueLength& queue = queues_[model];
-    if (!std::exchange(queue.changed, false)) continue;
-    observer_->OnQueued(static_cast<int>(model), queue.tokens, queue.requests);
+  if (batching_.observer == nullptr) return;
+  for (std::list<Served>* all : {&models_, &gone_}) {
+    for (Served& served : *all) {
+      if (!std::exchange(served.queue_changed, false)) continue;
+      batching_.observer->OnQueued(*served.model->model, served.queue_tokens,
+                                   served.queue_requests);
+    }
   }
 }
 

@@ -1,88 +1,239 @@
+// The thread's loop: wait until some socket has something or some connection's
+// time is up; advance those connections; end the late ones; take new ones, the
+// oldest making room. What has arrived is served before anything is ended, so a
+// probe whose request is there is answered however many others hold theirs.
 #include "server/observability/http.h"
 
 #include <fmt/format.h>
-#include <httplib.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <thread>
 #include <utility>
+#include <vector>
+
+#include "server/observability/http_connection.h"
 
 namespace trivium {
 namespace {
 
-constexpr int kThreads = 4;
-constexpr int kTimeoutSeconds = 5;
+using SteadyClock = std::chrono::steady_clock;
+
 // What Prometheus names its text format.
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
+constexpr int kBacklog = 128;
+// How long to wait where the process has no descriptor for a new connection.
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+
+// A socket that listens, or -1.
+int ListenAt(const addrinfo& address) {
+  const int listener = socket(
+      address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+      address.ai_protocol);
+  if (listener < 0) return -1;
+  // Not SO_REUSEPORT: with it a second server on the port would silently take
+  // some of the scrapes.
+  const int yes = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  if (bind(listener, address.ai_addr, address.ai_addrlen) == 0 &&
+      listen(listener, kBacklog) == 0) {
+    return listener;
+  }
+  close(listener);
+  return -1;
+}
+
+int ListenAt(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) !=
+      0) {
+    return -1;
+  }
+  int listener = -1;
+  for (addrinfo* at = found; at != nullptr && listener < 0; at = at->ai_next) {
+    listener = ListenAt(*at);
+  }
+  freeaddrinfo(found);
+  return listener;
+}
+
+int PortOf(int listener) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  char port[NI_MAXSERV] = "0";
+  if (getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) ==
+      0) {
+    getnameinfo(reinterpret_cast<sockaddr*>(&address), size, nullptr, 0, port,
+                sizeof(port), NI_NUMERICSERV);
+  }
+  return std::atoi(port);
+}
 
 class HttpServerImpl : public HttpServer {
  public:
-  HttpServerImpl(const Metrics* metrics, std::function<bool()> ready) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server_.set_read_timeout(kTimeoutSeconds);
-    server_.set_write_timeout(kTimeoutSeconds);
-    server_.set_keep_alive_timeout(kTimeoutSeconds);
-    server_.set_payload_max_length(0);
-    // Not httplib's own choice, SO_REUSEPORT: with it a second server on the
-    // port would silently take some of the scrapes.
-    server_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    });
-    server_.Get("/metrics", [metrics](const auto&, auto& response) {
-      response.set_content(metrics->Text(), kMetricsType);
-    });
-    server_.Get("/healthz", [](const auto&, auto& response) {
-      response.set_content("ok\n", "text/plain");
-    });
-    server_.Get("/readyz", [ready](const auto&, auto& response) {
-      const bool is_ready = ready();
-      response.status = is_ready ? 200 : 503;
-      response.set_content(is_ready ? "ready\n" : "not ready\n", "text/plain");
-    });
-  }
+  HttpServerImpl(int listener, absl::Duration timeout, const Metrics* metrics,
+                 std::function<bool()> ready)
+      : metrics_(metrics),
+        ready_(std::move(ready)),
+        timeout_(absl::ToChronoMilliseconds(timeout)),
+        listener_(listener),
+        port_(PortOf(listener)),
+        stop_(eventfd(0, EFD_CLOEXEC)),
+        thread_([this] { Run(); }) {}
 
   ~HttpServerImpl() override {
-    if (thread_.joinable()) {
-      // stop() does nothing before the loop of listen_after_bind has begun.
-      while (!server_.is_running()) std::this_thread::yield();
-      server_.stop();
-      thread_.join();
+    const uint64_t one = 1;
+    while (write(stop_, &one, sizeof(one)) < 0 && errno == EINTR) {
     }
-  }
-
-  absl::Status Listen(const Options& options) {
-    port_ = options.port;
-    const bool bound =
-        port_ == 0 ? (port_ = server_.bind_to_any_port(options.host)) > 0
-                   : server_.bind_to_port(options.host, port_);
-    if (!bound) {
-      return absl::UnavailableError(fmt::format(
-          "cannot listen on {}:{} for metrics; is the port in use? Choose "
-          "another with --metrics-listen, or none with --metrics-listen=",
-          options.host, options.port));
-    }
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    return absl::OkStatus();
+    thread_.join();
+    close(listener_);
+    close(stop_);
   }
 
   int port() const override { return port_; }
 
  private:
-  httplib::Server server_;
-  int port_ = 0;
-  std::thread thread_;
+  void Run();
+  // Whether to go on.
+  bool Wait();
+  void AdvanceReady();
+  void Accept();
+  std::string AnswerTo(const HttpRequest& request) const;
+
+  const Metrics* const metrics_;
+  const std::function<bool()> ready_;
+  const std::chrono::milliseconds timeout_;
+  const int listener_;
+  const int port_;
+  const int stop_;
+
+  // The thread's own.
+  std::vector<HttpConnection> connections_;  // oldest first
+  SteadyClock::time_point accept_from_;
+  std::vector<pollfd> polled_;  // stop, listener, connections
+
+  std::thread thread_;  // the last: it runs when all of the above is made
 };
+
+std::string HttpServerImpl::AnswerTo(const HttpRequest& request) const {
+  const bool head = request.method() == "HEAD";
+  const auto answer = [head](int status, std::string_view body,
+                             std::string_view type = "text/plain") {
+    return HttpAnswer(status, type, body, !head);
+  };
+  if (request.state() == HttpRequest::State::kTooLong) {
+    return answer(431, "request line and headers are too long\n");
+  }
+  if (request.state() == HttpRequest::State::kBad) {
+    return answer(400, "not a request of HTTP/1\n");
+  }
+  if (request.method() != "GET" && !head) return answer(405, "use GET\n");
+  if (request.path() == "/metrics") {
+    return answer(200, metrics_->Text(), kMetricsType);
+  }
+  if (request.path() == "/healthz") return answer(200, "ok\n");
+  if (request.path() == "/readyz") {
+    return ready_() ? answer(200, "ready\n") : answer(503, "not ready\n");
+  }
+  return answer(404, "there are /metrics, /healthz and /readyz\n");
+}
+
+bool HttpServerImpl::Wait() {
+  const SteadyClock::time_point now = SteadyClock::now();
+  const bool accepts = accept_from_ <= now;
+  polled_.clear();
+  polled_.push_back({stop_, POLLIN, 0});
+  polled_.push_back({accepts ? listener_ : -1, POLLIN, 0});
+  SteadyClock::time_point next = SteadyClock::time_point::max();
+  if (!accepts) next = accept_from_;
+  for (const HttpConnection& connection : connections_) {
+    polled_.push_back({connection.socket(), connection.events(), 0});
+    next = std::min(next, connection.deadline());
+  }
+  int milliseconds = -1;
+  if (next != SteadyClock::time_point::max()) {
+    // One more: rounded up, so that it does not wake too early.
+    milliseconds = static_cast<int>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::max(next - now, SteadyClock::duration::zero()))
+            .count() +
+        1);
+  }
+  if (poll(polled_.data(), polled_.size(), milliseconds) < 0) {
+    for (pollfd& entry : polled_) entry.revents = 0;
+  }
+  return polled_[0].revents == 0;
+}
+
+void HttpServerImpl::AdvanceReady() {
+  const auto answer = [this](const HttpRequest& request) {
+    return AnswerTo(request);
+  };
+  const SteadyClock::time_point now = SteadyClock::now();
+  std::vector<HttpConnection> left;
+  left.reserve(connections_.size() + 1);
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    HttpConnection& connection = connections_[i];
+    const bool open = polled_[i + 2].revents == 0 || connection.Advance(answer);
+    if (open && now < connection.deadline()) {
+      left.push_back(std::move(connection));
+    }
+  }
+  connections_ = std::move(left);
+}
+
+void HttpServerImpl::Accept() {
+  for (int i = 0; i < kMaxConnections / 4; ++i) {
+    const int client =
+        accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (client < 0) {
+      const bool none_left = errno == EMFILE || errno == ENFILE ||
+                             errno == ENOBUFS || errno == ENOMEM;
+      if (!none_left) return;
+      accept_from_ = SteadyClock::now() + kAcceptPause;
+      if (!connections_.empty()) connections_.erase(connections_.begin());
+      return;
+    }
+    if (connections_.size() >= kMaxConnections) {
+      connections_.erase(connections_.begin());
+    }
+    connections_.emplace_back(client, SteadyClock::now() + timeout_);
+  }
+}
+
+void HttpServerImpl::Run() {
+  while (Wait()) {
+    AdvanceReady();
+    if (polled_[1].revents != 0) Accept();
+  }
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Create(
     const Options& options, const Metrics* metrics,
     std::function<bool()> ready) {
-  auto server = std::make_unique<HttpServerImpl>(metrics, std::move(ready));
-  if (absl::Status status = server->Listen(options); !status.ok()) {
-    return status;
+  const int listener = ListenAt(options.host, options.port);
+  if (listener < 0) {
+    return absl::UnavailableError(fmt::format(
+        "cannot listen on {}:{} for metrics; is the port in use? Choose "
+        "another with --metrics-listen, or none with --metrics-listen=",
+        options.host, options.port));
   }
-  return server;
+  return std::make_unique<HttpServerImpl>(listener, options.timeout, metrics,
+                                          std::move(ready));
 }
 
 }  // namespace trivium

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "server/observability/metrics.h"
 
 namespace trivium {
@@ -14,17 +15,24 @@ namespace trivium {
 //   /metrics  Prometheus' text format
 //   /healthz  200 while the process lives
 //   /readyz   200 while `ready` says so, else 503
-// It has its own few threads and short timeouts, so that a scraper that hangs
-// harms neither the calls nor other scrapers.
+//
+// Made for a port that anybody may reach: one thread serves all connections and
+// waits for none of them, so a client that sends nothing, a byte a second or no
+// end of headers holds up no probe. A connection is one request; its headers,
+// its time as a whole and the number of connections are bounded, a body is not
+// read, and where there are too many connections the oldest ends.
 class HttpServer {
  public:
   struct Options {
     std::string host = "127.0.0.1";
     int port = 9464;  // 0: any that is free
+    // From a connection's begin to its end.
+    absl::Duration timeout = absl::Seconds(5);
   };
+  static constexpr int kMaxConnections = 64;
 
   // Listens when it returns. `metrics` outlives the server; `ready` is called
-  // on its threads.
+  // on its thread.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Create(
       const Options& options, const Metrics* metrics,
       std::function<bool()> ready);

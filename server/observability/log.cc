@@ -1,8 +1,6 @@
 #include "server/observability/log.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/stubs/logging.h>
-#include <grpc/support/log.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -38,15 +36,6 @@ std::string FormatValue(LogFormat format, const LogField& field) {
     return fmt::format("{:.6g}", *number);
   }
   return fmt::format("{}", std::get<int64_t>(field.value));
-}
-
-void LogFromGrpc(gpr_log_func_args* args) {
-  Log(spdlog::level::debug, "grpc", {{"detail", args->message}});
-}
-
-void LogFromProtobuf(google::protobuf::LogLevel level, const char* filename,
-                     int line, const std::string& message) {
-  Log(spdlog::level::debug, "protobuf", {{"detail", message}});
 }
 
 }  // namespace
@@ -96,11 +85,6 @@ void Log(LogLevel level, std::string_view message,
   if (!LogEnabled(level)) return;
   spdlog::default_logger_raw()->log(
       level, "{}", FormatLogLine(log_format.load(), message, fields));
-}
-
-void CaptureLibraryLogs() {
-  gpr_set_log_function(&LogFromGrpc);
-  google::protobuf::SetLogHandler(&LogFromProtobuf);
 }
 
 }  // namespace trivium

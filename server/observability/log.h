@@ -47,9 +47,6 @@ bool LogEnabled(LogLevel level);
 std::string FormatLogLine(LogFormat format, std::string_view message,
                           std::initializer_list<LogField> fields);
 
-// Leads the messages of gRPC and protobuf into this log at debug level.
-void CaptureLibraryLogs();
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_OBSERVABILITY_LOG_H_

@@ -1,6 +1,6 @@
 #include "server/rpc/service.h"
 
-#include "server/rpc/handlers.h"
+#include "server/rpc/reactors.h"
 #include "trivium/v1/inference.grpc.pb.h"
 #include "trivium/v1/models.grpc.pb.h"
 
@@ -29,44 +29,45 @@ class InferenceService : public RawInference {
 
   grpc::ServerUnaryReactor* Encode(Context* context, const Bytes* request,
                                    Bytes* response) override {
-    return HandleEncode(environment_, context, request, response);
+    return StartUnary(NewEncode, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* Translate(Context* context, const Bytes* request,
                                       Bytes* response) override {
-    return HandleTranslate(environment_, context, request, response);
+    return StartUnary(NewTranslate, environment_, context, request, response);
   }
   grpc::ServerBidiReactor<Bytes, Bytes>* TranslateStream(
       Context* context) override {
-    return HandleTranslateStream(environment_, context);
+    return StartTranslateStream(environment_, context);
   }
   grpc::ServerWriteReactor<Bytes>* Generate(Context* context,
                                             const Bytes* request) override {
-    return HandleGenerate(environment_, context, request);
+    return StartGenerate(environment_, context, request);
   }
   grpc::ServerUnaryReactor* Tokenize(Context* context, const Bytes* request,
                                      Bytes* response) override {
-    return HandleTokenize(environment_, context, request, response);
+    return StartUnary(NewTokenize, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* Classify(Context* context, const Bytes* request,
                                      Bytes* response) override {
-    return HandleClassify(environment_, context, request, response);
+    return StartUnary(NewClassify, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* Rerank(Context* context, const Bytes* request,
                                    Bytes* response) override {
-    return HandleRerank(environment_, context, request, response);
+    return StartUnary(NewRerank, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* ClassifyTokens(Context* context,
                                            const Bytes* request,
                                            Bytes* response) override {
-    return HandleClassifyTokens(environment_, context, request, response);
+    return StartUnary(NewClassifyTokens, environment_, context, request,
+                      response);
   }
   grpc::ServerUnaryReactor* FillMask(Context* context, const Bytes* request,
                                      Bytes* response) override {
-    return HandleFillMask(environment_, context, request, response);
+    return StartUnary(NewFillMask, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* Answer(Context* context, const Bytes* request,
                                    Bytes* response) override {
-    return HandleAnswer(environment_, context, request, response);
+    return StartUnary(NewAnswer, environment_, context, request, response);
   }
 
  private:
@@ -83,11 +84,11 @@ class ModelsService : public RawModels {
 
   grpc::ServerUnaryReactor* ListModels(Context* context, const Bytes* request,
                                        Bytes* response) override {
-    return HandleListModels(environment_, context, request, response);
+    return StartUnary(NewListModels, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* GetModel(Context* context, const Bytes* request,
                                      Bytes* response) override {
-    return HandleGetModel(environment_, context, request, response);
+    return StartUnary(NewGetModel, environment_, context, request, response);
   }
 
  private:

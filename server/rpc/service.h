@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "server/rpc/environment.h"
+#include "server/handlers/environment.h"
 
 namespace trivium {
 

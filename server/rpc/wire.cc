@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/utf8.h"
-#include "server/rpc/status.h"
+#include "server/handlers/status.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -93,19 +93,10 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
                   message->GetDescriptor()->full_name()));
 }
 
-absl::Status SerializeMessage(const google::protobuf::Message& message,
-                              int64_t max_bytes, grpc::ByteBuffer* bytes) {
-  const int64_t size = static_cast<int64_t>(message.ByteSizeLong());
-  if (size > max_bytes) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "the response has {} bytes and the server sends at most {}; ask for "
-        "fewer inputs, hypotheses or details in a call",
-        size, max_bytes));
-  }
-  grpc::Slice slice(static_cast<size_t>(size));
+grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message) {
+  grpc::Slice slice(message.ByteSizeLong());
   message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
-  *bytes = grpc::ByteBuffer(&slice, 1);
-  return absl::OkStatus();
+  return grpc::ByteBuffer(&slice, 1);
 }
 
 std::optional<uint64_t> FindItemId(const grpc::ByteBuffer& bytes) {

@@ -20,9 +20,7 @@ namespace trivium {
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
                           google::protobuf::Message* message);
 
-// RESOURCE_EXHAUSTED when the message is larger than `max_bytes`.
-absl::Status SerializeMessage(const google::protobuf::Message& message,
-                              int64_t max_bytes, grpc::ByteBuffer* bytes);
+grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message);
 
 // The id of a TranslateStreamRequest::Item whose text does not parse, so that
 // the item can fail alone; nothing if the bytes are no such message.

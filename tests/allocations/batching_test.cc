@@ -33,22 +33,34 @@ class FixedEngine : public Engine {
   std::span<const float> EncoderAttention(SourceId) const override {
     return {};
   }
+  std::span<const float> PooledOutput(SourceId) const override { return {}; }
+  std::span<const float> HeadLogits(SourceId) const override { return {}; }
+  int BlocksNeeded(const StepPlan&) override { return 0; }
   HypothesisId AddHypothesis(SourceId) override { return 0; }
+  Beginning Begin(SourceId, std::span<const int32_t>,
+                  std::string_view) override {
+    return {0, 0};
+  }
+  void Keep(HypothesisId, std::span<const int32_t>, std::string_view) override {
+  }
   HypothesisId Fork(HypothesisId) override { return 0; }
   void ReleaseHypothesis(HypothesisId) override {}
   absl::Status Step(const StepPlan& plan, StepResult* result) override {
     result->rows.resize(plan.decode.size());
+    rows_.resize(plan.decode.size());
     for (size_t i = 0; i < plan.decode.size(); ++i) {
-      result->rows[i].logits.best = best_;
-      result->rows[i].logits.rest_log_sum_exp = 5;
-      result->rows[i].logits.watched =
-          std::span(watched_).first(plan.decode[i].query.watched.size());
+      rows_[i].best = best_;
+      rows_[i].rest_log_sum_exp = 5;
+      rows_[i].watched =
+          std::span(watched_).first(plan.decode[i].queries[0].watched.size());
+      result->rows[i].logits = {&rows_[i], 1};
     }
     return absl::OkStatus();
   }
 
  private:
   EngineLimits limits_;
+  std::vector<LogitsRow> rows_;
   std::array<Candidate, 16> best_;
   std::array<float, 16> watched_{};
 };

@@ -4,13 +4,14 @@
 
 #include "model/transformer/shortlist.h"
 #include "model/transformer/transformer.h"
+#include "model/transformer/transformer_engine.h"
 #include "tests/allocations/steady_batch.h"
 #include "tests/support/random_transformer.h"
 
 namespace trivium {
 namespace {
 
-class EngineAllocationsTest : public testing::TestWithParam<Arithmetic> {
+class EngineAllocationsTest : public testing::TestWithParam<Formats> {
  protected:
   std::unique_ptr<Engine> NewEngine(
       std::shared_ptr<const Shortlist> shortlist = nullptr) {
@@ -19,7 +20,7 @@ class EngineAllocationsTest : public testing::TestWithParam<Arithmetic> {
     description.shortlist = std::move(shortlist);
     auto transformer = Transformer::Create(description, GetParam());
     EXPECT_TRUE(transformer.ok()) << transformer.status();
-    return *Transformer::NewEngine(*transformer, 4 << 20);
+    return *TransformerEngine::Create(*transformer, 4 << 20);
   }
 };
 
@@ -41,8 +42,8 @@ TEST_P(EngineAllocationsTest, Shortlists) {
   ExpectNoAllocations(NewEngine(shortlist), SteadyRequests(8, 4, 40), 18, 30);
 }
 
-INSTANTIATE_TEST_SUITE_P(Arithmetics, EngineAllocationsTest,
-                         testing::Values(Arithmetic::kF32, Arithmetic::kInt8));
+INSTANTIATE_TEST_SUITE_P(Formats, EngineAllocationsTest,
+                         testing::Values(kF32Formats, kInt8Formats));
 
 }  // namespace
 }  // namespace trivium

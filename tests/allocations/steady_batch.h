@@ -9,6 +9,7 @@
 #include "server/batching/batcher.h"
 #include "server/observability/metrics.h"
 #include "tests/allocations/allocation_counter.h"
+#include "tests/support/puppet_model.h"
 #include "tests/support/recording_observer.h"
 
 namespace trivium {
@@ -18,7 +19,7 @@ namespace trivium {
 class CountingMetrics : public Metrics {
  public:
   CountingMetrics(int first, int last)
-      : Metrics({{"model", ModelInfo()}}, 1), first_(first), last_(last) {}
+      : Metrics(1), first_(first), last_(last) {}
 
   void OnIteration(const Iteration& iteration) override {
     Metrics::OnIteration(iteration);
@@ -42,12 +43,16 @@ inline void ExpectNoAllocations(std::unique_ptr<Engine> engine,
   CountingMetrics metrics(first, last);
   Batcher::Options options;
   options.observer = &metrics;
-  std::vector<Batcher::ModelEngines> models(1);
-  models[0].engines.push_back(std::move(engine));
-  auto batcher = *Batcher::Create(options, std::move(models));
+  const ModelHandle model = ServedPuppet("model");
+  metrics.AddModel(*model);
+  auto batcher = *Batcher::Create(options);
+  Batcher::Engines engines;
+  engines.push_back(std::move(engine));
+  ASSERT_TRUE(batcher->AddModel(model, std::move(engines)).ok());
   std::vector<std::shared_ptr<RecordingObserver>> observers;
   for (Request& request : requests) {
     observers.push_back(std::make_shared<RecordingObserver>());
+    request.model = model;
     request.observer = observers.back();
   }
   ASSERT_TRUE(batcher->Submit(batcher->NewCall(), std::move(requests)).ok());

@@ -56,17 +56,18 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> ReadTexts(
 
 absl::Status Run(const Flags& flags) {
   TRIVIUM_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Model> model,
+      const ModelHandle served,
       LoadForBench(flags.folder, flags.precision, flags.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const auto sentences,
-                           flags.texts ? ReadTexts(flags.sentences, *model)
-                                       : ReadSentences(flags.sentences));
+                           flags.texts
+                               ? ReadTexts(flags.sentences, *served->model)
+                               : ReadSentences(flags.sentences));
   PhaseSums phases;
   Batcher::Options options;
   options.workers = flags.workers;
   options.observer = &phases;
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
-                           MakeBenchBatcher(*model, options));
+                           MakeBenchBatcher(served, options));
 
   int64_t tokens = 0;
   for (const auto& sentence : sentences) {
@@ -77,15 +78,16 @@ absl::Status Run(const Flags& flags) {
   for (int round = 0; round < flags.rounds; ++round) {
     std::vector<Request> requests(sentences.size());
     for (size_t i = 0; i < sentences.size(); ++i) {
+      requests[i].model = served;
       requests[i].source.ids = sentences[i];
-      requests[i].states = model->sentence_encoder().Reads({});
+      requests[i].states = served->model->sentence_encoder().Reads({});
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         const double taken,
         BenchRound::Run(batcher.get(), std::move(requests), flags.in_flight,
                         [&](size_t i, RequestResult result) {
-                          vectors[i] = model->sentence_encoder().Embed(
-                              result.states, model->info().d_model, {});
+                          vectors[i] = served->model->sentence_encoder().Embed(
+                              result.states, served->model->info().d_model, {});
                         }));
     seconds.push_back(taken);
   }
@@ -101,7 +103,7 @@ absl::Status Run(const Flags& flags) {
     }
   }
   const nlohmann::json report =
-      BenchReport(*model, sentences.size(), tokens, seconds, &phases);
+      BenchReport(*served->model, sentences.size(), tokens, seconds, &phases);
   std::cout << report.dump(1) << std::endl;
   return absl::OkStatus();
 }

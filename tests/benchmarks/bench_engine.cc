@@ -38,8 +38,9 @@ struct Flags {
 };
 
 std::vector<Request> MakeRequests(
-    const Flags& flags, const Model& model,
+    const Flags& flags, const ModelHandle& served,
     const std::vector<std::vector<int32_t>>& sentences) {
+  const Model& model = *served->model;
   DecodingOptions options = model.decoding_defaults();
   options.beam_size = flags.beam;
   options.max_new_tokens =
@@ -49,6 +50,7 @@ std::vector<Request> MakeRequests(
   std::vector<Request> requests;
   for (size_t i = 0; i < sentences.size(); ++i) {
     Request request;
+    request.model = served;
     request.source.ids = sentences[i];
     request.decoding = options;
     request.prefix = model.decoder_prefix();
@@ -64,7 +66,7 @@ absl::Status Run(const Flags& flags) {
   load_options.vocabulary_shortlist = flags.shortlist;
   const absl::Time begin_load = absl::Now();
   TRIVIUM_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Model> model,
+      const ModelHandle served,
       LoadForBench(flags.folder, flags.precision, flags.max_isa, load_options));
   const double load_seconds = absl::ToDoubleSeconds(absl::Now() - begin_load);
   PhaseSums phases;
@@ -74,14 +76,14 @@ absl::Status Run(const Flags& flags) {
   options.fixed_rows = !flags.choose_rows;
   options.observer = &phases;
   TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
-                           MakeBenchBatcher(*model, options));
+                           MakeBenchBatcher(served, options));
 
   std::vector<double> seconds;
   std::vector<std::vector<int32_t>> ids(sentences.size());
   for (int round = 0; round < flags.rounds; ++round) {
     TRIVIUM_ASSIGN_OR_RETURN(
         const double taken,
-        BenchRound::Run(batcher.get(), MakeRequests(flags, *model, sentences),
+        BenchRound::Run(batcher.get(), MakeRequests(flags, served, sentences),
                         0, [&](size_t i, RequestResult result) {
                           ids[i] = std::move(result.hypotheses.at(0).ids);
                         }));
@@ -103,7 +105,7 @@ absl::Status Run(const Flags& flags) {
     }
   }
   nlohmann::json report =
-      BenchReport(*model, sentences.size(), tokens, seconds, &phases);
+      BenchReport(*served->model, sentences.size(), tokens, seconds, &phases);
   report["load_seconds"] = load_seconds;
   std::cout << report.dump(1) << std::endl;
   return absl::OkStatus();

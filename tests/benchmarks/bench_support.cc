@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/kernels/runtime.h"
+#include "model/phases.h"
 
 namespace trivium {
 
@@ -46,27 +47,35 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
   return sentences;
 }
 
-absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
-    const std::string& folder, const std::string& precision,
-    const std::string& max_isa, LoadOptions options) {
+absl::StatusOr<ModelHandle> LoadForBench(const std::string& folder,
+                                         const std::string& precision,
+                                         const std::string& max_isa,
+                                         LoadOptions options) {
   if (!max_isa.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(const Isa isa, ParseIsa(max_isa));
     TRIVIUM_RETURN_IF_ERROR(CapIsa(isa));
   }
   TRIVIUM_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
-  return Model::Load(folder, options);
+  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
+                           Model::Load(folder, options));
+  return std::make_shared<const ServedModel>(
+      ServedModel{.name = folder, .model = std::move(model)});
 }
 
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
-    const Model& model, Batcher::Options options) {
+    const ModelHandle& model, Batcher::Options options) {
   constexpr int64_t kKvCacheBytes = int64_t{1} << 30;
-  std::vector<Batcher::ModelEngines> engines(1);
+  Batcher::Engines engines;
   for (int i = 0; i < options.workers; ++i) {
-    TRIVIUM_ASSIGN_OR_RETURN(auto engine, model.NewEngine(kKvCacheBytes));
-    engines[0].engines.push_back(std::move(engine));
+    TRIVIUM_ASSIGN_OR_RETURN(auto engine,
+                             model->model->NewEngine(kKvCacheBytes));
+    engines.push_back(std::move(engine));
   }
   options.max_waiting_tokens = int64_t{1} << 40;
-  return Batcher::Create(options, std::move(engines));
+  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Batcher> batcher,
+                           Batcher::Create(options));
+  TRIVIUM_RETURN_IF_ERROR(batcher->AddModel(model, std::move(engines)));
+  return batcher;
 }
 
 void PhaseSums::OnIteration(const Iteration& iteration) {
@@ -75,15 +84,12 @@ void PhaseSums::OnIteration(const Iteration& iteration) {
   encoder_rows_ += iteration.encoder_rows;
   decoder_rows_ += iteration.decoder_rows;
   busy_ += absl::ToDoubleSeconds(iteration.duration);
-  sum_.encode += iteration.phases.encode;
-  sum_.self_attention += iteration.phases.self_attention;
-  sum_.cross_attention += iteration.phases.cross_attention;
-  sum_.feed_forward += iteration.phases.feed_forward;
-  sum_.output_projection += iteration.phases.output_projection;
-  sum_.other += iteration.phases.other;
+  for (const auto& [name, seconds] : kPhases) {
+    sum_.*seconds += iteration.phases.*seconds;
+  }
 }
 
-void PhaseSums::OnSearch(int, absl::Duration duration) {
+void PhaseSums::OnSearch(const ServedModel&, absl::Duration duration) {
   MutexLock lock(&mutex_);
   search_ += absl::ToDoubleSeconds(duration);
 }
@@ -91,17 +97,14 @@ void PhaseSums::OnSearch(int, absl::Duration duration) {
 nlohmann::json PhaseSums::ToJson() {
   MutexLock lock(&mutex_);
   const double iterations = std::max<int64_t>(1, iterations_);
-  return {{"iterations", iterations_},
-          {"encoder_rows_per_iteration", encoder_rows_ / iterations},
-          {"rows_per_iteration", decoder_rows_ / iterations},
-          {"busy_seconds", busy_},
-          {"encode", sum_.encode},
-          {"self_attention", sum_.self_attention},
-          {"cross_attention", sum_.cross_attention},
-          {"feed_forward", sum_.feed_forward},
-          {"output_projection", sum_.output_projection},
-          {"search", search_},
-          {"other", sum_.other}};
+  nlohmann::json report = {
+      {"iterations", iterations_},
+      {"encoder_rows_per_iteration", encoder_rows_ / iterations},
+      {"rows_per_iteration", decoder_rows_ / iterations},
+      {"busy_seconds", busy_},
+      {"search", search_}};
+  for (const auto& [name, seconds] : kPhases) report[name] = sum_.*seconds;
+  return report;
 }
 
 nlohmann::json BenchReport(const Model& model, size_t sentences, int64_t tokens,
@@ -146,7 +149,7 @@ absl::StatusOr<double> BenchRound::Run(Batcher* batcher,
     requests[i].observer = std::make_shared<Observer>(&round, i);
     std::vector<Request> one;
     one.push_back(std::move(requests[i]));
-    status = batcher->Submit(batcher->NewCall(), std::move(one));
+    status = batcher->Submit(batcher->NewCall(), std::move(one)).status;
   }
   MutexLock lock(&round.mutex_);
   if (!status.ok()) --round.under_way_;  // the refused one is never answered

@@ -22,19 +22,20 @@ absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
 
 // Loads `folder` in `precision`; `max_isa` caps the instruction set unless it
 // is empty.
-absl::StatusOr<std::unique_ptr<Model>> LoadForBench(
-    const std::string& folder, const std::string& precision,
-    const std::string& max_isa, LoadOptions options = {});
+absl::StatusOr<ModelHandle> LoadForBench(const std::string& folder,
+                                         const std::string& precision,
+                                         const std::string& max_isa,
+                                         LoadOptions options = {});
 
 // A batcher of options.workers engines of `model` whose queue takes everything.
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
-    const Model& model, Batcher::Options options);
+    const ModelHandle& model, Batcher::Options options);
 
 // Adds up where the time of all iterations went.
 class PhaseSums : public BatchingObserver {
  public:
   void OnIteration(const Iteration& iteration) override;
-  void OnSearch(int model, absl::Duration duration) override;
+  void OnSearch(const ServedModel& model, absl::Duration duration) override;
   nlohmann::json ToJson();
 
  private:

@@ -91,7 +91,8 @@ BENCHMARK_CAPTURE(Peak, int8, Isa::kAvx512Vnni, MultiplyBytes, 4);
 #endif
 
 // y = x W^T: rows, K, N, matrices of that shape that take turns.
-void Matmul(benchmark::State& state, MatmulType type) {
+void Matmul(benchmark::State& state, WeightType weight_type,
+            OperandType operand_type) {
   const int rows = static_cast<int>(state.range(0));
   const int k = static_cast<int>(state.range(1));
   const int n = static_cast<int>(state.range(2));
@@ -99,7 +100,8 @@ void Matmul(benchmark::State& state, MatmulType type) {
   const Buffer<char> weights(static_cast<size_t>(n) * k * sizeof(float));
   std::vector<std::unique_ptr<PackedMatrix>> matrices;
   for (int i = 0; i < state.range(3); ++i) {
-    auto matrix = PackedMatrix::Create({type, n, k}, weights.data());
+    auto matrix =
+        PackedMatrix::Create({weight_type, operand_type, n, k}, weights.data());
     if (!matrix.ok()) {
       state.SkipWithError(matrix.status().ToString().c_str());
       return;
@@ -133,9 +135,11 @@ void MatmulsOutOfMemory(benchmark::internal::Benchmark* benchmark) {
     benchmark->Args({rows, 512, 1024, 256});
   }
 }
-BENCHMARK_CAPTURE(Matmul, f32, MatmulType::kF32)->Apply(MatmulShapes);
-BENCHMARK_CAPTURE(Matmul, bf16, MatmulType::kBf16)->Apply(MatmulShapes);
-BENCHMARK_CAPTURE(Matmul, int8, MatmulType::kInt8)
+BENCHMARK_CAPTURE(Matmul, f32, WeightType::kF32, OperandType::kF32)
+    ->Apply(MatmulShapes);
+BENCHMARK_CAPTURE(Matmul, bf16, WeightType::kBf16, OperandType::kBf16)
+    ->Apply(MatmulShapes);
+BENCHMARK_CAPTURE(Matmul, int8, WeightType::kInt8, OperandType::kInt8)
     ->Apply(MatmulShapes)
     ->Apply(MatmulsOutOfMemory);
 
@@ -170,44 +174,98 @@ void Shortlist(benchmark::State& state) {
 }
 BENCHMARK(Shortlist)->ArgsProduct({{1, 4}, {200, 450}, {256, 512}});
 
-// One query of eight heads of 64 over so many keys.
-void Attention(benchmark::State& state, KvType type) {
-  constexpr int kHeads = 8, kHeadSize = 64, kWidth = kHeads * kHeadSize;
-  const KvShape shape = {type, kHeads, kHeadSize};
-  const int keys = static_cast<int>(state.range(0));
-  const int tile_count = PaddedKeys(keys) / kTileTokens;
-  const size_t tile_bytes = KvTileBytes(shape);
-  const Buffer<char> memory(tile_count * tile_bytes);
-  const std::vector<float> values = RandomFloats(kWidth * keys);
-  std::vector<const char*> tiles;
-  for (int token = 0; token < keys; ++token) {
-    char* tile = memory.data() + token / kTileTokens * tile_bytes;
-    if (token % kTileTokens == 0) tiles.push_back(tile);
-    const float* value = values.data() + token * kWidth;
-    StoreKeyValue(shape, value, value, token % kTileTokens, tile);
+// Keys and values of eight heads of 64.
+constexpr int kHeads = 8, kHeadSize = 64, kWidth = kHeads * kHeadSize;
+struct KeyValues {
+  KeyValues(KvType type, int tokens)
+      : shape{type, kHeads, kHeadSize},
+        tile_bytes(KvTileBytes(shape)),
+        memory(PaddedKeys(tokens) / kTileTokens * tile_bytes) {
+    const std::vector<float> values = RandomFloats(kWidth * tokens);
+    for (int token = 0; token < tokens; ++token) {
+      char* tile = memory.data() + token / kTileTokens * tile_bytes;
+      if (token % kTileTokens == 0) tiles.push_back(tile);
+      const float* value = values.data() + token * kWidth;
+      StoreKeyValue(shape, value, value, token % kTileTokens, tile);
+    }
   }
+
+  const KvShape shape;
+  const size_t tile_bytes;
+  const Buffer<char> memory;
+  std::vector<const char*> tiles;
+};
+
+// One query over so many keys.
+void Attention(benchmark::State& state, KvType type) {
+  const int keys = static_cast<int>(state.range(0));
+  const KeyValues cached(type, keys);
+  const std::vector<float> query = RandomFloats(kWidth);
   std::vector<float> out(kWidth);
-  std::vector<float> weights(WeightsSize(shape, 1, keys, false));
-  const AttentionCall call = {.shape = shape,
-                              .tiles = tiles.data(),
-                              .keys = keys,
-                              .queries = 1,
-                              .query = values.data(),
-                              .query_stride = kWidth,
-                              .scale = 0.125f,
-                              .out = out.data(),
-                              .out_stride = kWidth,
-                              .weights = weights.data(),
-                              .keep_weights = false};
+  AttentionCall call = {.shape = cached.shape,
+                        .query_heads = kHeads,
+                        .tiles = cached.tiles.data(),
+                        .keys = keys,
+                        .queries = 1,
+                        .query = query.data(),
+                        .query_stride = kWidth,
+                        .scale = 0.125f,
+                        .out = out.data(),
+                        .out_stride = kWidth};
+  const Buffer<float> scratch(AttentionScratchSize(call));
+  call.scratch = scratch.data();
   for (auto _ : state) {
     Attend(call);
     benchmark::DoNotOptimize(out.data());
   }
-  state.SetBytesProcessed(tile_bytes * tile_count * state.iterations());
+  state.SetBytesProcessed(cached.tile_bytes * cached.tiles.size() *
+                          state.iterations());
 }
 BENCHMARK_CAPTURE(Attention, f32, KvType::kF32)->Range(16, 512);
 BENCHMARK_CAPTURE(Attention, bf16, KvType::kBf16)->Range(16, 512);
 BENCHMARK_CAPTURE(Attention, int8, KvType::kInt8)->Range(16, 512);
+
+// A prompt of 512 tokens, causal, so many queries a call, of so many query
+// heads for each of keys.
+void PromptAttention(benchmark::State& state, KvType type) {
+  constexpr int kTokens = 512;
+  const int group = static_cast<int>(state.range(0));
+  const int query_heads = kHeads * static_cast<int>(state.range(1));
+  const int width = query_heads * kHeadSize;
+  const KeyValues cached(type, kTokens);
+  const std::vector<float> query = RandomFloats(group * width);
+  std::vector<float> out(query.size());
+  AttentionCall call = {.shape = cached.shape,
+                        .query_heads = query_heads,
+                        .tiles = cached.tiles.data(),
+                        .keys = kTokens,
+                        .queries = group,
+                        .position = kTokens - group,
+                        .look_ahead = 0,
+                        .query = query.data(),
+                        .query_stride = static_cast<size_t>(width),
+                        .scale = 0.125f,
+                        .out = out.data(),
+                        .out_stride = static_cast<size_t>(width)};
+  const Buffer<float> scratch(AttentionScratchSize(call));
+  call.scratch = scratch.data();
+  for (auto _ : state) {
+    for (call.position = 0; call.position < kTokens; call.position += group) {
+      Attend(call);
+    }
+    benchmark::DoNotOptimize(out.data());
+  }
+  // Two operations a number of each key and each value that a query sees.
+  state.counters["operations"] = benchmark::Counter(
+      2.0 * width * kTokens * (kTokens + 1) * state.iterations(),
+      benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(PromptAttention, f32, KvType::kF32)
+    ->ArgsProduct({{1, 16}, {1, 4}});
+BENCHMARK_CAPTURE(PromptAttention, bf16, KvType::kBf16)
+    ->ArgsProduct({{1, 16}, {1, 4}});
+BENCHMARK_CAPTURE(PromptAttention, int8, KvType::kInt8)
+    ->ArgsProduct({{1, 16}, {1, 4}});
 
 void QuantizeOneRow(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/transformer/transformer.h"
+#include "model/transformer/transformer_engine.h"
 #include "tests/support/random_transformer.h"
 
 namespace trivium {
@@ -16,12 +17,12 @@ namespace {
 constexpr int kSourceTokens = 40;
 constexpr int64_t kKvCacheBytes = int64_t{256} << 20;
 
-// A new engine; the weights are made once for each arithmetic.
+// A new engine; the weights are made once for each formats.
 std::unique_ptr<Engine> NewEngine(benchmark::State& state,
-                                  Arithmetic arithmetic) {
+                                  const Formats& formats) {
   static auto* models =
-      new std::map<Arithmetic, std::shared_ptr<const Transformer>>;
-  std::shared_ptr<const Transformer>& model = (*models)[arithmetic];
+      new std::map<Formats, std::shared_ptr<const Transformer>>;
+  std::shared_ptr<const Transformer>& model = (*models)[formats];
   if (model == nullptr) {
     RandomTransformer::Shape shape;
     shape.d_model = 512;
@@ -31,14 +32,14 @@ std::unique_ptr<Engine> NewEngine(benchmark::State& state,
     shape.max_positions = 512;
     shape.activation = Activation::kSwish;
     const RandomTransformer random(shape, 1);
-    auto created = Transformer::Create(random.description(), arithmetic);
+    auto created = Transformer::Create(random.description(), formats);
     if (!created.ok()) {
       state.SkipWithError(created.status().ToString().c_str());
       return nullptr;
     }
     model = *std::move(created);
   }
-  auto engine = Transformer::NewEngine(model, kKvCacheBytes);
+  auto engine = TransformerEngine::Create(model, kKvCacheBytes);
   if (!engine.ok()) {
     state.SkipWithError(engine.status().ToString().c_str());
     return nullptr;
@@ -55,8 +56,8 @@ EncoderInput Source(int seed) {
 }
 
 // Encodes so many sources in one step.
-void Encode(benchmark::State& state, Arithmetic arithmetic) {
-  const std::unique_ptr<Engine> engine = NewEngine(state, arithmetic);
+void Encode(benchmark::State& state, const Formats& formats) {
+  const std::unique_ptr<Engine> engine = NewEngine(state, formats);
   if (engine == nullptr) return;
   const int sources = static_cast<int>(state.range(0));
   StepResult result;
@@ -77,10 +78,12 @@ void Encode(benchmark::State& state, Arithmetic arithmetic) {
       benchmark::Counter::kIsRate);
 }
 
+constexpr LogitsQuery kBest = {.top_k = 1};
+
 // Decode steps of so many hypotheses, positions 1 to 32, each with its source.
-void Decode(benchmark::State& state, Arithmetic arithmetic) {
+void Decode(benchmark::State& state, const Formats& formats) {
   constexpr int kSteps = 32;
-  const std::unique_ptr<Engine> engine = NewEngine(state, arithmetic);
+  const std::unique_ptr<Engine> engine = NewEngine(state, formats);
   if (engine == nullptr) return;
   const int rows = static_cast<int>(state.range(0));
   StepPlan encode;
@@ -94,8 +97,8 @@ void Decode(benchmark::State& state, Arithmetic arithmetic) {
   for (auto _ : state) {
     StepPlan plan;
     for (const StepPlan::Encode& one : encode.encode) {
-      plan.decode.push_back({engine->AddHypothesis(one.source), token, {}});
-      plan.decode.back().query.top_k = 1;
+      plan.decode.push_back(
+          {engine->AddHypothesis(one.source), token, {&kBest, 1}});
     }
     for (int step = 0; step < kSteps; ++step) {
       status.Update(engine->Step(plan, &result));
@@ -110,10 +113,10 @@ void Decode(benchmark::State& state, Arithmetic arithmetic) {
       benchmark::Counter::kIsRate);
 }
 
-BENCHMARK_CAPTURE(Encode, f32, Arithmetic::kF32)->Arg(1)->Arg(8);
-BENCHMARK_CAPTURE(Encode, int8, Arithmetic::kInt8)->Arg(1)->Arg(8);
-BENCHMARK_CAPTURE(Decode, f32, Arithmetic::kF32)->Arg(1)->Arg(8)->Arg(32);
-BENCHMARK_CAPTURE(Decode, int8, Arithmetic::kInt8)->Arg(1)->Arg(8)->Arg(32);
+BENCHMARK_CAPTURE(Encode, f32, kF32Formats)->Arg(1)->Arg(8);
+BENCHMARK_CAPTURE(Encode, int8, kInt8Formats)->Arg(1)->Arg(8);
+BENCHMARK_CAPTURE(Decode, f32, kF32Formats)->Arg(1)->Arg(8)->Arg(32);
+BENCHMARK_CAPTURE(Decode, int8, kInt8Formats)->Arg(1)->Arg(8)->Arg(32);
 
 }  // namespace
 }  // namespace trivium

@@ -1,6 +1,11 @@
-// Bytes that are no messages, sent past the generated stubs.
+// Bytes that are no messages and messages that ask for nonsense, sent past the
+// generated stubs to every call of the API.
 
+#include <google/protobuf/descriptor.h>
+
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -8,22 +13,52 @@
 #include "gmock/gmock.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/grpcpp.h"
+#include "tests/integration/good_calls.h"
 #include "tests/integration/server_process.h"
 
 namespace trivium {
 namespace {
 
-constexpr const char* kMethods[] = {"/trivium.v1.Inference/Encode",
-                                    "/trivium.v1.Inference/Translate",
-                                    "/trivium.v1.Inference/Generate",
-                                    "/trivium.v1.Inference/Tokenize",
-                                    "/trivium.v1.Inference/TranslateStream",
-                                    "/trivium.v1.Models/ListModels",
-                                    "/trivium.v1.Models/GetModel"};
+using google::protobuf::Descriptor;
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+// Calls `attack` with each text of a message set to `text`, wherever one may
+// stand.
+void ForEachText(const std::string& text, const Descriptor* descriptor,
+                 Message* message, const std::function<void()>& attack) {
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    const google::protobuf::Reflection* reflection = message->GetReflection();
+    const std::unique_ptr<Message> before(message->New());
+    before->CopyFrom(*message);
+    if (field->type() == FieldDescriptor::TYPE_STRING) {
+      if (field->is_repeated()) {
+        reflection->AddString(message, field, text);
+      } else {
+        reflection->SetString(message, field, text);
+      }
+      attack();
+    } else if (field->type() == FieldDescriptor::TYPE_MESSAGE) {
+      ForEachText(text, field->message_type(),
+                  field->is_repeated()
+                      ? reflection->AddMessage(message, field)
+                      : reflection->MutableMessage(message, field),
+                  attack);
+    }
+    message->CopyFrom(*before);
+  }
+}
 
 class HostileTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() { server_ = new ServerProcess(); }
+  static void SetUpTestSuite() {
+    std::string folder = testing::TempDir() + "/hostile.XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    server_ = new ServerProcess(HeadModels(folder));
+    std::filesystem::remove_all(folder);
+  }
   static void TearDownTestSuite() {
     EXPECT_TRUE(server_->running()) << "the server died";
     delete server_;
@@ -82,75 +117,129 @@ class HostileTest : public testing::Test {
 
 ServerProcess* HostileTest::server_ = nullptr;
 
+// So what follows reaches every call, and as deep as its good messages go.
+TEST_F(HostileTest, GoodMessagesOfEveryCallAreAnswered) {
+  std::map<std::string, int> methods;
+  for (const char* name : {"trivium.v1.Inference", "trivium.v1.Models"}) {
+    const auto* service =
+        DescriptorPool::generated_pool()->FindServiceByName(name);
+    ASSERT_NE(service, nullptr);
+    for (int i = 0; i < service->method_count(); ++i) {
+      methods["/" + std::string(name) + "/" + service->method(i)->name()] = 0;
+    }
+  }
+  for (const GoodCall& good : GoodCalls()) {
+    ++methods[good.method];
+    const grpc::Status status = Call(good.method, good.Bytes());
+    EXPECT_TRUE(status.ok()) << good.method << " " << status.error_message();
+  }
+  for (const auto& [method, calls] : methods) EXPECT_EQ(calls, 1) << method;
+}
+
 TEST_F(HostileTest, RandomBytesAreTheClientsFault) {
   std::mt19937 random(17);
   for (int round = 0; round < 60; ++round) {
     std::string bytes(random() % 200, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random());
-    for (const char* method : kMethods) {
-      ExpectClientsFault(Call(method, {bytes}), method);
+    for (const GoodCall& good : GoodCalls()) {
+      ExpectClientsFault(Call(good.method, {bytes}), good.method);
     }
   }
 }
 
-TEST_F(HostileTest, TruncatedMessagesAreTheClientsFault) {
-  v1::TranslateRequest request;
-  request.set_model("en-de");
-  request.add_inputs()->set_text("Hi.");
-  request.mutable_options()->mutable_decoding()->set_max_new_tokens(2);
-  const std::string whole = request.SerializeAsString();
-  for (size_t size = 0; size < whole.size(); ++size) {
-    ExpectClientsFault(
-        Call("/trivium.v1.Inference/Translate", {whole.substr(0, size)}),
-        "cut at " + std::to_string(size));
+TEST_F(HostileTest, TruncatedAndChangedMessagesAreTheClientsFault) {
+  std::mt19937 random(18);
+  for (const GoodCall& good : GoodCalls()) {
+    std::vector<std::string> messages = good.Bytes();
+    for (std::string& message : messages) {
+      const std::string whole = message;
+      for (size_t i = 0; i < whole.size(); ++i) {
+        const std::string what = good.method + " at " + std::to_string(i);
+        message = whole.substr(0, i);
+        ExpectClientsFault(Call(good.method, messages), what);
+        message = whole;
+        message[i] = static_cast<char>(random());
+        ExpectClientsFault(Call(good.method, messages), what);
+      }
+      message = whole;
+    }
+  }
+}
+
+TEST_F(HostileTest, ExtremeNumbersAreTheClientsFault) {
+  for (const GoodCall& good : GoodCalls()) {
+    for (const auto& message : good.messages) {
+      const std::unique_ptr<Message> before(message->New());
+      before->CopyFrom(*message);
+      const Descriptor* descriptor = message->GetDescriptor();
+      const google::protobuf::Reflection* reflection = message->GetReflection();
+      for (int i = 0; i < descriptor->field_count(); ++i) {
+        const FieldDescriptor* field = descriptor->field(i);
+        for (const uint32_t value : {0u, 77u, UINT32_MAX}) {
+          if (field->is_repeated()) continue;
+          if (field->type() == FieldDescriptor::TYPE_UINT32) {
+            reflection->SetUInt32(message.get(), field, value);
+          } else if (field->type() == FieldDescriptor::TYPE_ENUM) {
+            reflection->SetEnumValue(message.get(), field,
+                                     static_cast<int>(value));
+          } else {
+            continue;
+          }
+          ExpectClientsFault(Call(good.method, good.Bytes()),
+                             good.method + " " + field->name());
+        }
+        message->CopyFrom(*before);
+      }
+      // More inputs, texts or documents than a call takes, and none.
+      for (int i = 0; i < descriptor->field_count(); ++i) {
+        const FieldDescriptor* field = descriptor->field(i);
+        if (!field->is_repeated()) continue;
+        reflection->ClearField(message.get(), field);
+        ExpectClientsFault(Call(good.method, good.Bytes()),
+                           good.method + " without " + field->name());
+        for (int k = 0; k < 1000; ++k) {
+          if (field->type() == FieldDescriptor::TYPE_MESSAGE) {
+            reflection->AddMessage(message.get(), field);
+          } else if (field->type() == FieldDescriptor::TYPE_STRING) {
+            reflection->AddString(message.get(), field, "a");
+          }
+        }
+        ExpectClientsFault(Call(good.method, good.Bytes()),
+                           good.method + " with many " + field->name());
+        message->CopyFrom(*before);
+      }
+    }
   }
 }
 
 TEST_F(HostileTest, NoMessageAtAllIsAnswered) {
-  for (const char* method : kMethods) {
-    ExpectClientsFault(Call(method, {}), method);
+  for (const GoodCall& good : GoodCalls()) {
+    ExpectClientsFault(Call(good.method, {}), good.method);
   }
 }
 
 TEST_F(HostileTest, InvalidUtf8IsInvalidInEveryTextField) {
   const std::string bad = "a\xff\xfe";
-  const auto expect_invalid = [&](const char* method,
-                                  const google::protobuf::Message& message) {
-    const grpc::Status status = Call(method, {message.SerializeAsString()});
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
-        << method << " " << status.error_message();
-  };
-  const std::vector<std::function<void(v1::TranslateRequest*)>> changes = {
-      [&](auto* r) { r->set_model(bad); },
-      [&](auto* r) { r->add_inputs()->set_text(bad); },
-      [&](auto* r) { r->add_inputs()->mutable_pair()->set_first(bad); },
-      [&](auto* r) { r->add_inputs()->set_target_prefix(bad); },
-      [&](auto* r) { r->mutable_options()->set_source_language(bad); },
-      [&](auto* r) { r->mutable_options()->set_target_language(bad); },
-      [&](auto* r) {
-        r->mutable_options()->mutable_decoding()->add_stop(bad);
-      }};
-  for (const auto& change : changes) {
-    v1::TranslateRequest request;
-    change(&request);
-    expect_invalid("/trivium.v1.Inference/Translate", request);
+  int texts = 0;
+  for (const GoodCall& good : GoodCalls()) {
+    // A stream's bad item fails alone.
+    Message* message = good.messages.front().get();
+    ForEachText(bad, message->GetDescriptor(), message, [&] {
+      if (good.method == kTranslateStream &&
+          message->ShortDebugString().find("start") != 0) {
+        return;
+      }
+      const grpc::Status status = Call(good.method, good.Bytes());
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+          << good.method << " " << message->ShortDebugString() << " "
+          << status.error_message();
+      ++texts;
+    });
   }
-  v1::EncodeRequest encode;
-  encode.add_inputs()->set_text(bad);
-  expect_invalid("/trivium.v1.Inference/Encode", encode);
-  v1::GenerateRequest generate;
-  generate.mutable_input()->set_text(bad);
-  expect_invalid("/trivium.v1.Inference/Generate", generate);
-  v1::TokenizeRequest tokenize;
-  tokenize.add_texts(bad);
-  expect_invalid("/trivium.v1.Inference/Tokenize", tokenize);
-  v1::GetModelRequest get;
-  get.set_name(bad);
-  expect_invalid("/trivium.v1.Models/GetModel", get);
+  EXPECT_GT(texts, 40);
 }
 
 TEST_F(HostileTest, StreamsOutOfOrderAreInvalid) {
-  const char* method = "/trivium.v1.Inference/TranslateStream";
   v1::TranslateStreamRequest start, item;
   start.mutable_start();
   item.mutable_item()->mutable_input()->set_text("Hi.");
@@ -161,14 +250,15 @@ TEST_F(HostileTest, StreamsOutOfOrderAreInvalid) {
            {start.SerializeAsString(), start.SerializeAsString()},
            {start.SerializeAsString(), ""},
            {start.SerializeAsString(), "\xff\xff"}}) {
-    EXPECT_EQ(Call(method, messages).error_code(),
+    EXPECT_EQ(Call(kTranslateStream, messages).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT);
   }
 }
 
 TEST_F(HostileTest, OversizedMessagesAreRefused) {
-  for (const char* method : kMethods) {
-    ExpectClientsFault(Call(method, {std::string(9 << 20, '\0')}), method);
+  for (const GoodCall& good : GoodCalls()) {
+    ExpectClientsFault(Call(good.method, {std::string(9 << 20, '\0')}),
+                       good.method);
   }
 }
 

@@ -65,7 +65,8 @@ TEST(ModelTest, LoadsTheEmbeddedModel) {
   EXPECT_EQ(info.d_model, 256);
   EXPECT_EQ(info.encoder_layers, 4);
   EXPECT_EQ(info.decoder_layers, 2);
-  EXPECT_EQ(info.heads, 4);
+  EXPECT_EQ(info.encoder_heads, 4);
+  EXPECT_EQ(info.decoder_heads, 4);
   EXPECT_EQ(info.vocabulary, 8003);
   EXPECT_EQ(info.max_source_tokens, 512);
   EXPECT_EQ(info.max_target_tokens, 512);
@@ -141,11 +142,11 @@ TEST(ModelTest, CheckListsEveryProblem) {
   CopyFile("tests/golden/marian.translate", folder, "model.safetensors");
   folder.Write("config.json", R"({"model_type": "marian", "d_model": 32})");
   folder.Write("generation_config.json", "[");
-  EXPECT_THAT(Model::Check(folder.path(), kF32),
-              testing::IsSupersetOf(
-                  {HasSubstr("generation_config.json: is not a JSON object"),
-                   HasSubstr("encoder_layers is missing"),
-                   HasSubstr("vocab_size is missing")}));
+  EXPECT_THAT(
+      Model::Check(folder.path(), kF32),
+      testing::IsSupersetOf({HasSubstr("generation_config.json: is not JSON"),
+                             HasSubstr("encoder_layers is missing"),
+                             HasSubstr("vocab_size is missing")}));
   const absl::Status status = Model::Load(folder.path(), kF32).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()),

@@ -1,9 +1,11 @@
-// Folders with a shortlist.safetensors, through the one door.
+// Shortlists as files, and folders with one, through the one door.
+#include "model/shortlist_file.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fmt/format.h"
 #include "model/model.h"
-#include "model/transformer/shortlist.h"
 #include "tests/model/weights/weight_files.h"
 
 namespace trivium {
@@ -26,23 +28,88 @@ std::string Ints(const std::vector<int32_t>& values) {
                      values.size() * sizeof(int32_t));
 }
 
+// `part` of the header is replaced.
+std::string FileOf(const ShortlistFile& file, const std::string& part = "",
+                   const std::string& by = "") {
+  std::string header, bytes;
+  const auto add = [&](const char* name, const char* dtype, size_t count,
+                       const std::string& data) {
+    header += fmt::format(
+        R"({}"{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+        header.empty() ? "{" : ",", name, dtype, count, bytes.size(),
+        bytes.size() + data.size());
+    bytes += data;
+  };
+  const auto& [offsets, targets, always] = file.table;
+  add("offsets", "I32", offsets.size(), Ints(offsets));
+  add("targets", "I32", targets.size(), Ints(targets));
+  add("always", "I32", always.size(), Ints(always));
+  add("pieces", "U8", file.pieces.size(), file.pieces);
+  header += "}";
+  if (!part.empty()) header.replace(header.find(part), part.size(), by);
+  return Safetensors(header, bytes);
+}
+
 // A list of `always` for a vocabulary of `size` pieces.
 std::string File(int size, const std::vector<int32_t>& always,
                  const std::string& pieces) {
-  const size_t offsets = (size + 1) * sizeof(int32_t);
-  const size_t end = offsets + always.size() * sizeof(int32_t);
-  const std::string header =
-      R"({"offsets":{"dtype":"I32","shape":[)" + std::to_string(size + 1) +
-      R"(],"data_offsets":[0,)" + std::to_string(offsets) +
-      R"(]},"targets":{"dtype":"I32","shape":[0],"data_offsets":[)" +
-      std::to_string(offsets) + "," + std::to_string(offsets) +
-      R"(]},"always":{"dtype":"I32","shape":[)" +
-      std::to_string(always.size()) + R"(],"data_offsets":[)" +
-      std::to_string(offsets) + "," + std::to_string(end) +
-      R"(]},"pieces":{"dtype":"U8","shape":[16],"data_offsets":[)" +
-      std::to_string(end) + "," + std::to_string(end + 16) + "]}}";
-  return Safetensors(
-      header, Ints(std::vector<int32_t>(size + 1, 0)) + Ints(always) + pieces);
+  return FileOf({.table = {.offsets = std::vector<int32_t>(size + 1, 0),
+                           .targets = {},
+                           .always = always},
+                 .pieces = pieces});
+}
+
+// Three source tokens, ten target tokens.
+ShortlistFile Small() {
+  return {.table = {.offsets = {0, 2, 2, 5},
+                    .targets = {3, 9, 0, 3, 5},
+                    .always = {1, 4}},
+          .pieces = "0123456789abcdef"};
+}
+
+TEST(ShortlistFileTest, ReadsWhatWasWritten) {
+  const TemporaryFolder folder;
+  folder.Write("list", FileOf(Small()));
+  const auto file = ReadShortlistFile(folder.path() + "/list");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->table.offsets, Small().table.offsets);
+  EXPECT_EQ(file->table.targets, Small().table.targets);
+  EXPECT_EQ(file->table.always, Small().table.always);
+  EXPECT_EQ(file->pieces, Small().pieces);
+}
+
+TEST(ShortlistFileTest, ErrorsNameFileAndTensor) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/list";
+  EXPECT_TRUE(absl::IsNotFound(ReadShortlistFile(path).status()));
+  const auto error = [&](const std::string& bytes) {
+    folder.Write("list", bytes);
+    const absl::Status status = ReadShortlistFile(path).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+    return std::string(status.message());
+  };
+  const std::string file = FileOf(Small());
+  for (size_t size = 1; size < file.size(); ++size) {
+    EXPECT_NE(error(file.substr(0, size)), "") << size;
+  }
+  EXPECT_THAT(error(FileOf(Small(), "\"always\"", "\"sometimes\"")),
+              HasSubstr("has no tensor always"));
+  EXPECT_THAT(error(FileOf(Small(), "[4]", "[2,2]")),
+              HasSubstr("tensor offsets is i32 [2, 2] and must be i32"));
+  EXPECT_THAT(
+      error(FileOf(Small(), R"("I32","shape":[5])", R"("F32","shape":[5])")),
+      HasSubstr("tensor targets is f32"));
+}
+
+TEST(ShortlistFileTest, DigestTellsVocabulariesApart) {
+  using Pieces = std::vector<std::string>;
+  const std::string digest = PiecesDigest(Pieces{"a", "bc"}, Pieces{"d"});
+  EXPECT_EQ(digest.size(), 16u);
+  EXPECT_EQ(digest, PiecesDigest(Pieces{"a", "bc"}, Pieces{"d"}));
+  EXPECT_NE(digest, PiecesDigest(Pieces{"ab", "c"}, Pieces{"d"}));
+  EXPECT_NE(digest, PiecesDigest(Pieces{"a"}, Pieces{"bc", "d"}));
+  EXPECT_NE(digest, PiecesDigest(Pieces{"bc", "a"}, Pieces{"d"}));
 }
 
 // 307 pieces, no tokenizer.
@@ -88,13 +155,14 @@ TEST_F(ShortlistFolderTest, TheEndIsAlwaysAllowed) {
   const SourceId source = (*engine)->AddSource({{3, 0}, {}}, {}).value();
   StepPlan plan;
   plan.encode.push_back({source, (*engine)->limits().encoder_layers});
+  const LogitsQuery query = {.top_k = 10};
   plan.decode.push_back({.hypothesis = (*engine)->AddHypothesis(source),
                          .tokens = (*model)->decoder_prefix(),
-                         .query = {.top_k = 10}});
+                         .queries = {&query, 1}});
   StepResult result;
   ASSERT_TRUE((*engine)->Step(plan, &result).ok());
   std::vector<int32_t> tokens;
-  for (const Candidate& candidate : result.rows[0].logits.best) {
+  for (const Candidate& candidate : result.rows[0].logits[0].best) {
     tokens.push_back(candidate.token);
   }
   EXPECT_THAT(tokens, testing::UnorderedElementsAre(0, 5, 6));

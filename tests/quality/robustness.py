@@ -1,5 +1,6 @@
 """robustness.py PROGRAMS MODEL: 200 texts as people type them (sentences.tsv),
-translated by the embedded model, beam 4, int8, as served.
+translated by the embedded model, beam 4, as served: in int8, and in bf16 where
+the CPU has its instructions.
 
 Prints what came through, and fails where the model does worse than it did.
 The bounds are what it achieves, less one or two for other instruction sets'
@@ -19,13 +20,16 @@ AT_LEAST = {"numbers": 43, "placeholders": 43, "addresses": 23, "emoji": 26}
 AT_MOST_LOOPS = 0
 
 
-class RobustnessTest(unittest.TestCase):
+class Int8Test(unittest.TestCase):
+    PRECISION = "int8"
+
     @classmethod
     def setUpClass(cls):
         lines = pathlib.Path(__file__).with_name("sentences.tsv").read_text(
             encoding="utf-8").splitlines()
         cls.sentences = [line.split("\t") for line in lines]
-        with Served(PROGRAMS, MODEL) as server:
+        print(cls.PRECISION)
+        with Served(PROGRAMS, MODEL, cls.PRECISION) as server:
             results = server.translate(
                 [text for _, _, text in cls.sentences], "de")
         cls.best = [one["result"]["hypotheses"][0] for one in results]
@@ -66,6 +70,20 @@ class RobustnessTest(unittest.TestCase):
             with self.subTest(number=number, text=text):
                 self.assertEqual(made["finish_reason"], "FINISH_REASON_END")
                 self.assertTrue(made.get("text"))
+
+
+class Bf16Test(Int8Test):
+    PRECISION = "bf16"
+
+    @classmethod
+    def setUpClass(cls):
+        with Served(PROGRAMS, MODEL) as server:
+            isa = server.isa
+        if isa not in ("bf16", "amx"):
+            print("skipped: quality in bf16, which needs AVX512_BF16 or AMX",
+                  flush=True)
+            raise unittest.SkipTest(isa)
+        super().setUpClass()
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 #include "server/server.h"
 
 #include <gmock/gmock.h>
-#include <httplib.h>
 
 #include <thread>
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/startup.h"
 #include "tests/server/rpc/rpc_fixture.h"
+#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
@@ -35,8 +35,8 @@ class ServerTest : public RpcTest {
                        : HealthCheckResponse::SERVICE_UNKNOWN;
   }
 
-  httplib::Result Get(const char* path) {
-    return httplib::Client("127.0.0.1", server_->metrics_port()).Get(path);
+  HttpResult Get(const char* path) {
+    return HttpGet(server_->metrics_port(), path);
   }
 };
 
@@ -52,20 +52,19 @@ TEST_F(ServerTest, MetricsCountCalls) {
   v1::TranslateResponse response;
   ASSERT_TRUE(Translate(TextsRequest({"abc"}), &response).ok());
   Translate(v1::TranslateRequest(), &response);
-  const httplib::Result page = Get("/metrics");
-  ASSERT_TRUE(page);
-  EXPECT_THAT(page->get_header_value("Content-Type"), HasSubstr("0.0.4"));
-  EXPECT_THAT(page->body, HasSubstr("trivium_requests_total{code=\"OK\",model="
-                                    "\"translator\",rpc=\"Translate\"} 1"));
-  EXPECT_THAT(page->body, HasSubstr("code=\"INVALID_ARGUMENT\""));
-  EXPECT_THAT(page->body,
-              HasSubstr("trivium_tokens_total{kind=\"source\",model="
-                        "\"translator\"} 4"));
-  EXPECT_THAT(page->body,
+  const HttpResult page = Get("/metrics");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.headers, HasSubstr("0.0.4"));
+  EXPECT_THAT(page.body, HasSubstr("trivium_requests_total{code=\"OK\",model="
+                                   "\"translator\",rpc=\"Translate\"} 1"));
+  EXPECT_THAT(page.body, HasSubstr("code=\"INVALID_ARGUMENT\""));
+  EXPECT_THAT(page.body, HasSubstr("trivium_tokens_total{kind=\"source\",model="
+                                   "\"translator\"} 4"));
+  EXPECT_THAT(page.body,
               HasSubstr("trivium_requests_in_flight{rpc=\"Translate\"} 0"));
-  EXPECT_EQ(Get("/healthz")->status, 200);
-  EXPECT_EQ(Get("/readyz")->status, 200);
-  EXPECT_EQ(Get("/nothing")->status, 404);
+  EXPECT_EQ(Get("/healthz").status, 200);
+  EXPECT_EQ(Get("/readyz").status, 200);
+  EXPECT_EQ(Get("/nothing").status, 404);
 }
 
 TEST_F(ServerTest, DrainSaysSoFirstAndFinishesWhatRuns) {
@@ -80,8 +79,8 @@ TEST_F(ServerTest, DrainSaysSoFirstAndFinishesWhatRuns) {
   while (Health("trivium.v1.Inference") == HealthCheckResponse::SERVING) {
     std::this_thread::yield();
   }
-  EXPECT_EQ(Get("/readyz")->status, 503);
-  EXPECT_EQ(Get("/healthz")->status, 200);
+  EXPECT_EQ(Get("/readyz").status, 503);
+  EXPECT_EQ(Get("/healthz").status, 200);
   batcher_->Release();
   drain.join();
   client.join();
@@ -107,9 +106,8 @@ TEST_F(ServerTest, TakenPortsAreNamed) {
   Server::Options options;
   options.listen = "127.0.0.1:" + std::to_string(server_->port());
   Server::Parts parts;
-  parts.models.push_back({"m", std::make_unique<PuppetModel>(), 0});
-  parts.metrics = std::make_unique<Metrics>(
-      std::vector<Metrics::NamedModel>{{"m", ModelInfo()}}, 1);
+  parts.models.push_back(ServedPuppet("m"));
+  parts.metrics = std::make_unique<Metrics>(1);
   parts.batcher = std::make_unique<PuppetBatcher>();
   const auto server = Server::Create(options, std::move(parts));
   ASSERT_FALSE(server.ok());

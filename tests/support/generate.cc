@@ -126,13 +126,14 @@ absl::StatusOr<std::vector<Hypothesis>> GenerateAlone(
     const std::span<const Decoding::Continuation> continuations =
         decoding->continuations();
     for (size_t i = 0; i < queries.size(); ++i) {
-      StepPlan::Decode decode{live.ids()[i], prefix, queries[i]};
+      StepPlan::Decode decode{live.ids()[i], prefix, queries.subspan(i, 1)};
       if (!continuations.empty()) decode.tokens = {&continuations[i].token, 1};
       plan.decode.push_back(decode);
     }
     TRIVIUM_RETURN_IF_ERROR(engine->Step(plan, &result));
     rows.clear();
-    for (const StepResult::Row& row : result.rows) rows.push_back(row.logits);
+    for (const StepResult::Row& row : result.rows)
+      rows.push_back(row.logits[0]);
     decoding->Advance(rows);
     live.Continue(decoding->continuations());
   }
@@ -155,15 +156,15 @@ absl::StatusOr<ForcedTargets> ForceTargets(Engine* engine,
   StepResult result;
   for (int begin = 0; begin < count; begin += step_tokens) {
     const int tokens = std::min(step_tokens, count - begin);
-    StepPlan::Decode decode{live.ids()[0], targets.subspan(begin, tokens), {}};
-    decode.query.all = true;
+    StepPlan::Decode decode{live.ids()[0], targets.subspan(begin, tokens),
+                            std::span(&kAllLogits, 1)};
     decode.self_attention = &every_map;
     if (sources > 0) decode.cross_attention = &every_map;
     StepPlan plan;
     plan.decode.push_back(decode);
     TRIVIUM_RETURN_IF_ERROR(engine->Step(plan, &result));
     const StepResult::Row& row = result.rows.at(0);
-    std::copy(row.logits.all.begin(), row.logits.all.end(),
+    std::copy(row.logits[0].all.begin(), row.logits[0].all.end(),
               forced.logits.begin() +
                   static_cast<size_t>(begin + tokens - 1) * vocabulary);
     CopyMaps(row.self_attention, tokens, begin + tokens, begin, count, count,

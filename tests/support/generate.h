@@ -11,6 +11,9 @@
 
 namespace trivium {
 
+// Asks for a row's every logit.
+inline constexpr LogitsQuery kAllLogits = {.all = true};
+
 // One request alone on an engine: the simplest use of Engine and Decoding, and
 // what every batched result must equal bit by bit. An empty `source.ids` means
 // a decoder-only model.

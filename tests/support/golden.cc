@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/json.h"
 #include "base/status.h"
-#include "model/weights/json_file.h"
 #include "model/weights/safetensors.h"
 #include "nlohmann/json.hpp"
 
@@ -193,22 +193,30 @@ absl::Status CompareHypotheses(
     return !a || !b || std::abs(*a - *b) <= kScoreTolerance;
   };
   bool equal = expected.size() == actual.size();
-  int strangers = 0;
+  std::vector<bool> found(expected.size());
+  const Hypothesis* stranger = nullptr;
   for (size_t i = 0; equal && i < actual.size(); ++i) {
-    // Some expected hypothesis has these ids and a score that may stand here.
-    const bool known =
-        std::any_of(expected.begin(), expected.end(),
-                    [&](const GoldenSearch::Hypothesis& candidate) {
-                      return candidate.ids == actual[i].ids &&
-                             close(candidate.score, actual[i].score);
-                    });
-    strangers += !known;
     equal = close(expected[i].score, actual[i].score);
+    // One expected hypothesis has these ids and a score that may stand here.
+    bool known = false;
+    for (size_t j = 0; j < expected.size() && !known; ++j) {
+      known = !found[j] && expected[j].ids == actual[i].ids &&
+              close(expected[j].score, actual[i].score);
+      if (known) found[j] = true;
+    }
+    if (known) continue;
+    equal = equal && stranger == nullptr;
+    stranger = &actual[i];
   }
-  // Where scores tie at the cut after the last of several, either may be in.
-  equal = equal && (strangers == 0 ||
-                    (strangers == 1 && expected.size() > 1 &&
-                     close(expected.back().score, actual.back().score)));
+  // Where scores tie at the cut after the last of several, either may be in:
+  // the one that is missing and the one in its place both score as the last.
+  if (equal && stranger != nullptr) {
+    const size_t missing =
+        std::find(found.begin(), found.end(), false) - found.begin();
+    const std::optional<float> last = expected.back().score;
+    equal = expected.size() > 1 && close(last, stranger->score) &&
+            close(last, expected[missing].score);
+  }
   if (equal) return absl::OkStatus();
   std::string message = "expected:\n";
   for (const auto& one : expected) message += Show(one.ids, one.score);

@@ -1,8 +1,29 @@
 #include "tests/support/puppet_blocks.h"
 
+#include <algorithm>
 #include <map>
 
 namespace trivium {
+
+std::vector<int32_t> PuppetBlocks::Tokens::Read() const {
+  std::vector<int32_t> all;
+  for (const std::shared_ptr<Block>& block : blocks_) {
+    all.insert(all.end(), block->tokens.begin(), block->tokens.end());
+  }
+  return all;
+}
+
+int PuppetBlocks::free() const {
+  return free_ + static_cast<int>(std::count_if(
+                     kept_.begin(), kept_.end(), [](const Kept& kept) {
+                       return kept.block.use_count() == 1;
+                     }));
+}
+
+void PuppetBlocks::Take(int blocks) {
+  Evict(blocks);
+  free_ -= blocks;
+}
 
 int PuppetBlocks::Needed(
     const std::vector<std::pair<const Tokens*, int>>& appends) const {
@@ -23,16 +44,66 @@ int PuppetBlocks::Needed(
   return needed;
 }
 
-void PuppetBlocks::Append(Tokens* tokens) {
+void PuppetBlocks::Append(int32_t token, Tokens* tokens) {
   if (tokens->size_ % block_tokens_ == 0) {
     tokens->blocks_.push_back(TakeBlock());
   } else if (tokens->blocks_.back().use_count() > 1) {
-    tokens->blocks_.back() = TakeBlock();
+    std::shared_ptr<Block> copy = TakeBlock();
+    copy->tokens = tokens->blocks_.back()->tokens;
+    tokens->blocks_.back() = std::move(copy);
   }
+  tokens->blocks_.back()->tokens.push_back(token);
   ++tokens->size_;
 }
 
+std::list<PuppetBlocks::Kept>::iterator PuppetBlocks::FindKept(
+    const std::string& past, std::span<const int32_t> tokens) {
+  return std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+    return kept.past == past &&
+           std::equal(kept.tokens.begin(), kept.tokens.end(), tokens.begin(),
+                      tokens.end());
+  });
+}
+
+void PuppetBlocks::Keep(const Tokens& tokens, int count,
+                        const std::string& past) {
+  const std::vector<int32_t> read = tokens.Read();
+  count = std::min(count, tokens.size_) / block_tokens_ * block_tokens_;
+  // The last first: an end goes before its beginning.
+  for (int end = count; end > 0; end -= block_tokens_) {
+    const std::span<const int32_t> until = std::span(read).first(end);
+    if (FindKept(past, until) != kept_.end()) continue;
+    kept_.push_back({past,
+                     {until.begin(), until.end()},
+                     tokens.blocks_[end / block_tokens_ - 1]});
+  }
+}
+
+PuppetBlocks::Tokens PuppetBlocks::Find(std::span<const int32_t> beginning,
+                                        const std::string& past) {
+  Tokens tokens;
+  const int size = static_cast<int>(beginning.size());
+  while (tokens.size_ + block_tokens_ < size) {
+    const int end = tokens.size_ + block_tokens_;
+    const auto kept = FindKept(past, beginning.first(end));
+    if (kept == kept_.end()) break;
+    tokens.blocks_.push_back(kept->block);
+    tokens.size_ = end;
+  }
+  for (int end = tokens.size_; end > 0; end -= block_tokens_) {
+    kept_.splice(kept_.end(), kept_, FindKept(past, beginning.first(end)));
+  }
+  return tokens;
+}
+
+void PuppetBlocks::Evict(int blocks) {
+  for (auto kept = kept_.begin(); kept != kept_.end() && free_ < blocks;) {
+    kept = kept->block.use_count() == 1 ? kept_.erase(kept) : std::next(kept);
+  }
+}
+
 std::shared_ptr<PuppetBlocks::Block> PuppetBlocks::TakeBlock() {
+  Evict(1);
   --free_;
   return std::shared_ptr<Block>(new Block, [this](Block* block) {
     ++free_;

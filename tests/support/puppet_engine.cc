@@ -23,6 +23,10 @@ PuppetEngine::PuppetEngine(const Options& options,
 
 PuppetEngine::~PuppetEngine() {
   log_->SetLeaks(static_cast<int>(sources_.size() + hypotheses_.size()));
+  if (sources_.empty() && hypotheses_.empty() &&
+      free_blocks() != limits().total_blocks) {
+    log_->AddMisuse("blocks are missing");
+  }
 }
 
 absl::Status PuppetEngine::Misuse(std::string what) {
@@ -33,6 +37,7 @@ absl::Status PuppetEngine::Misuse(std::string what) {
 absl::StatusOr<SourceId> PuppetEngine::AddSource(const EncoderInput& input,
                                                  const SourceOptions& options) {
   Source source;
+  source.input = input;
   source.tokens = static_cast<int>(input.ids.size());
   if (source.tokens == 0 || source.tokens > limits().max_source_tokens) {
     return Misuse(fmt::format("a source of {} tokens", source.tokens));
@@ -130,11 +135,52 @@ HypothesisId PuppetEngine::AddHypothesis(SourceId source) {
   return next_hypothesis_++;
 }
 
+std::string PuppetEngine::PastOf(SourceId source, std::string_view salt) const {
+  std::string past(salt);
+  if (source == kNoSource) return past;
+  const EncoderInput& input = sources_.at(source).input;
+  for (const int32_t id : input.ids) past += fmt::format(" {}", id);
+  for (const int32_t type : input.type_ids) past += fmt::format("/{}", type);
+  return past;
+}
+
+Engine::Beginning PuppetEngine::Begin(SourceId source,
+                                      std::span<const int32_t> tokens,
+                                      std::string_view salt) {
+  const HypothesisId id = AddHypothesis(source);
+  Hypothesis& hypothesis = hypotheses_[id];
+  hypothesis.beginning.assign(tokens.begin(), tokens.end());
+  hypothesis.past = PastOf(source, salt);
+  hypothesis.tokens = blocks_.Find(tokens, hypothesis.past);
+  return {id, hypothesis.tokens.size()};
+}
+
+void PuppetEngine::Keep(HypothesisId hypothesis,
+                        std::span<const int32_t> tokens,
+                        std::string_view salt) {
+  const Hypothesis& found = hypotheses_.at(hypothesis);
+  const std::vector<int32_t> read = found.tokens.Read();
+  if (!std::equal(read.begin(), read.end(), tokens.begin(), tokens.end())) {
+    log_->AddMisuse("keeps other tokens than were read");
+    return;
+  }
+  blocks_.Keep(found.tokens, found.tokens.size(), PastOf(found.source, salt));
+}
+
+uint64_t PuppetEngine::HashOf(const Hypothesis& hypothesis) {
+  uint64_t hash = hypothesis.hash;
+  for (const int32_t token : hypothesis.tokens.Read()) {
+    hash = PuppetMix(hash, token);
+  }
+  return hash;
+}
+
 HypothesisId PuppetEngine::Fork(HypothesisId parent) {
   if (!hypotheses_.contains(parent)) {
     log_->AddMisuse("fork of an unknown hypothesis");
   }
-  hypotheses_[next_hypothesis_] = hypotheses_[parent];
+  Hypothesis& child = hypotheses_[next_hypothesis_] = hypotheses_[parent];
+  child.beginning.clear();
   return next_hypothesis_++;
 }
 
@@ -163,6 +209,18 @@ absl::Status PuppetEngine::CheckPlan(const StepPlan& plan) {
       return Misuse("hypothesis twice");
     }
     if (decode.tokens.empty()) return Misuse("no tokens");
+    if (decode.queries.size() > decode.tokens.size()) {
+      return Misuse("more queries than tokens");
+    }
+    std::span<const int32_t> announced = found->second.beginning;
+    announced = announced.subspan(
+        std::min<size_t>(announced.size(), found->second.tokens.size()));
+    announced =
+        announced.first(std::min(announced.size(), decode.tokens.size()));
+    if (!std::equal(announced.begin(), announced.end(),
+                    decode.tokens.begin())) {
+      return Misuse("other tokens than were announced");
+    }
     if (found->second.tokens.size() + static_cast<int>(decode.tokens.size()) >
         limits().max_target_tokens) {
       return Misuse("more tokens than the decoder has positions");
@@ -183,7 +241,7 @@ absl::Status PuppetEngine::CheckPlan(const StepPlan& plan) {
   return absl::OkStatus();
 }
 
-int PuppetEngine::BlocksNeeded(const StepPlan& plan) const {
+int PuppetEngine::BlocksNeeded(const StepPlan& plan) {
   std::vector<std::pair<const PuppetBlocks::Tokens*, int>> appends;
   for (const StepPlan::Decode& decode : plan.decode) {
     appends.emplace_back(&hypotheses_.at(decode.hypothesis).tokens,
@@ -220,10 +278,14 @@ absl::Status PuppetEngine::Step(const StepPlan& plan, StepResult* result) {
     FillRow(decode, &rows_.back(), &result->rows.emplace_back());
     step.decoder_rows += static_cast<int>(decode.tokens.size());
     step.prefilling += decode.tokens.size() > 1;
+    for (const LogitsQuery& query : decode.queries) {
+      step.projected_rows += query.asks();
+    }
   }
   step.hypotheses = static_cast<int>(plan.decode.size());
   step.used_blocks = limits().total_blocks - free_blocks();
   result->decoder_rows = step.decoder_rows;
+  result->projected_rows = step.projected_rows;
   result->padding_rows = 0;
   const absl::Duration encode = options_.encode_time * step.encode_work;
   const absl::Duration decode = options_.decode_time * step.decoder_rows;
@@ -252,14 +314,28 @@ void PuppetEngine::FillRow(const StepPlan::Decode& decode, RowMemory* memory,
   const int self_keys = hypothesis.tokens.size() + static_cast<int>(tokens);
   memory->cross_attention.assign(cross_planes * tokens * source_keys, 0);
   memory->self_attention.assign(self_planes * tokens * self_keys, 0);
+  const size_t unasked = tokens - decode.queries.size();
   for (size_t t = 0; t < tokens; ++t) {
-    blocks_.Append(&hypothesis.tokens);
-    hypothesis.hash = PuppetMix(hypothesis.hash, decode.tokens[t]);
+    blocks_.Append(decode.tokens[t], &hypothesis.tokens);
+    const uint64_t hash = HashOf(hypothesis);
+    if (t >= unasked) {
+      const LogitsQuery& query = decode.queries[t - unasked];
+      memory->logits.push_back(
+          query.asks()
+              ? memory->numbers.emplace_back().Select(
+                    hash, query,
+                    {limits().vocabulary, options_.end_id, options_.end_bias})
+              : LogitsRow());
+    }
+    if (decode.states) {
+      const std::vector<float> states = PuppetFloats(hash, options_.d_model);
+      memory->states.insert(memory->states.end(), states.begin(), states.end());
+    }
     const auto fill = [&](size_t planes, int seen, int keys,
                           std::vector<float>* to) {
       for (size_t plane = 0; plane < planes; ++plane) {
         const std::vector<float> weights =
-            PuppetFloats(PuppetMix(hypothesis.hash, plane), seen);
+            PuppetFloats(PuppetMix(hash, plane), seen);
         std::copy(weights.begin(), weights.end(),
                   to->begin() + (plane * tokens + t) * keys);
       }
@@ -271,9 +347,10 @@ void PuppetEngine::FillRow(const StepPlan::Decode& decode, RowMemory* memory,
   }
   row->cross_attention = memory->cross_attention;
   row->self_attention = memory->self_attention;
-  row->logits = memory->logits.Select(
-      hypothesis.hash, decode.query,
-      {limits().vocabulary, options_.end_id, options_.end_bias});
+  row->logits = memory->logits;
+  row->states = memory->states;
+  blocks_.Keep(hypothesis.tokens, static_cast<int>(hypothesis.beginning.size()),
+               hypothesis.past);
 }
 
 }  // namespace trivium

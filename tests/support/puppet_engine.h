@@ -57,7 +57,12 @@ class PuppetEngine : public Engine {
   std::span<const float> PooledOutput(SourceId source) const override;
   std::span<const float> HeadLogits(SourceId source) const override;
   std::span<const float> EncoderAttention(SourceId source) const override;
+  int BlocksNeeded(const StepPlan& plan) override;
   HypothesisId AddHypothesis(SourceId source) override;
+  Beginning Begin(SourceId source, std::span<const int32_t> tokens,
+                  std::string_view salt) override;
+  void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
+            std::string_view salt) override;
   HypothesisId Fork(HypothesisId parent) override;
   void ReleaseHypothesis(HypothesisId hypothesis) override;
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
@@ -65,6 +70,7 @@ class PuppetEngine : public Engine {
  private:
   struct Source {
     uint64_t hash = 0;
+    EncoderInput input;
     int tokens = 0;
     SourceOptions options;
     int layers_left = 0;
@@ -73,16 +79,23 @@ class PuppetEngine : public Engine {
   };
   struct Hypothesis {
     SourceId source = kNoSource;
-    uint64_t hash = 0;  // of the source and the tokens read
+    uint64_t hash = 0;  // of the source
     PuppetBlocks::Tokens tokens;
+    std::vector<int32_t> beginning;  // announced
+    std::string past;
   };
   struct RowMemory {
-    PuppetLogits logits;
+    std::deque<PuppetLogits> numbers;
+    std::vector<LogitsRow> logits;
+    std::vector<float> states;
     std::vector<float> cross_attention, self_attention;
   };
 
   absl::Status CheckPlan(const StepPlan& plan);
-  int BlocksNeeded(const StepPlan& plan) const;
+  // What a hypothesis with these blocks depends on besides its tokens.
+  std::string PastOf(SourceId source, std::string_view salt) const;
+  // Of the source and of the tokens that are in the hypothesis's blocks.
+  static uint64_t HashOf(const Hypothesis& hypothesis);
   void FillRow(const StepPlan::Decode& decode, RowMemory* memory,
                StepResult::Row* row);
   absl::Status Misuse(std::string what);

@@ -16,11 +16,12 @@ class PuppetLog {
  public:
   struct Step {
     std::vector<StepPlan::Encode> encode;
-    int encode_work = 0;   // tokens x layers
-    int decoder_rows = 0;  // tokens that decode work appends
-    int hypotheses = 0;    // of the plan
-    int prefilling = 0;    // of these with more than one token
-    int used_blocks = 0;   // after the step
+    int encode_work = 0;     // tokens x layers
+    int decoder_rows = 0;    // tokens that decode work appends
+    int projected_rows = 0;  // of these, whose logits were asked for
+    int hypotheses = 0;      // of the plan
+    int prefilling = 0;      // of these with more than one token
+    int used_blocks = 0;     // after the step
   };
 
   void Add(Step step);

@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "model/model.h"
+#include "server/batching/served_model.h"
 
 namespace trivium {
 
@@ -149,7 +150,7 @@ class PuppetModel : public Model {
     info_.vocabulary = PuppetTokenizer::kVocabulary;
     info_.encoder_layers = design == Design::kDecoder ? 0 : 3;
     info_.decoder_layers = design == Design::kEncoder ? 0 : 2;
-    info_.heads = 4;
+    info_.encoder_heads = info_.decoder_heads = 4;
     info_.source_languages = {{"en", "en"}};
     info_.target_languages = {{"de", "de"}};
     decoding_.max_new_tokens = 127;
@@ -200,6 +201,18 @@ class PuppetModel : public Model {
   std::vector<int32_t> prefix_;
   std::optional<PuppetTokenizer> tokenizer_{std::in_place};
 };
+
+// A puppet, as a server serves it.
+inline ModelHandle ServedPuppet(
+    std::string name,
+    std::unique_ptr<PuppetModel> model = std::make_unique<PuppetModel>(),
+    int64_t result_cache_bytes = 0) {
+  return std::make_shared<const ServedModel>(
+      ServedModel{.name = std::move(name),
+                  .model = std::move(model),
+                  .kv_cache_bytes = 7,
+                  .result_cache_bytes = result_cache_bytes});
+}
 
 }  // namespace trivium
 

@@ -25,6 +25,12 @@ RandomTransformer::RandomTransformer(const Shape& shape, uint32_t seed)
   }
 }
 
+int64_t RandomTransformer::parameters() const {
+  int64_t count = 0;
+  for (const TensorView& tensor : tensors_) count += tensor.elements();
+  return count;
+}
+
 const TensorView* RandomTransformer::Tensor(std::vector<int64_t> shape,
                                             float mean, float deviation) {
   int64_t count = 1;
@@ -38,20 +44,54 @@ const TensorView* RandomTransformer::Tensor(std::vector<int64_t> shape,
 }
 
 LinearTensors RandomTransformer::Linear(int out, int in) {
-  return {Tensor({out, in}, 0, 1 / std::sqrt(static_cast<float>(in))),
-          Tensor({out}, 0, 0.1f)};
+  LinearTensors tensors = {
+      Tensor({out, in}, 0, 1 / std::sqrt(static_cast<float>(in)))};
+  if (shape_.biases) tensors.bias = Tensor({out}, 0, 0.1f);
+  return tensors;
 }
 
 NormTensors RandomTransformer::Norm(int size) {
-  return {Tensor({size}, 1, 0.1f), Tensor({size}, 0, 0.1f)};
+  const bool rms = shape_.norm_kind == NormTensors::Kind::kRms;
+  NormTensors tensors = {
+      .weight = Tensor({size}, shape_.one_plus_weight ? 0 : 1, 0.1f),
+      .kind = shape_.norm_kind,
+      .one_plus_weight = shape_.one_plus_weight};
+  if (shape_.biases && !rms) tensors.bias = Tensor({size}, 0, 0.1f);
+  return tensors;
 }
 
-AttentionTensors RandomTransformer::Attention() {
+SublayerNorms RandomTransformer::Norms() {
+  const NormPlacement placement = shape_.norm_placement;
+  SublayerNorms norms;
+  if (placement == NormPlacement::kAfter) norms.after = Norm(shape_.d_model);
+  if (placement == NormPlacement::kBefore ||
+      placement == NormPlacement::kBeforeAndOfOutput) {
+    norms.before = Norm(shape_.d_model);
+  }
+  if (placement == NormPlacement::kOfOutput ||
+      placement == NormPlacement::kBeforeAndOfOutput) {
+    norms.of_output = Norm(shape_.d_model);
+  }
+  return norms;
+}
+
+AttentionDescription RandomTransformer::Attention(bool causal) {
   const int d = shape_.d_model;
+  AttentionDescription attention;
+  AttentionGeometry& geometry = attention.geometry;
+  geometry = AttentionGeometry::Even(d, shape_.heads);
+  if (shape_.kv_heads > 0) geometry.kv_heads = shape_.kv_heads;
+  if (shape_.head_size > 0) geometry.head_size = shape_.head_size;
+  if (shape_.attention_scale > 0) geometry.scale = shape_.attention_scale;
+  if (causal) geometry.look_ahead = 0;
+  const int width = geometry.query_width();
   // Larger queries than usual, so that attention is not uniform.
-  LinearTensors query = {Tensor({d, d}, 0, 2 / std::sqrt(1.0f * d)),
-                         Tensor({d}, 0, 0.1f)};
-  return {query, Linear(d, d), Linear(d, d), Linear(d, d)};
+  attention.query = {Tensor({width, d}, 0, 2 / std::sqrt(1.0f * d))};
+  if (shape_.biases) attention.query.bias = Tensor({width}, 0, 0.1f);
+  attention.key = Linear(geometry.kv_width(), d);
+  attention.value = Linear(geometry.kv_width(), d);
+  attention.output = Linear(d, width);
+  return attention;
 }
 
 StackDescription RandomTransformer::Stack(int layers, bool cross,
@@ -65,7 +105,6 @@ StackDescription RandomTransformer::Stack(int layers, bool cross,
   stack.vocabulary = shape_.vocabulary;
   stack.max_positions = shape_.max_positions;
   stack.activation = shape_.activation;
-  stack.norm_placement = shape_.norm_placement;
   stack.positions = shape_.positions;
   stack.embedding_scale = std::sqrt(static_cast<float>(shape_.d_model));
   stack.embeddings.tokens = tokens;
@@ -91,20 +130,27 @@ StackDescription RandomTransformer::Stack(int layers, bool cross,
       stack.layer.push_back(stack.layer[i - shape_.distinct_layers]);
       continue;
     }
-    LayerTensors layer;
-    layer.self_attention = Attention();
-    if (stack.relative_attention && stack.relative_attention->embeddings) {
-      layer.position_key = Linear(shape_.d_model, shape_.d_model);
-      layer.position_query = Linear(shape_.d_model, shape_.d_model);
+    LayerDescription layer;
+    layer.self_attention = Attention(/*causal=*/cross);
+    AttentionGeometry& geometry = layer.self_attention.geometry;
+    if (shape_.window > 0 && i % 2 == 0) {
+      geometry.look_back = shape_.window - 1;
+      if (!cross) geometry.look_ahead = shape_.window / 2;
     }
-    layer.self_attention_norm = Norm(shape_.d_model);
+    if (stack.relative_attention && stack.relative_attention->embeddings) {
+      geometry.scale /= std::sqrt(3.0f);  // of three terms
+      layer.position_key = Linear(geometry.query_width(), shape_.d_model);
+      layer.position_query = Linear(geometry.query_width(), shape_.d_model);
+    }
+    layer.self_attention_norms = Norms();
     if (cross) {
-      layer.cross_attention = Attention();
-      layer.cross_attention_norm = Norm(shape_.d_model);
+      layer.cross_attention = Attention(/*causal=*/false);
+      layer.cross_attention_norms = Norms();
     }
     layer.up = Linear(shape_.feed_forward, shape_.d_model);
+    if (shape_.gated) layer.gate = Linear(shape_.feed_forward, shape_.d_model);
     layer.down = Linear(shape_.d_model, shape_.feed_forward);
-    layer.feed_forward_norm = Norm(shape_.d_model);
+    layer.feed_forward_norms = Norms();
     stack.layer.push_back(layer);
   }
   if (shape_.final_norm) stack.final_norm = Norm(shape_.d_model);
@@ -121,7 +167,6 @@ RelativeAttentionDescription RandomTransformer::Relative() {
     relative.bias = Tensor({relative.span, shape_.heads}, 0, 1);
     return relative;
   }
-  relative.terms = 3;
   relative.embeddings = Tensor({2 * relative.span, shape_.d_model}, 0, 1);
   if (relative.buckets == Buckets::kLogarithmic) {
     relative.norm = Norm(shape_.d_model);

@@ -14,16 +14,29 @@ namespace trivium {
 // files.
 class RandomTransformer {
  public:
+  // The members of SublayerNorms that there are.
+  enum class NormPlacement { kAfter, kBefore, kOfOutput, kBeforeAndOfOutput };
+
   struct Shape {
     int d_model = 32;
     int heads = 2;
+    int kv_heads = 0;           // 0: as many
+    int head_size = 0;          // 0: d_model / heads
+    float attention_scale = 0;  // 0: 1 / sqrt(d_model / heads)
+    // Tokens that each second layer's self-attention sees, itself among them,
+    // and in an encoder half as many behind it; 0: all.
+    int window = 0;
     int feed_forward = 64;
     int encoder_layers = 2;
     int decoder_layers = 2;
     int vocabulary = 101;
     int max_positions = 64;
     Activation activation = Activation::kRelu;
+    bool gated = false;
     NormPlacement norm_placement = NormPlacement::kAfter;
+    NormTensors::Kind norm_kind = NormTensors::Kind::kLayer;
+    bool one_plus_weight = false;  // of norms
+    bool biases = true;            // of products and norms
     PositionEncoding positions = PositionEncoding::kSinusoidal;
     bool embedding_norm = false;
     bool final_norm = false;
@@ -43,13 +56,16 @@ class RandomTransformer {
   RandomTransformer(const RandomTransformer&) = delete;
 
   const TransformerDescription& description() const { return description_; }
+  // Elements of all its tensors.
+  int64_t parameters() const;
 
  private:
   const TensorView* Tensor(std::vector<int64_t> shape, float mean,
                            float deviation);
   LinearTensors Linear(int out, int in);
   NormTensors Norm(int size);
-  AttentionTensors Attention();
+  SublayerNorms Norms();
+  AttentionDescription Attention(bool causal);
   StackDescription Stack(int layers, bool cross, const TensorView* tied_tokens);
   RelativeAttentionDescription Relative();
   HeadDescription Head();

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
+#include <span>
 #include <utility>
 
 namespace trivium::reference {
+namespace {
+
+// 1 / x; for what is zero throughout, anything finite.
+double Inverse(double x) { return x > 0 ? 1 / x : 0; }
+
+}  // namespace
 
 std::vector<float> Values(const TensorView* tensor) {
   std::vector<float> values(tensor->elements());
@@ -30,20 +35,61 @@ Matrix Linear(const Matrix& x, const LinearTensors& tensors) {
   return y;
 }
 
-double Bf16(double x) {
-  const auto value = static_cast<float>(x);
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  bits += 0x7fff + (bits >> 16 & 1);
-  bits &= 0xffff0000;
-  float rounded;
-  std::memcpy(&rounded, &bits, sizeof(rounded));
-  return rounded;
+double Numbers::Round(double x) const {
+  const double below = std::floor(x);
+  if (closest_tie != nullptr) {
+    *closest_tie = std::min(*closest_tie, std::fabs(x - below - 0.5));
+  }
+  if (random != nullptr) {
+    return below + std::bernoulli_distribution(x - below)(*random);
+  }
+  return std::nearbyint(x);
+}
+
+double Numbers::Bf16(double x) const {
+  if (x == 0) return 0;
+  // Eight bits, the first of which is that of x's power of two.
+  const int exponent = std::ilogb(x) - 7;
+  return std::ldexp(Round(std::ldexp(x, -exponent)), exponent);
+}
+
+double Numbers::StoredBf16(float x) const {
+  Numbers numbers;
+  numbers.random = random;
+  return numbers.Bf16(x);
+}
+
+double Numbers::Embedding(float value) const {
+  return operands == OperandType::kF32 ? value : StoredBf16(value);
 }
 
 Matrix Numbers::Product(const Matrix& input,
                         const LinearTensors& tensors) const {
-  if (int8_levels == 0) return Linear(input, tensors);
+  switch (operands) {
+    case OperandType::kF32:
+      return Linear(input, tensors);
+    case OperandType::kBf16:
+      return Bf16Product(input, tensors);
+    case OperandType::kInt8:
+      return Int8Product(input, tensors);
+  }
+  return {};
+}
+
+Matrix Numbers::Bf16Product(const Matrix& input,
+                            const LinearTensors& tensors) const {
+  Matrix x = input;
+  for (double& value : x.data) value = Bf16(value);
+  std::vector<float> weight = Values(tensors.weight);
+  for (float& value : weight) value = static_cast<float>(StoredBf16(value));
+  const TensorView rounded = {.dtype = DType::kF32,
+                              .shape = tensors.weight->shape,
+                              .data = std::as_bytes(std::span(weight))};
+  return Linear(x, {&rounded, tensors.bias});
+}
+
+Matrix Numbers::Int8Product(const Matrix& input,
+                            const LinearTensors& tensors) const {
   Matrix x = input;
   std::vector<float> weight = Values(tensors.weight);
   if (const auto found = smoothing.find(tensors.weight);
@@ -55,46 +101,89 @@ Matrix Numbers::Product(const Matrix& input,
       weight[i] /= found->second[i % x.columns];
     }
   }
+  // In f32, for a weight that is rounded otherwise is wrong in every row.
+  std::vector<double> scale(tensors.weight->shape[0]);
+  for (size_t o = 0; o < scale.size(); ++o) {
+    const std::span<float> w(&weight[o * x.columns], x.columns);
+    float most = 0;
+    for (const float value : w) most = std::max(most, std::fabs(value));
+    scale[o] = most / 127;
+    const float inverse = most > 0 ? 127 / most : 0;
+    for (float& value : w) value = std::nearbyint(value * inverse);
+  }
   const std::vector<float> bias =
       tensors.bias ? Values(tensors.bias) : std::vector<float>();
-  Matrix y(x.rows, static_cast<int>(tensors.weight->shape[0]));
+  Matrix y(x.rows, static_cast<int>(scale.size()));
   for (int i = 0; i < x.rows; ++i) {
-    const double* row = x.row(i);
+    double* row = x.row(i);
     const double low = std::min(0.0, *std::min_element(row, row + x.columns));
     const double high = std::max(0.0, *std::max_element(row, row + x.columns));
     const double step = (high - low) / int8_levels;
-    const double zero = std::nearbyint(-low / step);
+    const double inverse = Inverse(step);
+    const double zero = Round(-low * inverse);
+    for (int k = 0; k < x.columns; ++k) {
+      row[k] = std::clamp(Round(row[k] * inverse) + zero, 0.0,
+                          static_cast<double>(int8_levels)) -
+               zero;
+    }
     for (int o = 0; o < y.columns; ++o) {
       const float* w = weight.data() + static_cast<size_t>(o) * x.columns;
-      double most = 0;
-      for (int k = 0; k < x.columns; ++k) {
-        most = std::max(most, std::fabs(double{w[k]}));
-      }
       double sum = 0;
-      for (int k = 0; k < x.columns; ++k) {
-        const double q = std::clamp(std::nearbyint(row[k] / step) + zero, 0.0,
-                                    double(int8_levels)) -
-                         zero;
-        sum += q * std::nearbyint(w[k] * 127 / most);
-      }
-      y.row(i)[o] = sum * step * most / 127 + (bias.empty() ? 0 : bias[o]);
+      for (int k = 0; k < x.columns; ++k) sum += row[k] * w[k];
+      y.row(i)[o] = sum * step * scale[o] + (bias.empty() ? 0 : bias[o]);
     }
   }
   return y;
 }
 
-Matrix Numbers::KeyOrValue(Matrix x, bool relative) const {
-  if (int8_levels == 0 || relative) return x;
+Matrix Numbers::Int8Heads(Matrix x, int heads) const {
+  const size_t size = x.columns / heads;
+  for (size_t at = 0; at < x.data.size(); at += size) {
+    const std::span<double> head(&x.data[at], size);
+    double most = 0;
+    for (const double value : head) most = std::max(most, std::fabs(value));
+    const double inverse = Inverse(most / 127);
+    for (double& value : head) value = Round(value * inverse) * most / 127;
+  }
+  return x;
+}
+
+Matrix Numbers::KeyOrValue(Matrix x, int heads, bool relative) const {
+  if (relative || kv == KvType::kF32) return x;
+  if (kv == KvType::kInt8) return Int8Heads(std::move(x), heads);
   for (double& value : x.data) value = Bf16(value);
   return x;
 }
 
-Matrix Numbers::Query(Matrix x, bool relative) const {
-  return bf16_products ? KeyOrValue(std::move(x), relative) : x;
+Matrix Numbers::Query(Matrix x, int heads, bool relative) const {
+  const bool rounded = rounds_queries || kv == KvType::kInt8;
+  return rounded ? KeyOrValue(std::move(x), heads, relative) : x;
 }
 
-double Numbers::Weight(double x, bool relative) const {
-  return bf16_products && !relative ? Bf16(x) : x;
+std::vector<double> Numbers::Weights(std::vector<double> weights, int first,
+                                     const Matrix& values, int begin, int size,
+                                     bool relative) const {
+  if (relative || kv == KvType::kF32) return weights;
+  if (kv == KvType::kBf16) {
+    for (double& weight : weights)
+      weight = rounds_queries ? Bf16(weight) : weight;
+    return weights;
+  }
+  std::vector<double> scale(weights.size());
+  double most = 0;
+  for (size_t j = 0; j < weights.size(); ++j) {
+    const double* value = values.row(first + static_cast<int>(j)) + begin;
+    for (int d = 0; d < size; ++d) {
+      scale[j] = std::max(scale[j], std::fabs(value[d]));
+    }
+    most = std::max(most, weights[j] * scale[j]);
+  }
+  const double inverse = Inverse(most / 65535);
+  for (size_t j = 0; j < weights.size(); ++j) {
+    weights[j] = std::nearbyint(weights[j] * scale[j] * inverse) *
+                 (most / 65535) * Inverse(scale[j]);
+  }
+  return weights;
 }
 
 }  // namespace trivium::reference

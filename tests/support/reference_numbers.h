@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <map>
+#include <random>
 #include <vector>
 
 #include "model/transformer/description.h"
+#include "model/transformer/formats.h"
 
 namespace trivium {
 
@@ -34,30 +36,59 @@ std::vector<float> Values(const TensorView* tensor);
 // y = x W^T + b. x [rows, in], W [out, in], b [out] or null.
 Matrix Linear(const Matrix& x, const LinearTensors& tensors);
 
-// Nearest bf16, the even one of two.
-double Bf16(double x);
-
-// How the layers of a reference stack compute: exactly or, with `int8_levels`,
-// as the encoder of int8 arithmetic. Then products of its layers are of
-// integers (weights s8 with a scale for each output; each row of activations u8
-// of so many levels with a scale and a zero point), and token embeddings, keys
-// and values are bf16, and with `bf16_products` queries and weights, too; but
-// not those of relative attention. Where a number to be rounded lies between
-// two others, rounding in f32 may decide otherwise than here.
+// In what the numbers of a reference stack are kept, as in Formats.
+// - Products: of bf16 weights and rows; or of integers, weights s8 with a scale
+//   for each output, and each row u8 with a scale and a zero point. Token
+//   embeddings are then bf16.
+// - Attention, but for relative attention, which is exact: keys and values are
+//   bf16; or each token's key and value, and each query, are s8 with a scale
+//   for each head, and each weight, times its value's scale, is a share of the
+//   greatest in 16 bits.
 struct Numbers {
-  int int8_levels = 0;
-  bool bf16_products = false;
+  OperandType operands = OperandType::kF32;
+  KvType kv = KvType::kF32;
+  // What depends on the CPU: the levels of u8, and whether attention over bf16
+  // rounds queries and weights, too (RoundsQueries).
+  int int8_levels = 255;
+  bool rounds_queries = false;
   // Factors of the inputs of products of integers, by weight.
   std::map<const TensorView*, std::vector<float>> smoothing;
 
-  // Linear(), or its product of integers.
+  // Where a number to be rounded lies between two others, f32 may decide
+  // otherwise than double precision. If not null, becomes the least distance
+  // from the middle of two that was seen, as a share of their distance; and
+  // apart from it, that of numbers that come of an encoder's states alone. Not
+  // of 16-bit weights, of which one is worth little.
+  double* closest_tie = nullptr;
+  double* closest_source_tie = nullptr;
+  // If not null, numbers are not rounded to the nearest of two but to either,
+  // with the chance of its nearness (bf16 only).
+  std::mt19937* random = nullptr;
+
+  // Linear(), or its product of rounded numbers.
   Matrix Product(const Matrix& input, const LinearTensors& tensors) const;
-  // What attention reads of keys or values `x`, and of queries.
-  Matrix KeyOrValue(Matrix x, bool relative) const;
-  Matrix Query(Matrix x, bool relative) const;
-  // What a value is multiplied with, of a weight before it is divided by their
-  // sum.
-  double Weight(double x, bool relative) const;
+  // A token's embedding as it is kept.
+  double Embedding(float value) const;
+  // What attention of so many heads reads of keys or values `x`, and of
+  // queries.
+  Matrix KeyOrValue(Matrix x, int heads, bool relative) const;
+  Matrix Query(Matrix x, int heads, bool relative) const;
+  // What the values [begin, begin + size) of the rows of `values` from `first`
+  // on are multiplied with, of weights before they are divided by their sum.
+  std::vector<double> Weights(std::vector<double> weights, int first,
+                              const Matrix& values, int begin, int size,
+                              bool relative) const;
+
+ private:
+  // To an integer, and to bf16.
+  double Round(double x) const;
+  double Bf16(double x) const;
+  // Of what is stored as f32, which f32 rounds as double precision does.
+  double StoredBf16(float x) const;
+  Matrix Bf16Product(const Matrix& input, const LinearTensors& tensors) const;
+  Matrix Int8Product(const Matrix& input, const LinearTensors& tensors) const;
+  // s8 with a scale for each head of each row.
+  Matrix Int8Heads(Matrix x, int heads) const;
 };
 
 }  // namespace reference

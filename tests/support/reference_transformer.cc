@@ -12,27 +12,31 @@
 namespace trivium {
 namespace {
 
-using reference::Bf16;
 using reference::Linear;
 using reference::Numbers;
 using reference::Values;
 
 // y = (x - mean) / sqrt(variance + epsilon) * weight + bias, over each row
-// ("Layer Normalization", Ba et al., 2016).
-Matrix LayerNorm(Matrix x, const NormTensors& tensors, double epsilon) {
+// ("Layer Normalization", Ba et al., 2016), or x / sqrt(mean(x^2) + epsilon) *
+// weight ("Root Mean Square Layer Normalization", Zhang and Sennrich, 2019).
+Matrix Normalized(Matrix x, const NormTensors& tensors, double epsilon) {
   const std::vector<float> weight = Values(tensors.weight);
-  const std::vector<float> bias = Values(tensors.bias);
+  const std::vector<float> bias =
+      tensors.bias ? Values(tensors.bias) : std::vector<float>(weight.size());
   for (int i = 0; i < x.rows; ++i) {
     double* row = x.row(i);
     double mean = 0;
-    for (int k = 0; k < x.columns; ++k) mean += row[k] / x.columns;
+    if (tensors.kind == NormTensors::Kind::kLayer) {
+      for (int k = 0; k < x.columns; ++k) mean += row[k] / x.columns;
+    }
     double variance = 0;
     for (int k = 0; k < x.columns; ++k) {
       variance += (row[k] - mean) * (row[k] - mean) / x.columns;
     }
     const double scale = 1 / std::sqrt(variance + epsilon);
     for (int k = 0; k < x.columns; ++k) {
-      row[k] = (row[k] - mean) * scale * weight[k] + bias[k];
+      row[k] = (row[k] - mean) * scale * (weight[k] + tensors.one_plus_weight) +
+               bias[k];
     }
   }
   return x;
@@ -71,7 +75,7 @@ Matrix Add(Matrix a, const Matrix& b) {
 // What relative attention adds to a score, see RelativeAttentionDescription.
 class RelativeScores {
  public:
-  RelativeScores(const StackDescription& stack, const LayerTensors& layer)
+  RelativeScores(const StackDescription& stack, const LayerDescription& layer)
       : description_(*stack.relative_attention), heads_(stack.heads) {
     if (description_.bias != nullptr) bias_ = Values(description_.bias);
     if (description_.embeddings == nullptr) return;
@@ -79,16 +83,14 @@ class RelativeScores {
     Matrix embeddings(2 * description_.span, stack.d_model);
     embeddings.data.assign(values.begin(), values.end());
     if (description_.norm) {
-      embeddings = LayerNorm(std::move(embeddings), *description_.norm,
-                             stack.norm_epsilon);
+      embeddings = Normalized(std::move(embeddings), *description_.norm,
+                              stack.norm_epsilon);
     }
     if (layer.position_key) key_ = Linear(embeddings, *layer.position_key);
     if (layer.position_query) {
       query_ = Linear(embeddings, *layer.position_query);
     }
   }
-
-  int terms() const { return description_.terms; }
 
   // q . K_x + k . Q_x over the dimensions [begin, end).
   double Terms(const double* q, const double* k, int distance, int begin,
@@ -114,63 +116,80 @@ class RelativeScores {
   Matrix key_, query_;       // [2 span, d_model]
 };
 
-// Per head: softmax(Q K^T / sqrt(head size)) V, heads joined, output layer.
-// x [queries, d_model] asks, memory [keys, d_model] answers; when causal,
-// query i sees keys 0 .. i. Appends the weights [heads, queries, keys] to
-// `maps`.
+// Per head: softmax(scale Q K^T) V, heads joined, output layer. x [queries,
+// d_model] asks, memory [keys, d_model] answers; query i sees the keys from
+// i - look_back to i + look_ahead. Appends the weights [heads, queries, keys]
+// to `maps`.
 Matrix Attention(const Matrix& x, const Matrix& memory,
-                 const AttentionTensors& tensors, int heads, bool causal,
+                 const AttentionDescription& tensors,
                  const RelativeScores* relative, const Numbers& numbers,
                  std::vector<double>* maps) {
-  const Matrix query =
-      numbers.Query(numbers.Product(x, tensors.query), relative != nullptr);
-  const Matrix key = numbers.KeyOrValue(numbers.Product(memory, tensors.key),
-                                        relative != nullptr);
-  const Matrix value = numbers.KeyOrValue(
-      numbers.Product(memory, tensors.value), relative != nullptr);
-  const int head_size = query.columns / heads;
+  const AttentionGeometry& geometry = tensors.geometry;
+  const Matrix query = numbers.Query(numbers.Product(x, tensors.query),
+                                     geometry.heads, relative != nullptr);
+  Numbers of_memory = numbers;
+  if (&memory != &x) of_memory.closest_tie = numbers.closest_source_tie;
+  const Matrix key =
+      of_memory.KeyOrValue(of_memory.Product(memory, tensors.key),
+                           geometry.kv_heads, relative != nullptr);
+  const Matrix value =
+      of_memory.KeyOrValue(of_memory.Product(memory, tensors.value),
+                           geometry.kv_heads, relative != nullptr);
+  const int head_size = geometry.head_size;
   Matrix joined(x.rows, query.columns);
-  for (int h = 0; h < heads; ++h) {
+  for (int h = 0; h < geometry.heads; ++h) {
     const int begin = h * head_size;
+    // From a dimension of the queries' head to that of its keys and values.
+    const int shift =
+        h / (geometry.heads / geometry.kv_heads) * head_size - begin;
     for (int i = 0; i < x.rows; ++i) {
-      const int visible = causal ? i + 1 : memory.rows;
-      std::vector<double> weights(memory.rows, 0);
-      double largest = -std::numeric_limits<double>::infinity();
-      for (int j = 0; j < visible; ++j) {
+      const int first = std::max(0, i - std::min(i, geometry.look_back));
+      const int last = static_cast<int>(
+          std::min<int64_t>(memory.rows - 1, i + int64_t{geometry.look_ahead}));
+      std::vector<double> weights;  // of keys first to last
+      for (int j = first; j <= last; ++j) {
+        double score = 0;
         for (int d = begin; d < begin + head_size; ++d) {
-          weights[j] += query.row(i)[d] * key.row(j)[d];
+          score += query.row(i)[d] * key.row(j)[d + shift];
         }
         if (relative != nullptr) {
-          weights[j] += relative->Terms(query.row(i), key.row(j), i - j, begin,
-                                        begin + head_size);
+          score += relative->Terms(query.row(i), key.row(j), i - j, begin,
+                                   begin + head_size);
         }
-        weights[j] /= std::sqrt(static_cast<double>(head_size) *
-                                (relative ? relative->terms() : 1));
-        if (relative != nullptr) weights[j] += relative->Bias(i - j, h);
-        largest = std::max(largest, weights[j]);
+        score *= geometry.scale;
+        if (relative != nullptr) score += relative->Bias(i - j, h);
+        weights.push_back(score);
       }
+      const double largest = *std::max_element(weights.begin(), weights.end());
       double sum = 0;
-      for (int j = 0; j < visible; ++j) {
-        weights[j] = std::exp(weights[j] - largest);
-        sum += weights[j];
+      for (double& weight : weights) {
+        weight = std::exp(weight - largest);
+        sum += weight;
       }
-      for (int j = 0; j < visible; ++j) {
-        const double weight = numbers.Weight(weights[j], relative != nullptr);
-        weights[j] /= sum;
+      const std::vector<double> rounded = numbers.Weights(
+          weights, first, value, begin + shift, head_size, relative != nullptr);
+      maps->insert(maps->end(), first, 0.0);
+      for (int j = first; j <= last; ++j) {
+        maps->push_back(weights[j - first] / sum);
         for (int d = begin; d < begin + head_size; ++d) {
-          joined.row(i)[d] += weight / sum * value.row(j)[d];
+          joined.row(i)[d] +=
+              rounded[j - first] / sum * value.row(j)[d + shift];
         }
       }
-      maps->insert(maps->end(), weights.begin(), weights.end());
+      maps->insert(maps->end(), memory.rows - 1 - last, 0.0);
     }
   }
   return numbers.Product(joined, tensors.output);
 }
 
-Matrix FeedForward(const Matrix& x, const LayerTensors& tensors,
+Matrix FeedForward(const Matrix& x, const LayerDescription& tensors,
                    Activation activation, const Numbers& numbers) {
-  Matrix inner = numbers.Product(x, tensors.up);
-  for (double& value : inner.data) value = Activate(activation, value);
+  Matrix inner = Activated(
+      numbers.Product(x, tensors.gate.value_or(tensors.up)), activation);
+  if (tensors.gate) {
+    const Matrix up = numbers.Product(x, tensors.up);
+    for (size_t i = 0; i < up.data.size(); ++i) inner.data[i] *= up.data[i];
+  }
   return numbers.Product(inner, tensors.down);
 }
 
@@ -191,8 +210,8 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
              std::span<const int32_t> types, const Numbers& numbers) {
   const EmbeddingTensors& tensors = stack.embeddings;
   std::vector<float> tokens = Values(tensors.tokens);
-  if (numbers.int8_levels > 0) {
-    for (float& value : tokens) value = static_cast<float>(Bf16(value));
+  for (float& value : tokens) {
+    value = static_cast<float>(numbers.Embedding(value));
   }
   std::vector<float> positions, segments;
   if (stack.positions == PositionEncoding::kLearned) {
@@ -223,48 +242,48 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
     }
   }
   if (stack.embedding_norm) {
-    x = LayerNorm(std::move(x), *stack.embedding_norm, stack.norm_epsilon);
+    x = Normalized(std::move(x), *stack.embedding_norm, stack.norm_epsilon);
   }
   return tensors.projection ? numbers.Product(x, *tensors.projection) : x;
 }
 
-// x + f(x) with the norm after the sum or before f.
+// after(x + of_output(f(before(x)))) with the norms that there are.
 template <typename Function>
-Matrix Sublayer(const StackDescription& stack, const NormTensors& norm,
+Matrix Sublayer(const StackDescription& stack, const SublayerNorms& norms,
                 const Matrix& x, const Function& f) {
-  if (stack.norm_placement == NormPlacement::kBefore) {
-    return Add(x, f(LayerNorm(x, norm, stack.norm_epsilon)));
-  }
-  return LayerNorm(Add(x, f(x)), norm, stack.norm_epsilon);
+  const auto apply = [&](const std::optional<NormTensors>& norm, Matrix of) {
+    return norm ? Normalized(std::move(of), *norm, stack.norm_epsilon) : of;
+  };
+  const Matrix in = apply(norms.before, x);
+  return apply(norms.after, Add(x, apply(norms.of_output, f(in))));
 }
 
-// The layers of an encoder (causal false) or a decoder, and the final norm.
+// The layers of an encoder or a decoder, and the final norm.
 Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
-                std::span<const int32_t> types, bool causal,
-                const Matrix& source_states, const Numbers& numbers,
-                std::vector<double>* self_maps,
+                std::span<const int32_t> types, const Matrix& source_states,
+                const Numbers& numbers, std::vector<double>* self_maps,
                 std::vector<double>* cross_maps) {
   Matrix x = Embed(stack, ids, types, numbers);
-  for (const LayerTensors& layer : stack.layer) {
+  for (const LayerDescription& layer : stack.layer) {
     std::optional<RelativeScores> relative;
     if (stack.relative_attention) relative.emplace(stack, layer);
-    x = Sublayer(stack, layer.self_attention_norm, x, [&](const Matrix& in) {
-      return Attention(in, in, layer.self_attention, stack.heads, causal,
+    x = Sublayer(stack, layer.self_attention_norms, x, [&](const Matrix& in) {
+      return Attention(in, in, layer.self_attention,
                        relative ? &*relative : nullptr, numbers, self_maps);
     });
     if (layer.cross_attention) {
-      x = Sublayer(stack, layer.cross_attention_norm, x, [&](const Matrix& in) {
-        return Attention(in, source_states, *layer.cross_attention, stack.heads,
-                         /*causal=*/false, /*relative=*/nullptr, numbers,
-                         cross_maps);
-      });
+      x = Sublayer(
+          stack, layer.cross_attention_norms, x, [&](const Matrix& in) {
+            return Attention(in, source_states, *layer.cross_attention,
+                             /*relative=*/nullptr, numbers, cross_maps);
+          });
     }
-    x = Sublayer(stack, layer.feed_forward_norm, x, [&](const Matrix& in) {
+    x = Sublayer(stack, layer.feed_forward_norms, x, [&](const Matrix& in) {
       return FeedForward(in, layer, stack.activation, numbers);
     });
   }
   if (stack.final_norm) {
-    x = LayerNorm(std::move(x), *stack.final_norm, stack.norm_epsilon);
+    x = Normalized(std::move(x), *stack.final_norm, stack.norm_epsilon);
   }
   return x;
 }
@@ -275,8 +294,8 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
     std::span<const int32_t> ids, std::span<const int32_t> types) const {
   const StackDescription& stack = *description_.encoder;
   Encoded encoded;
-  encoded.states = RunStack(stack, ids, types, /*causal=*/false, Matrix(),
-                            numbers_, &encoded.attention,
+  encoded.states = RunStack(stack, ids, types, Matrix(), encoder_numbers_,
+                            &encoded.attention,
                             /*cross_maps=*/nullptr);
   Matrix first(1, stack.d_model);
   std::copy_n(encoded.states.row(0), stack.d_model, first.row(0));
@@ -299,8 +318,10 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
         break;
     }
     if (head.dense) x = Activated(Linear(x, *head.dense), head.activation);
-    if (head.norm) x = LayerNorm(x, *head.norm, stack.norm_epsilon);
-    encoded.logits = Linear(x, head.output);
+    if (head.norm) x = Normalized(x, *head.norm, stack.norm_epsilon);
+    encoded.logits = head.kind == HeadKind::kFillMask
+                         ? encoder_numbers_.Product(x, head.output)
+                         : Linear(x, head.output);
   }
   return encoded;
 }
@@ -309,9 +330,10 @@ ReferenceTransformer::Decoded ReferenceTransformer::Decode(
     const Matrix& source_states, std::span<const int32_t> targets) const {
   Decoded decoded;
   decoded.states = RunStack(*description_.decoder, targets, /*types=*/{},
-                            /*causal=*/true, source_states, Numbers(),
+                            source_states, decoder_numbers_,
                             &decoded.self_attention, &decoded.cross_attention);
-  decoded.logits = Linear(decoded.states, description_.output_projection);
+  decoded.logits =
+      decoder_numbers_.Product(decoded.states, description_.output_projection);
   return decoded;
 }
 

@@ -24,10 +24,12 @@ namespace trivium {
 // (Xiong et al., 2020). Keeps pointers to the description and its tensors.
 class ReferenceTransformer {
  public:
-  // `numbers`: those of the encoder.
   explicit ReferenceTransformer(const TransformerDescription& description,
-                                const reference::Numbers& numbers = {})
-      : description_(description), numbers_(numbers) {}
+                                const reference::Numbers& encoder_numbers = {},
+                                const reference::Numbers& decoder_numbers = {})
+      : description_(description),
+        encoder_numbers_(encoder_numbers),
+        decoder_numbers_(decoder_numbers) {}
 
   struct Encoded {
     Matrix states;                  // [tokens, d_model]
@@ -52,7 +54,8 @@ class ReferenceTransformer {
 
  private:
   const TransformerDescription& description_;
-  const reference::Numbers numbers_;
+  const reference::Numbers encoder_numbers_;
+  const reference::Numbers decoder_numbers_;
 };
 
 }  // namespace trivium

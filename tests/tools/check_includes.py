@@ -22,13 +22,14 @@ LAYERS = {
     "base": (),
     "model/kernels": (r"model/logits\.h",),
     "model/weights": (),
-    "model/tokenizer": (r"model/weights/json_file\.h",),
+    "model/tokenizer": (),
     "model/search": (r"model/logits\.h",),
     "model/transformer": (
         r"model/kernels/.*",
         r"model/weights/.*",
         r"model/engine\.h",
         r"model/logits\.h",
+        r"model/source_checks\.h",
     ),
     "model/families": (
         r"model/transformer/.*",
@@ -40,7 +41,8 @@ LAYERS = {
     "model": (r"model/.*",),
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
-    "server/rpc": (r"server/(batching|observability)/.*",) + MODEL,
+    "server/handlers": (r"server/(batching|observability)/.*",) + MODEL,
+    "server/rpc": (r"server/handlers/.*", r"server/observability/log\.h"),
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
     "client": (r"client/.*",),
@@ -52,19 +54,15 @@ OUTSIDE = {
     r"(oneapi/)?dnnl.*|hwy/.*|[a-z]*mmintrin\.h|immintrin\.h": ("model/kernels",),
     r"sentencepiece.*": ("model/tokenizer",),
     r"zip\.h": ("model/weights", "client/commands"),
-    r"prometheus/.*|httplib\.h": ("server/observability",),
+    r"prometheus/.*": ("server/observability",),
     r"spdlog/.*": ("server",),
-    # The libraries' own log lines go to ours.
-    r"grpc/support/log\.h|google/protobuf/stubs/logging\.h": (
-        "server/observability",
-    ),
-    r"(grpc|grpcpp|google|trivium)/.*": ("server/rpc", "server", "client"),
+    r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
+    r"(google|trivium)/.*": ("server/handlers", "server/rpc", "client"),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),
 }
 # Of "server" itself, not of the folders below it.
 TOP_ONLY = {
-    r"(grpc|grpcpp|google|trivium)/.*": ("server",),
     r"CLI/.*": ("server",),
 }
 

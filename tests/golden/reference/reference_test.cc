@@ -4,15 +4,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "model/families/registry.h"
-#include "model/weights/json_file.h"
-#include "tests/support/golden.h"
+#include "tests/golden/described_golden.h"
 #include "tests/support/reference_transformer.h"
 
 namespace trivium {
@@ -29,21 +24,10 @@ std::vector<float> ToFloat(const std::vector<double>& values) {
 class ReferenceGoldenTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    auto golden = GoldenCase::Open(GetParam());
-    ASSERT_TRUE(golden.ok()) << golden.status();
-    golden_ = *std::move(golden);
-    auto config = ReadJsonFile(golden_->model_folder() + "/config.json");
-    ASSERT_TRUE(config.ok()) << config.status();
-    auto weights = Weights::Open(golden_->model_folder());
-    ASSERT_TRUE(weights.ok()) << weights.status();
-    weights_ = *std::move(weights);
-    const FamilyLoader load =
-        FindFamily((*config)["model_type"].get<std::string>());
-    ASSERT_NE(load, nullptr) << "unknown family " << (*config)["model_type"];
-    Problems problems;
-    family_ = load(*config, weights_.get(), &problems);
-    ASSERT_EQ(problems, Problems());
-    start_ = config->value("decoder_start_token_id", 0);
+    auto described = DescribedGolden::Open(GetParam());
+    ASSERT_TRUE(described.ok()) << described.status();
+    described_ = *std::move(described);
+    golden_ = described_.golden.get();
   }
 
   void ExpectMaps(int run, const std::string& name, size_t layers,
@@ -84,18 +68,17 @@ class ReferenceGoldenTest : public ::testing::TestWithParam<std::string> {
       Compare(run, name, logits);
       ++column;
     }
-    ExpectMaps(run, "attentions", family_.description.encoder->layer.size(),
+    ExpectMaps(run, "attentions",
+               described_.family.description.encoder->layer.size(),
                encoded.attention);
   }
 
-  std::unique_ptr<GoldenCase> golden_;
-  std::unique_ptr<Weights> weights_;
-  FamilyModel family_;
-  int32_t start_ = 0;
+  DescribedGolden described_;
+  const GoldenCase* golden_ = nullptr;
 };
 
 TEST_P(ReferenceGoldenTest, EqualsTransformers) {
-  const ReferenceTransformer reference(family_.description);
+  const ReferenceTransformer reference(described_.family.description);
   int compared = 0;
   for (size_t i = 0; i < golden_->runs().size(); ++i) {
     const GoldenRun& run = golden_->runs()[i];
@@ -112,37 +95,21 @@ TEST_P(ReferenceGoldenTest, EqualsTransformers) {
               absl::OkStatus())
         << "run " << i;
 
-    std::vector<int32_t> targets = run.decoder_input_ids;
-    if (targets.empty()) {  // forced with the greedy result
-      const auto greedy = std::find_if(
-          run.searches.begin(), run.searches.end(),
-          [](const auto& search) { return search.options.beam_size == 1; });
-      ASSERT_NE(greedy, run.searches.end());
-      targets = greedy->expected[0].ids;
-      targets.insert(targets.begin(), start_);
-      targets.pop_back();
-    }
-    const auto decoded = reference.Decode(encoded.states, targets);
+    const auto decoded =
+        reference.Decode(encoded.states, described_.Targets(run));
     EXPECT_EQ(CompareTensor(*logits, ToFloat(decoded.logits.data), kTolerance),
               absl::OkStatus())
         << "run " << i;
-    ExpectMaps(i, "cross_attentions", family_.description.decoder->layer.size(),
+    ExpectMaps(i, "cross_attentions",
+               described_.family.description.decoder->layer.size(),
                decoded.cross_attention);
     ++compared;
   }
   EXPECT_GT(compared, 0);
 }
 
-std::string CaseName(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = std::filesystem::path(info.param).filename().string();
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return !isalnum(c); },
-      '_');
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(Cases, ReferenceGoldenTest,
-                         ::testing::ValuesIn(GoldenFolders()), CaseName);
+                         ::testing::ValuesIn(GoldenFolders()), GoldenName);
 
 }  // namespace
 }  // namespace trivium

@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "model/families/registry.h"
-#include "model/weights/json_file.h"
 #include "tests/model/families/fake_weights.h"
 
 namespace trivium {
@@ -112,7 +113,7 @@ TEST(BertTest, NamesAsFoundInTheWild) {
   ASSERT_THAT(folder.Load(), IsEmpty());
   EXPECT_EQ(folder.description.encoder->embedding_norm->weight,
             folder.weights.Find("embeddings.LayerNorm.gamma"));
-  EXPECT_EQ(folder.description.encoder->layer[1].feed_forward_norm.bias,
+  EXPECT_EQ(folder.description.encoder->layer[1].feed_forward_norms.after->bias,
             folder.weights.Find("encoder.layer.1.output.LayerNorm.beta"));
 }
 
@@ -231,10 +232,13 @@ TEST(DebertaTest, OldFoldersJoinTheTermsByABar) {
   Folder folder("deberta-v2.base");
   folder.config["pos_att_type"] = "p2c|c2p";
   ASSERT_THAT(folder.Load(), IsEmpty());
-  EXPECT_EQ(folder.description.encoder->relative_attention->terms, 3);
+  const auto scale = [&] {
+    return folder.description.encoder->layer[0].self_attention.geometry.scale;
+  };
+  EXPECT_FLOAT_EQ(scale(), 1 / std::sqrt(3 * 16.0f));
   folder.config["pos_att_type"] = "c2p";
   ASSERT_THAT(folder.Load(), IsEmpty());
-  EXPECT_EQ(folder.description.encoder->relative_attention->terms, 2);
+  EXPECT_FLOAT_EQ(scale(), 1 / std::sqrt(2 * 16.0f));
   EXPECT_FALSE(folder.description.encoder->layer[0].position_query);
 }
 
@@ -242,7 +246,7 @@ TEST(DebertaTest, OldFoldersJoinTheTermsByABar) {
 TEST(DebertaTest, TakesJoinedProjectionsApart) {
   Folder folder("deberta.base");
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
-  const AttentionTensors& attention =
+  const AttentionDescription& attention =
       folder.description.encoder->layer[0].self_attention;
   const auto weights = Weights::Open("tests/golden/deberta.base").value();
   const TensorView* joined =

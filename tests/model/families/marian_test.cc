@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/weights/json_file.h"
+#include "base/json.h"
 #include "tests/model/families/fake_weights.h"
 
 namespace trivium {
@@ -79,7 +79,7 @@ TEST(MarianTest, DescribesTheModel) {
   EXPECT_EQ(encoder.vocabulary, 11);
   EXPECT_EQ(encoder.max_positions, 16);
   EXPECT_EQ(encoder.activation, Activation::kSwish);
-  EXPECT_EQ(encoder.norm_placement, NormPlacement::kAfter);
+  EXPECT_TRUE(encoder.layer[0].feed_forward_norms.after.has_value());
   EXPECT_EQ(encoder.positions, PositionEncoding::kSinusoidal);
   EXPECT_FLOAT_EQ(encoder.embedding_scale, std::sqrt(8.0f));
   ASSERT_THAT(encoder.layer, SizeIs(2));
@@ -183,7 +183,8 @@ TEST(MarianTest, NormsBeforeTheSublayers) {
   }
   TransformerDescription description;
   ASSERT_THAT(Load(config, &weights, &description), IsEmpty());
-  EXPECT_EQ(description.decoder->norm_placement, NormPlacement::kBefore);
+  EXPECT_TRUE(description.decoder->layer[0].cross_attention_norms.before);
+  EXPECT_FALSE(description.decoder->layer[0].cross_attention_norms.after);
   EXPECT_TRUE(description.encoder->final_norm.has_value());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -47,21 +48,31 @@ bool RoundsAll(KvType type) {
 }
 
 constexpr KvType kTypes[] = {KvType::kF32, KvType::kBf16, KvType::kInt8};
-constexpr int kHeads = 3;
 
-// Keys, values and queries of a few heads, in plain rows [kHeads * size] and in
-// tiles.
+// What queries see, as AttentionCall says it.
+struct View {
+  int position = 0;
+  int look_back = kAllKeys;
+  int look_ahead = kAllKeys;
+};
+
+// Keys and values [kv_heads * size] and queries [kv_heads * sharing * size] in
+// plain rows, and in tiles.
 struct Heads {
-  Heads(KvType type, int head_size, int key_count, int query_count)
-      : shape{type, kHeads, head_size},
+  Heads(KvType type, int head_size, int key_count, int query_count,
+        int query_heads_a_head = 1, int kv_heads = 3)
+      : shape{type, kv_heads, head_size},
         size(head_size),
-        width(kHeads * head_size),
+        sharing(query_heads_a_head),
+        query_heads(kv_heads * sharing),
+        kv_width(kv_heads * head_size),
+        width(query_heads * head_size),
         keys(key_count),
         queries(query_count) {
     std::mt19937 generator(head_size * 1000 + key_count);
     std::normal_distribution<float> normal;
     for (std::vector<float>* v : {&k, &val}) {
-      v->resize(static_cast<size_t>(keys) * width);
+      v->resize(static_cast<size_t>(keys) * kv_width);
       for (float& x : *v) x = normal(generator);
     }
     q.resize(static_cast<size_t>(queries) * width);
@@ -75,76 +86,153 @@ struct Heads {
   }
 
   void Store(int i) {
-    StoreKeyValue(shape, &k[i * width], &val[i * width], i % kTileTokens,
+    StoreKeyValue(shape, &k[i * kv_width], &val[i * kv_width], i % kTileTokens,
                   &memory[KvTileBytes(shape) * (i / kTileTokens)]);
   }
 
-  AttentionCall Call(int first, int count, float* out, bool keep = false) {
-    weights.resize(WeightsSize(shape, count, keys, keep));
-    return {.shape = shape,
-            .tiles = tiles.data(),
-            .keys = keys,
-            .queries = count,
-            .query = &q[static_cast<size_t>(first) * width],
-            .query_stride = static_cast<size_t>(width),
-            .scale = 1 / std::sqrt(static_cast<float>(size)),
-            .out = out,
-            .out_stride = static_cast<size_t>(width),
-            .weights = weights.data(),
-            .keep_weights = keep};
+  // Of queries [first, first + count), the first of which is at first_view.
+  AttentionCall Call(int first, int count, float* out, bool keep = false,
+                     const View& first_view = {}) {
+    AttentionCall call = {.shape = shape,
+                          .query_heads = query_heads,
+                          .tiles = tiles.data(),
+                          .keys = keys,
+                          .queries = count,
+                          .position = first_view.position,
+                          .look_back = first_view.look_back,
+                          .look_ahead = first_view.look_ahead,
+                          .query = &q[static_cast<size_t>(first) * width],
+                          .query_stride = static_cast<size_t>(width),
+                          .scale = 1 / std::sqrt(static_cast<float>(size)),
+                          .out = out,
+                          .out_stride = static_cast<size_t>(width)};
+    // Whoever writes beyond it is found out by the address sanitizer.
+    scratch.reset(new float[AttentionScratchSize(call)]);
+    call.scratch = scratch.get();
+    if (keep) {
+      weights.assign(
+          static_cast<size_t>(query_heads) * count * PaddedKeys(keys), NAN);
+      call.weights = weights.data();
+    }
+    return call;
   }
 
   KvShape shape;
-  int size, width, keys, queries;
+  int size, sharing, query_heads, kv_width, width, keys, queries;
   std::vector<float> k, val, q, weights;
+  std::unique_ptr<float[]> scratch;
   std::vector<char> memory;
   std::vector<const char*> tiles;
 };
 
-// The formula in doubles for one query of one head.
-void Expect(const Heads& heads, int query, int head, const float* weights,
-            const float* out) {
+// The formula in doubles for one query of one query head over the keys [begin,
+// end).
+void Expect(const Heads& heads, int query, int head, KeyRange seen,
+            const float* weights, const float* out) {
   const KvType type = heads.shape.type;
-  const int begin = head * heads.size;
-  const float* q = &heads.q[query * heads.width + begin];
+  const int at = head * heads.size;
+  const int kv_at = head / heads.sharing * heads.size;
+  const float* q = &heads.q[query * heads.width + at];
   const std::vector<float> asked = RoundsAll(type)
                                        ? Rounded(type, q, heads.size)
                                        : std::vector<float>(q, q + heads.size);
   std::vector<double> score(heads.keys), expected(heads.size),
       absolute(heads.size);
   double sum = 0, most = -1e300, largest = 0;
-  for (int j = 0; j < heads.keys; ++j) {
+  for (int j = seen.begin; j < seen.end; ++j) {
     const std::vector<float> key =
-        Rounded(type, &heads.k[j * heads.width + begin], heads.size);
+        Rounded(type, &heads.k[j * heads.kv_width + kv_at], heads.size);
     for (int d = 0; d < heads.size; ++d) {
       score[j] += static_cast<double>(asked[d]) * key[d];
     }
     score[j] /= std::sqrt(static_cast<double>(heads.size));
     most = std::max(most, score[j]);
   }
-  for (double& s : score) sum += s = std::exp(s - most);
-  for (int j = 0; j < heads.keys; ++j) {
+  for (int j = seen.begin; j < seen.end; ++j) {
+    sum += score[j] = std::exp(score[j] - most);
+  }
+  for (int j = seen.begin; j < seen.end; ++j) {
     ASSERT_NEAR(weights[j], score[j] / sum, 1e-5);
     const std::vector<float> value =
-        Rounded(type, &heads.val[j * heads.width + begin], heads.size);
+        Rounded(type, &heads.val[j * heads.kv_width + kv_at], heads.size);
     for (int d = 0; d < heads.size; ++d) {
       expected[d] += score[j] / sum * value[d];
       absolute[d] += score[j] / sum * std::fabs(value[d]);
       largest = std::max(largest, score[j] / sum * std::fabs(value[d]));
     }
   }
-  for (int j = heads.keys; j < PaddedKeys(heads.keys); ++j) {
-    ASSERT_EQ(weights[j], 0);
+  for (int j = 0; j < PaddedKeys(heads.keys); ++j) {
+    const bool sees = seen.begin <= j && j < seen.end;
+    ASSERT_TRUE(sees || weights[j] == 0) << j;
   }
   for (int d = 0; d < heads.size; ++d) {
     // Of weights: for int8, half the lowest of 16 bits; for bf16, half the
     // lowest of a number's 8.
-    const double rounding = !RoundsAll(type) ? 0
-                            : type == KvType::kInt8
-                                ? heads.keys * 0.5 / 65535 * largest
-                                : absolute[d] / 256;
-    ASSERT_NEAR(out[begin + d], expected[d], 2e-5 + rounding)
-        << "size " << heads.size << " keys " << heads.keys;
+    const double rounding = !RoundsAll(type)        ? 0
+                            : type == KvType::kInt8 ? (seen.end - seen.begin) *
+                                                          0.5 / 65535 * largest
+                                                    : absolute[d] / 256;
+    ASSERT_NEAR(out[at + d], expected[d], 2e-5 + rounding)
+        << "size " << heads.size << " keys " << seen.begin << " to "
+        << seen.end;
+  }
+}
+
+// Of all queries in one call.
+void ExpectAll(Heads* heads, const View& view) {
+  std::vector<float> out(heads->queries * heads->width);
+  const AttentionCall call =
+      heads->Call(0, heads->queries, out.data(), /*keep=*/true, view);
+  Attend(call);
+  for (int i = 0; i < heads->queries; ++i) {
+    const int at = view.position + i;
+    const KeyRange seen = {
+        view.look_back == kAllKeys ? 0 : std::max(0, at - view.look_back),
+        view.look_ahead == kAllKeys
+            ? heads->keys
+            : std::min(heads->keys, at + view.look_ahead + 1)};
+    ASSERT_EQ(SeenKeys(call, i).begin, seen.begin);
+    ASSERT_EQ(SeenKeys(call, i).end, seen.end);
+    for (int head = 0; head < heads->query_heads; ++head) {
+      Expect(
+          *heads, i, head, seen,
+          &heads
+               ->weights[(head * heads->queries + i) * PaddedKeys(heads->keys)],
+          &out[i * heads->width]);
+    }
+  }
+}
+
+// Every query of a call has the bits that it has alone, where no key is known
+// but those that it sees, whether or not weights are kept.
+void ExpectSameAlone(Heads* heads, int count, const View& view) {
+  const int width = heads->width;
+  std::vector<float> together(count * width), kept(count * width), alone(width);
+  Attend(heads->Call(0, count, together.data(), /*keep=*/false, view));
+  Attend(heads->Call(0, count, kept.data(), /*keep=*/true, view));
+  ASSERT_EQ(std::memcmp(kept.data(), together.data(), count * width * 4), 0);
+  for (int i = 0; i < count; ++i) {
+    View one = view;
+    one.position += i;
+    const int behind = SeenKeys(heads->Call(i, 1, nullptr, false, one), 0).end;
+    Heads others(heads->shape.type, heads->size, behind, 1, heads->sharing,
+                 heads->shape.heads);
+    const int first = SeenKeys(heads->Call(i, 1, nullptr, false, one), 0).begin;
+    std::copy_n(&heads->q[i * width], width, others.q.begin());
+    for (int j = 0; j < behind; ++j) {
+      const bool seen = j >= first;
+      for (int d = 0; d < others.kv_width; ++d) {
+        const int at = j * others.kv_width + d;
+        others.k[at] = seen ? heads->k[at] : NAN;
+        others.val[at] = seen ? heads->val[at] : INFINITY;
+      }
+      others.Store(j);
+    }
+    for (int t = 0; t < first / kTileTokens; ++t) others.tiles[t] = nullptr;
+    Attend(others.Call(0, 1, alone.data(), /*keep=*/i % 2 == 0, one));
+    ASSERT_EQ(std::memcmp(&together[i * width], alone.data(), width * 4), 0)
+        << "query " << i << " of " << count << ", keys " << first << " to "
+        << behind << ", " << heads->sharing << " query heads a head";
   }
 }
 
@@ -154,34 +242,81 @@ TEST(AttendTest, EqualsTheFormulaForEveryTail) {
                            32, 33, 48, 63, 64, 65, 80, 96, 128, 129}) {
       for (const int keys : {1, 2, 15, 16, 17, 31, 32, 33, 47, 64, 79, 100}) {
         Heads heads(type, size, keys, 7);
-        std::vector<float> out(7 * heads.width);
-        Attend(heads.Call(0, 7, out.data(), /*keep=*/true));
-        for (int i = 0; i < 7; ++i) {
-          for (int head = 0; head < kHeads; ++head) {
-            Expect(heads, i, head,
-                   &heads.weights[(head * 7 + i) * PaddedKeys(keys)],
-                   &out[i * heads.width]);
-          }
+        ExpectAll(&heads, {});
+      }
+    }
+  }
+}
+
+TEST(AttendTest, SeveralQueryHeadsReadOneOfKeys) {
+  for (const KvType type : kTypes) {
+    for (const int sharing : {1, 2, 3, 4, 8}) {
+      for (const int queries : {1, 2, 3, 5}) {
+        Heads heads(type, 20, 37, queries, sharing, /*kv_heads=*/2);
+        ExpectAll(&heads, {});
+      }
+    }
+  }
+}
+
+TEST(AttendTest, AQuerySeesFromItsFirstKeyToItsLast) {
+  for (const KvType type : kTypes) {
+    for (int keys = 1; keys <= 50; keys += 7) {
+      for (int first = 0; first < keys; ++first) {
+        Heads heads(type, 17, keys, 1);
+        ExpectAll(&heads, {.position = keys - 1,
+                           .look_back = keys - 1 - first,
+                           .look_ahead = 0});
+      }
+    }
+  }
+}
+
+TEST(AttendTest, CausalAndLocalQueriesEqualTheFormula) {
+  for (const KvType type : kTypes) {
+    for (const int sharing : {1, 3}) {
+      for (const int queries : {1, 4, 17, 40}) {
+        Heads heads(type, 20, 40, queries, sharing, /*kv_heads=*/2);
+        const int first = 40 - queries;
+        ExpectAll(&heads, {.position = first, .look_ahead = 0});
+        for (const int window : {1, 2, 3, 16, 21}) {
+          ExpectAll(
+              &heads,
+              {.position = first, .look_back = window - 1, .look_ahead = 0});
+          ExpectAll(&heads, {.position = first,
+                             .look_back = window / 2,
+                             .look_ahead = window / 2});
         }
       }
     }
   }
 }
 
-// Nor whether the weights are kept.
 TEST(AttendTest, QueriesDoNotSeeEachOther) {
   for (const KvType type : kTypes) {
     for (const int size : {8, 20, 64}) {
       Heads heads(type, size, 37, 11);
-      const int width = heads.width;
-      std::vector<float> together(11 * width), alone(width);
       for (int count = 1; count <= 11; ++count) {
-        Attend(heads.Call(0, count, together.data()));
-        for (int i = 0; i < count; ++i) {
-          Attend(heads.Call(i, 1, alone.data(), /*keep=*/i % 2 == 0));
-          ASSERT_EQ(std::memcmp(&together[i * width], alone.data(), width * 4),
-                    0)
-              << "query " << i << " of " << count;
+        ExpectSameAlone(&heads, count, {});
+      }
+    }
+  }
+}
+
+TEST(AttendTest, AChunkHasTheBitsOfOneQueryAfterTheOther) {
+  for (const KvType type : kTypes) {
+    for (const int sharing : {1, 2, 3, 4, 8}) {
+      Heads heads(type, 20, 70, 17, sharing, /*kv_heads=*/2);
+      for (const int count : {1, 2, 3, 4, 5, 7, 16, 17}) {
+        for (const int position : {0, 13, 31, 53}) {
+          ExpectSameAlone(&heads, count,
+                          {.position = position, .look_ahead = 0});
+          for (const int window : {1, 5, 19}) {
+            ExpectSameAlone(&heads, count,
+                            {.position = position,
+                             .look_back = window - 1,
+                             .look_ahead = 0});
+          }
         }
       }
     }
@@ -191,7 +326,7 @@ TEST(AttendTest, QueriesDoNotSeeEachOther) {
 TEST(AttendTest, OutputMayReplaceTheQueries) {
   for (const KvType type : kTypes) {
     for (const bool keep : {false, true}) {
-      Heads heads(type, 16, 20, 5);
+      Heads heads(type, 16, 20, 5, /*query_heads_a_head=*/2);
       std::vector<float> out(5 * heads.width);
       Attend(heads.Call(0, 5, out.data(), keep));
       Attend(heads.Call(0, 5, heads.q.data(), keep));
@@ -209,9 +344,9 @@ TEST(AttendTest, ZerosAreTheirOwnScale) {
   }
   std::vector<float> out(heads.width);
   Attend(heads.Call(0, 1, out.data(), /*keep=*/true));
-  for (int head = 0; head < kHeads; ++head) {
-    Expect(heads, 0, head, &heads.weights[head * PaddedKeys(heads.keys)],
-           out.data());
+  for (int head = 0; head < heads.query_heads; ++head) {
+    Expect(heads, 0, head, {0, heads.keys},
+           &heads.weights[head * PaddedKeys(heads.keys)], out.data());
   }
 }
 
@@ -226,6 +361,22 @@ TEST(AttendTest, SmallWeightsCount) {
   std::vector<float> out(heads.width);
   Attend(heads.Call(0, 1, out.data()));
   for (const float value : out) EXPECT_NEAR(value, 1, 0.002);
+}
+
+// All weight on keys whose bytes are the largest, as many as there may be.
+TEST(AttendTest, SumsOfTheMostKeysDoNotOverflow) {
+  const int keys = MostKeys(KvType::kInt8);
+  EXPECT_GE(keys, 65536);
+  Heads heads(KvType::kInt8, 4, 16, 1, 1, /*kv_heads=*/1);
+  std::fill(heads.k.begin(), heads.k.end(), 1.0f);
+  std::fill(heads.val.begin(), heads.val.end(), 1.0f);
+  std::fill(heads.q.begin(), heads.q.end(), -1.0f);
+  for (int i = 0; i < heads.keys; ++i) heads.Store(i);
+  heads.keys = keys;
+  heads.tiles.assign(PaddedKeys(keys) / kTileTokens, heads.tiles[0]);
+  std::vector<float> out(heads.width);
+  Attend(heads.Call(0, 1, out.data()));
+  for (const float value : out) EXPECT_NEAR(value, 1, 1e-4);
 }
 
 }  // namespace

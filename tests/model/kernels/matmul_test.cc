@@ -1,8 +1,11 @@
 #include "model/kernels/matmul.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -20,8 +23,8 @@ TEST(MatmulTest, Int8IsExactForEveryRowCount) {
     for (int8_t& x : w) x = static_cast<int8_t>(generator() % 255 - 127);
     std::vector<uint8_t> x(static_cast<size_t>(kMaxMatmulRows) * k);
     for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % levels);
-    const auto matrix =
-        PackedMatrix::Create({MatmulType::kInt8, n, k}, w.data());
+    const auto matrix = PackedMatrix::Create(
+        {WeightType::kInt8, OperandType::kInt8, n, k}, w.data());
     ASSERT_TRUE(matrix.ok()) << matrix.status();
     EXPECT_TRUE((*matrix)->batch_invariant());
     MatmulWorkspace workspace;
@@ -50,8 +53,8 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
     for (float& v : w) v = normal(generator);
     std::vector<float> x(static_cast<size_t>(kMaxMatmulRows) * k);
     for (float& v : x) v = normal(generator);
-    const auto matrix =
-        PackedMatrix::Create({MatmulType::kF32, n, k}, w.data());
+    const auto matrix = PackedMatrix::Create(
+        {WeightType::kF32, OperandType::kF32, n, k}, w.data());
     ASSERT_TRUE(matrix.ok()) << matrix.status();
     // On the machines this project knows, calls of one fixed row count hold
     // the promise where the buckets do not.
@@ -81,14 +84,59 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
 
 TEST(MatmulTest, ComputedRowsAreTheNextBucket) {
   const std::vector<int8_t> w(12, 1);
-  const auto matrix =
-      PackedMatrix::Create({MatmulType::kInt8, 4, 3}, w.data());  // by oneDNN
+  const auto matrix = PackedMatrix::Create(
+      {WeightType::kInt8, OperandType::kInt8, 4, 3}, w.data());  // by oneDNN
   ASSERT_TRUE(matrix.ok());
   EXPECT_EQ((*matrix)->ComputedRows(1), 1);
   EXPECT_EQ((*matrix)->ComputedRows(3), 4);
   EXPECT_EQ((*matrix)->ComputedRows(9), 12);
   EXPECT_EQ((*matrix)->ComputedRows(33), 36);
   EXPECT_EQ((*matrix)->ComputedRows(64), 64);
+}
+
+TEST(MatmulTest, OnlyWhatHasAProductIsMultiplied) {
+  const std::vector<float> w(12, 1);
+  const absl::Status status =
+      PackedMatrix::Create({WeightType::kInt8, OperandType::kF32, 4, 3},
+                           w.data())
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+}
+
+// On threads with a workspace each, as many as there are blocks of columns.
+TEST(MatmulTest, BlocksOfColumnsHaveTheBitsOfTheWhole) {
+  std::mt19937 generator(9);
+  std::normal_distribution<float> normal;
+  for (const auto& [n, k] :
+       std::vector<std::pair<int, int>>{{7, 5}, {64, 32}, {307, 32}}) {
+    std::vector<float> w(static_cast<size_t>(n) * k);
+    for (float& v : w) v = normal(generator);
+    std::vector<float> x(static_cast<size_t>(kMaxMatmulRows) * k);
+    for (float& v : x) v = normal(generator);
+    const auto matrix = PackedMatrix::Create(
+        {WeightType::kF32, OperandType::kF32, n, k}, w.data());
+    ASSERT_TRUE(matrix.ok()) << matrix.status();
+    MatmulWorkspace workspace;
+    std::vector<float> whole(static_cast<size_t>(kMaxMatmulRows) * n);
+    ASSERT_TRUE(
+        (*matrix)->Multiply(x.data(), 9, whole.data(), &workspace).ok());
+    std::vector<float> y(whole.size(), NAN);
+    const int block = (*matrix)->column_block();
+    std::vector<std::thread> threads;
+    for (int begin = 0; begin < n; begin += block) {
+      threads.emplace_back([&, begin] {
+        MatmulWorkspace own;
+        EXPECT_TRUE((*matrix)
+                        ->MultiplyColumns(x.data(), 9, begin,
+                                          std::min(begin + block, n), y.data(),
+                                          &own)
+                        .ok());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(std::memcmp(y.data(), whole.data(), sizeof(float) * 9 * n), 0)
+        << (*matrix)->implementation() << " n " << n << " k " << k;
+  }
 }
 
 }  // namespace

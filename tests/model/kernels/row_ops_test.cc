@@ -219,6 +219,72 @@ TEST(AddNormRowTest, EqualsLayerNormOnEveryTail) {
   }
 }
 
+TEST(AddNormRowTest, WithoutBetaItIsZeros) {
+  for (const int n : Lengths()) {
+    const std::vector<float> x = Random(n, n), gamma = Random(n, n + 2, 1);
+    const std::vector<float> zeros(n);
+    std::vector<float> with(n), without(n);
+    AddNormRow(Plain(x), nullptr, gamma.data(), zeros.data(), 1e-5f,
+               with.data());
+    const Range range = AddNormRow(Plain(x), nullptr, gamma.data(), nullptr,
+                                   1e-5f, without.data());
+    EXPECT_EQ(with, without);
+    ExpectRange(range, without.data(), n);
+  }
+}
+
+TEST(AddRmsNormRowTest, EqualsTheFormulaOnEveryTail) {
+  for (const int n : Lengths()) {
+    const std::vector<float> x = Random(n, n), residual = Random(n, n + 1);
+    const std::vector<float> gamma = Random(n, n + 2, 1);
+    for (const bool with_residual : {true, false}) {
+      std::vector<double> s(n);
+      double square = 0;
+      for (int i = 0; i < n; ++i) {
+        s[i] = x[i] + (with_residual ? residual[i] : 0.0);
+        square += s[i] * s[i] / n;
+      }
+      // In place, as the layers use it.
+      std::vector<float> y = with_residual ? residual : x;
+      y.push_back(5.0f);
+      const ProductRow row = {.f32 = with_residual ? x.data() : y.data(),
+                              .n = n};
+      const Range range = AddRmsNormRow(row, with_residual ? y.data() : nullptr,
+                                        gamma.data(), 1e-5f, y.data());
+      EXPECT_EQ(y[n], 5.0f);
+      ExpectRange(range, y.data(), n);
+      for (int i = 0; i < n; ++i) {
+        const double exact = s[i] / std::sqrt(square + 1e-5) * gamma[i];
+        EXPECT_NEAR(y[i], exact, 1e-6 * (1 + std::fabs(exact))) << n;
+      }
+    }
+  }
+}
+
+TEST(GateRowTest, EqualsTheFormulasOnEveryTail) {
+  for (const Activation activation :
+       {Activation::kNone, Activation::kRelu, Activation::kGelu,
+        Activation::kGeluTanh, Activation::kSwish, Activation::kTanh}) {
+    for (const int n : Lengths()) {
+      // One product has both.
+      const std::vector<float> both = Random(2 * n, n),
+                               bias = Random(2 * n, n + 1, 1);
+      const ProductRow product = Plain(both, bias.data());
+      std::vector<float> y(n + 1, 5.0f);
+      const Range range = GateRow(product.Columns(0, n), product.Columns(n, n),
+                                  activation, y.data());
+      EXPECT_EQ(y[n], 5.0f);
+      ExpectRange(range, y.data(), n);
+      for (int i = 0; i < n; ++i) {
+        const float gate = both[i] + bias[i], up = both[n + i] + bias[n + i];
+        EXPECT_NEAR(y[i], Exact(activation, gate) * up,
+                    3e-6 * (1 + std::fabs(up)))
+            << static_cast<int>(activation) << " of " << gate << ", " << up;
+      }
+    }
+  }
+}
+
 TEST(Bf16RowTest, RoundsToNearestEven) {
   const std::vector<float> x = {1.0f, 1.00390625f, 1.01171875f, -2.5f, 3e38f};
   std::vector<uint16_t> y(x.size());

@@ -97,8 +97,8 @@ TEST(ShortlistProductTest, Int8OfAllRowsIsTheFullProduct) {
   for (int8_t& v : w) v = static_cast<int8_t>(generator() % 255 - 127);
   std::vector<uint8_t> x(static_cast<size_t>(kMaxMatmulRows) * k);
   for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % levels);
-  const auto matrix =
-      PackedMatrix::Create({MatmulType::kInt8, kRows, k}, w.data());
+  const auto matrix = PackedMatrix::Create(
+      {WeightType::kInt8, OperandType::kInt8, kRows, k}, w.data());
   ASSERT_TRUE(matrix.ok()) << matrix.status();
   MatmulWorkspace workspace;
   std::vector<int32_t> full(static_cast<size_t>(kMaxMatmulRows) * kRows);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -31,6 +33,11 @@ std::vector<std::string> Folders() {
   for (const auto& entry :
        std::filesystem::directory_iterator(material, error)) {
     folders.push_back(entry.path().string());
+  }
+  if (folders.size() == 1) {
+    std::printf(
+        "skipped: Marian tokenizers of OPUS-MT: there is no folder %s\n",
+        material.c_str());
   }
   return folders;
 }

@@ -146,7 +146,7 @@ TEST_F(TokenizerJsonTest, NamesWhatIsBroken) {
   }
   folder_.Write("tokenizer.json", "[");
   EXPECT_THAT(LoadTokenizer(folder_.path()).status().ToString(),
-              HasSubstr("not a JSON object"));
+              HasSubstr("is not JSON"));
 }
 
 TEST_F(TokenizerJsonTest, Splits) {

@@ -27,7 +27,7 @@ class EncoderOptionsTest : public ::testing::Test {
                              .type_vocabulary = 2,
                              .head = HeadKind::kFillMask},
                             7};
-  std::unique_ptr<Engine> engine_ = NewEngine(random_, Arithmetic::kF32);
+  std::unique_ptr<Engine> engine_ = NewEngine(random_, kF32Formats);
 };
 
 TEST_F(EncoderOptionsTest, LogitsOfChosenTokens) {
@@ -59,8 +59,8 @@ TEST_F(EncoderOptionsTest, LayersThatShareTensorsArePackedOnce) {
   Shape shared = shape;
   shared.distinct_layers = 1;
   const RandomTransformer six(shape, 1), one(shared, 1);
-  const auto of_six = Transformer::Create(six.description(), Arithmetic::kF32);
-  const auto of_one = Transformer::Create(one.description(), Arithmetic::kF32);
+  const auto of_six = Transformer::Create(six.description(), kF32Formats);
+  const auto of_one = Transformer::Create(one.description(), kF32Formats);
   ASSERT_TRUE(of_six.ok() && of_one.ok());
   EXPECT_LT((*of_one)->weight_bytes(), (*of_six)->weight_bytes() / 2);
   EXPECT_LT((*of_one)->parameters(), (*of_six)->parameters() / 2);
@@ -74,8 +74,7 @@ TEST_F(EncoderOptionsTest, DistancesOfTooManyPositionsAreRefused) {
                                  1);
   TransformerDescription description = random.description();
   description.encoder->max_positions = 1 << 24;
-  const auto status =
-      Transformer::Create(description, Arithmetic::kF32).status();
+  const auto status = Transformer::Create(description, kF32Formats).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("lower max_position_embeddings"),
             absl::string_view::npos)

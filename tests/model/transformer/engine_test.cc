@@ -8,7 +8,9 @@
 #include "gtest/gtest.h"
 #include "model/kernels/attention.h"
 #include "model/transformer/transformer.h"
+#include "model/transformer/transformer_engine.h"
 #include "tests/model/transformer/random_engine.h"
+#include "tests/support/generate.h"
 #include "tests/support/random_transformer.h"
 #include "tests/support/reference_transformer.h"
 
@@ -34,9 +36,9 @@ std::vector<std::vector<float>> Decode(Engine* engine, SourceId source,
     plan.decode.push_back(
         {.hypothesis = hypothesis,
          .tokens = targets.subspan(at, std::min(step, targets.size() - at)),
-         .query = {.all = true}});
+         .queries = {&kAllLogits, 1}});
     EXPECT_TRUE(engine->Step(plan, &result).ok());
-    const auto all = result.rows[0].logits.all;
+    const auto all = result.rows[0].logits[0].all;
     logits.emplace_back(all.begin(), all.end());
   }
   engine->ReleaseHypothesis(hypothesis);
@@ -49,7 +51,7 @@ class EngineShapeTest
 TEST_P(EngineShapeTest, F32EqualsTheReference) {
   const RandomTransformer random(GetParam(), 1);
   const ReferenceTransformer reference(random.description());
-  const std::unique_ptr<Engine> engine = NewEngine(random, Arithmetic::kF32);
+  const std::unique_ptr<Engine> engine = NewEngine(random, kF32Formats);
   const int vocabulary = GetParam().vocabulary;
   for (const int tokens : {1, 5, 16, 17, 33}) {
     const std::vector<int32_t> ids = RandomIds(tokens, vocabulary, tokens);
@@ -64,7 +66,7 @@ TEST_P(EngineShapeTest, F32EqualsTheReference) {
     const AttentionSelection everything;
     plan.decode.push_back({.hypothesis = hypothesis,
                            .tokens = targets,
-                           .query = {.all = true},
+                           .queries = {&kAllLogits, 1},
                            .self_attention = &everything,
                            .cross_attention = &everything});
     StepResult result;
@@ -80,7 +82,7 @@ TEST_P(EngineShapeTest, F32EqualsTheReference) {
     ExpectClose(result.rows[0].cross_attention, decoded.cross_attention,
                 "cross-attention");
     const double* last = decoded.logits.row(18);
-    ExpectClose(result.rows[0].logits.all,
+    ExpectClose(result.rows[0].logits[0].all,
                 std::vector<double>(last, last + vocabulary), "prefill");
     const auto logits = Decode(engine.get(), *source, targets, 1);
     for (size_t i = 0; i < logits.size(); ++i) {
@@ -101,8 +103,8 @@ TEST_P(EngineShapeTest, CutsDoNotChangeBits) {
   const int vocabulary = GetParam().vocabulary;
   const std::vector<int32_t> ids = RandomIds(23, vocabulary, 1);
   const std::vector<int32_t> targets = RandomIds(20, vocabulary, 2);
-  for (const Arithmetic arithmetic : {Arithmetic::kF32, Arithmetic::kInt8}) {
-    const std::unique_ptr<Engine> engine = NewEngine(random, arithmetic);
+  for (const Formats& formats : {kF32Formats, kInt8Formats}) {
+    const std::unique_ptr<Engine> engine = NewEngine(random, formats);
     const auto encode = [&](int layers_a_step) {
       const SourceId source =
           engine
@@ -149,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{.d_model = 48,
               .heads = 6,
               .activation = Activation::kGeluTanh,
-              .norm_placement = NormPlacement::kBefore,
+              .norm_placement = RandomTransformer::NormPlacement::kBefore,
               .final_norm = true},
         Shape{.d_model = 40,
               .heads = 5,
@@ -157,15 +159,49 @@ INSTANTIATE_TEST_SUITE_P(
               .decoder_layers = 3,
               .positions = PositionEncoding::kLearned,
               .embedding_norm = true,
-              .tied = false}));
+              .tied = false},
+        // Heads that share keys and values, and are not shares of d_model.
+        Shape{.heads = 4, .kv_heads = 2},
+        Shape{.d_model = 40,
+              .heads = 6,
+              .kv_heads = 1,
+              .head_size = 12,
+              .attention_scale = 0.4f},
+        Shape{.d_model = 24, .heads = 3, .kv_heads = 3, .head_size = 17},
+        // What LLaMA, OLMo 2 and Gemma 2 make of norms and feed-forward.
+        Shape{.activation = Activation::kSwish,
+              .gated = true,
+              .norm_placement = RandomTransformer::NormPlacement::kBefore,
+              .norm_kind = NormTensors::Kind::kRms,
+              .biases = false,
+              .final_norm = true},
+        Shape{.d_model = 36,
+              .feed_forward = 51,
+              .gated = true,
+              .norm_placement = RandomTransformer::NormPlacement::kOfOutput,
+              .norm_kind = NormTensors::Kind::kRms},
+        Shape{.feed_forward = 40,
+              .activation = Activation::kGeluTanh,
+              .gated = true,
+              .norm_placement =
+                  RandomTransformer::NormPlacement::kBeforeAndOfOutput,
+              .norm_kind = NormTensors::Kind::kRms,
+              .one_plus_weight = true,
+              .final_norm = true},
+        Shape{.norm_placement =
+                  RandomTransformer::NormPlacement::kBeforeAndOfOutput,
+              .biases = false},
+        // Windows within a tile, over its border, and over several.
+        Shape{.window = 1},
+        Shape{.heads = 6, .kv_heads = 2, .head_size = 8, .window = 7},
+        Shape{.window = 18, .encoder_layers = 3, .decoder_layers = 3}));
 
 // Sequences of many lengths, all in the same iterations, against each alone.
 TEST(EngineBatchTest, RowsDoNotSeeEachOther) {
   const RandomTransformer random(
       {.d_model = 64, .heads = 4, .feed_forward = 128, .vocabulary = 1500}, 3);
-  for (const Arithmetic arithmetic : {Arithmetic::kF32, Arithmetic::kInt8}) {
-    const std::unique_ptr<Engine> engine =
-        NewEngine(random, arithmetic, 16 << 20);
+  for (const Formats& formats : {kF32Formats, kInt8Formats}) {
+    const std::unique_ptr<Engine> engine = NewEngine(random, formats, 16 << 20);
     constexpr int kSequences = 70;
     std::vector<SourceId> sources;
     std::vector<HypothesisId> hypotheses;
@@ -189,11 +225,11 @@ TEST(EngineBatchTest, RowsDoNotSeeEachOther) {
         members.push_back(i);
         plan.decode.push_back({.hypothesis = hypotheses[i],
                                .tokens = std::span(targets[i]).subspan(step, 1),
-                               .query = {.all = true}});
+                               .queries = {&kAllLogits, 1}});
       }
       ASSERT_TRUE(engine->Step(plan, &result).ok());
       for (size_t m = 0; m < members.size(); ++m) {
-        const auto all = result.rows[m].logits.all;
+        const auto all = result.rows[m].logits[0].all;
         together[members[m]].assign(all.begin(), all.end());
       }
     }
@@ -215,7 +251,7 @@ class EngineBlockTest : public ::testing::Test {
   EngineBlockTest()
       : random_({.max_positions = 32}, 4),
         // As few blocks as the engine allows: 2 + 2 for one longest sequence.
-        engine_(NewEngine(random_, Arithmetic::kF32,
+        engine_(NewEngine(random_, kF32Formats,
                           4 * 2 * KvTileBytes({KvType::kF32, 2, 16}))) {
     source_ = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
     plan_.encode.push_back({source_, 2});
@@ -224,8 +260,9 @@ class EngineBlockTest : public ::testing::Test {
   }
 
   void Append(HypothesisId hypothesis, std::span<const int32_t> tokens) {
-    plan_.decode.push_back(
-        {.hypothesis = hypothesis, .tokens = tokens, .query = {.all = true}});
+    plan_.decode.push_back({.hypothesis = hypothesis,
+                            .tokens = tokens,
+                            .queries = {&kAllLogits, 1}});
   }
   absl::Status Step() {
     const absl::Status status = engine_->Step(plan_, &result_);
@@ -254,8 +291,8 @@ TEST_F(EngineBlockTest, ForksShareBlocksUntilOneWrites) {
   Append(child, std::span(tokens).subspan(11, 1));
   ASSERT_TRUE(Step().ok());
   EXPECT_EQ(engine_->free_blocks(), 1);
-  const std::vector<float> of_child(result_.rows[1].logits.all.begin(),
-                                    result_.rows[1].logits.all.end());
+  const std::vector<float> of_child(result_.rows[1].logits[0].all.begin(),
+                                    result_.rows[1].logits[0].all.end());
   engine_->ReleaseHypothesis(parent);
   engine_->ReleaseHypothesis(child);
   EXPECT_EQ(engine_->free_blocks(), 3);
@@ -305,12 +342,174 @@ TEST_F(EngineBlockTest, RefusesWhatTheModelCannotTake) {
   EXPECT_EQ(Step().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(TransformerTest, ACacheTooSmallForOneSequenceIsRefused) {
+// What nobody asks about is not projected, and what is has the same bits.
+TEST_F(EngineBlockTest, ProjectsOnlyWhatIsAskedAbout) {
+  const std::vector<int32_t> tokens = RandomIds(20, 101, 7);
+  const auto expected = Decode(engine_.get(), source_, tokens, 1);
+  const std::vector<int32_t> watched = {3};
+  const LogitsQuery queries[] = {
+      {.all = true}, {}, {.watched = watched}, {.top_k = 2}};
+  const HypothesisId hypothesis = engine_->AddHypothesis(source_);
+  plan_.decode.push_back(
+      {.hypothesis = hypothesis, .tokens = std::span(tokens).first(12)});
+  ASSERT_TRUE(Step().ok());
+  EXPECT_EQ(result_.projected_rows, 0);
+  EXPECT_TRUE(result_.rows[0].logits.empty());
+  EXPECT_TRUE(result_.rows[0].states.empty());
+  plan_.decode.push_back({.hypothesis = hypothesis,
+                          .tokens = std::span(tokens).subspan(12),
+                          .queries = queries,
+                          .states = true});
+  ASSERT_TRUE(Step().ok());
+  EXPECT_EQ(result_.projected_rows, 3);
+  const std::span<const LogitsRow> logits = result_.rows[0].logits;
+  ASSERT_EQ(logits.size(), 4u);
+  EXPECT_TRUE(std::ranges::equal(logits[0].all, expected[16]));
+  EXPECT_TRUE(logits[1].best.empty() && logits[1].all.empty());
+  EXPECT_EQ(logits[2].watched[0], expected[18][3]);
+  EXPECT_EQ(logits[3].best[0].logit, std::ranges::max(expected[19]));
+  EXPECT_EQ(result_.rows[0].states.size(), 8u * 32);
+  // The states of a token are those it has alone.
+  const std::vector<float> last(result_.rows[0].states.end() - 32,
+                                result_.rows[0].states.end());
+  engine_->ReleaseHypothesis(hypothesis);
+  const HypothesisId again = engine_->AddHypothesis(source_);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    plan_.decode.push_back({.hypothesis = again,
+                            .tokens = std::span(tokens).subspan(i, 1),
+                            .states = i + 1 == tokens.size()});
+    ASSERT_TRUE(Step().ok());
+  }
+  EXPECT_TRUE(std::ranges::equal(result_.rows[0].states, last));
+}
+
+class KeptBlocksTest : public ::testing::TestWithParam<Formats> {
+ protected:
+  KeptBlocksTest()
+      : random_({}, 8),
+        engine_(NewEngine(random_, GetParam(), 1 << 20)),
+        tokens_(RandomIds(40, 101, 9)) {
+    for (int i = 0; i < 2; ++i) {
+      sources_.push_back(engine_->AddSource({{1, 2, 3 + i}, {}}, {}).value());
+      StepPlan plan;
+      plan.encode.push_back({sources_[i], 2});
+      StepResult result;
+      EXPECT_TRUE(engine_->Step(plan, &result).ok());
+    }
+  }
+
+  // Begins with `tokens`, reads what was not found, and returns the last
+  // token's logits.
+  std::vector<float> Read(SourceId source, std::span<const int32_t> tokens,
+                          std::string_view salt, int* found) {
+    const auto [hypothesis, there] = engine_->Begin(source, tokens, salt);
+    *found = there;
+    StepPlan plan;
+    plan.decode.push_back({.hypothesis = hypothesis,
+                           .tokens = tokens.subspan(there),
+                           .queries = {&kAllLogits, 1}});
+    EXPECT_LE(engine_->BlocksNeeded(plan), engine_->free_blocks());
+    StepResult result;
+    EXPECT_TRUE(engine_->Step(plan, &result).ok());
+    engine_->ReleaseHypothesis(hypothesis);
+    const auto all = result.rows[0].logits[0].all;
+    return {all.begin(), all.end()};
+  }
+
+  RandomTransformer random_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<int32_t> tokens_;
+  std::vector<SourceId> sources_;
+};
+
+TEST_P(KeptBlocksTest, FoundBlocksHoldTheSameBits) {
+  const int free = engine_->free_blocks();
+  int found = -1;
+  const std::span<const int32_t> tokens = tokens_;
+  const std::vector<float> computed = Read(sources_[0], tokens, "", &found);
+  EXPECT_EQ(found, 0);
+  EXPECT_EQ(engine_->free_blocks(), free);  // kept blocks are free
+  EXPECT_EQ(Read(sources_[0], tokens, "", &found), computed);
+  EXPECT_EQ(found, 32);
+  // A beginning of it; the last token is always read.
+  EXPECT_EQ(Read(sources_[0], tokens.first(32), "", &found),
+            Decode(engine_.get(), sources_[0], tokens.first(32), 32).back());
+  EXPECT_EQ(found, 16);
+  // What parts from it.
+  std::vector<int32_t> other = tokens_;
+  other[20] = (other[20] + 1) % 101;
+  EXPECT_EQ(Read(sources_[0], other, "", &found),
+            Decode(engine_.get(), sources_[0], other, 40).back());
+  EXPECT_EQ(found, 16);
+  // Another tenant's, and what reads another source.
+  EXPECT_EQ(Read(sources_[0], tokens, "tenant", &found), computed);
+  EXPECT_EQ(found, 0);
+  Read(sources_[1], tokens, "", &found);
+  EXPECT_EQ(found, 0);
+  // An equal source's blocks, long after the source itself went.
+  engine_->ReleaseSource(sources_[0]);
+  sources_[0] = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
+  StepPlan plan;
+  plan.encode.push_back({sources_[0], 2});
+  StepResult result;
+  ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  EXPECT_EQ(Read(sources_[0], tokens, "", &found), computed);
+  EXPECT_EQ(found, 32);
+}
+
+TEST_P(KeptBlocksTest, TheLeastRecentlyUsedGoWhenTheRoomIsNeeded) {
+  const int blocks = engine_->free_blocks();
+  std::vector<std::vector<int32_t>> all;
+  std::vector<std::vector<float>> computed;
+  int found = 0;
+  // Two blocks of each are kept.
+  for (int i = 0; i < blocks; ++i) {
+    all.push_back(RandomIds(40, 101, 100 + i));
+    computed.push_back(Read(sources_[0], all[i], "", &found));
+    EXPECT_EQ(found, 0);
+    EXPECT_EQ(engine_->free_blocks(), blocks);
+    EXPECT_EQ(Read(sources_[0], all[0], "", &found), computed[0]);
+    EXPECT_EQ(found, 32) << i;  // used all the time
+  }
+  for (int i = 0; i < blocks; ++i) {
+    EXPECT_EQ(Read(sources_[0], all[i], "", &found), computed[i]);
+  }
+  Read(sources_[0], all[1], "", &found);
+  EXPECT_EQ(found, 0);
+  Read(sources_[0], all[blocks - 1], "", &found);
+  EXPECT_EQ(found, 32);
+}
+
+// Of a hypothesis that was not announced, and only what it has read.
+TEST_P(KeptBlocksTest, KeepsWhatItIsTold) {
+  int found = 0;
+  const std::vector<float> computed =
+      Decode(engine_.get(), sources_[0], tokens_, 1).back();
+  Read(sources_[0], std::span(tokens_).first(3), "", &found);
+  const HypothesisId hypothesis = engine_->AddHypothesis(sources_[0]);
+  StepResult result;
+  for (const int32_t& token : tokens_) {
+    StepPlan plan;
+    plan.decode.push_back({.hypothesis = hypothesis, .tokens = {&token, 1}});
+    ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  }
+  const HypothesisId fork = engine_->Fork(hypothesis);
+  engine_->Keep(hypothesis, tokens_, "");
+  engine_->Keep(fork, tokens_, "");
+  engine_->ReleaseHypothesis(hypothesis);
+  engine_->ReleaseHypothesis(fork);
+  EXPECT_EQ(Read(sources_[0], tokens_, "", &found), computed);
+  EXPECT_EQ(found, 32);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, KeptBlocksTest,
+                         ::testing::Values(kF32Formats, kInt8Formats));
+
+TEST(TransformerTest, ACacheTooSmallForAnySequenceIsRefused) {
   const RandomTransformer random({}, 5);
-  auto transformer =
-      Transformer::Create(random.description(), Arithmetic::kF32);
+  auto transformer = Transformer::Create(random.description(), kF32Formats);
   ASSERT_TRUE(transformer.ok());
-  const auto engine = Transformer::NewEngine(*transformer, 1000);
+  const auto engine = TransformerEngine::Create(*transformer, 1000);
   EXPECT_EQ(engine.status().code(), absl::StatusCode::kResourceExhausted);
 }
 

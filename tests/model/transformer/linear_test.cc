@@ -68,15 +68,14 @@ TEST(LinearTest, Int8EqualsItsDefinition) {
            {1, 3}, {33, 20}, {256, 64}, {307, 32}, {1024, 256}}) {
     const RandomLinear random(out, in, out);
     const LinearTensors tensors = random.tensors();
-    const auto linear =
-        Linear::Create(Arithmetic::kInt8, std::span(&tensors, 1));
+    const auto linear = Linear::Create(kInt8Formats, std::span(&tensors, 1));
     ASSERT_TRUE(linear.ok()) << linear.status();
     for (const int rows : {1, 2, 5, 16, 17, 63, 64, 65, 130}) {
       std::mt19937 generator(rows);
       std::normal_distribution<float> normal;
       std::vector<float> x(static_cast<size_t>(rows) * in);
       for (float& v : x) v = normal(generator);
-      Operand operand(Arithmetic::kInt8);
+      Operand operand(OperandType::kInt8);
       operand.Resize(rows, in);
       for (int r = 0; r < rows; ++r) operand.Set(r, &x[r * in]);
       LinearScratch scratch;
@@ -102,8 +101,8 @@ TEST(LinearTest, Int8EqualsItsDefinition) {
 TEST(LinearTest, Int8IsCloseToF32) {
   const RandomLinear random(200, 256, 1);
   const LinearTensors tensors = random.tensors();
-  const auto exact = Linear::Create(Arithmetic::kF32, std::span(&tensors, 1));
-  const auto coarse = Linear::Create(Arithmetic::kInt8, std::span(&tensors, 1));
+  const auto exact = Linear::Create(kF32Formats, std::span(&tensors, 1));
+  const auto coarse = Linear::Create(kInt8Formats, std::span(&tensors, 1));
   ASSERT_TRUE(exact.ok() && coarse.ok());
   std::vector<float> x(256);
   std::mt19937 generator(2);
@@ -111,7 +110,7 @@ TEST(LinearTest, Int8IsCloseToF32) {
   for (float& v : x) v = normal(generator);
   LinearScratch scratch;
   std::vector<float> y;
-  Operand f32(Arithmetic::kF32), int8(Arithmetic::kInt8);
+  Operand f32(OperandType::kF32), int8(OperandType::kInt8);
   f32.Resize(1, 256);
   int8.Resize(1, 256);
   f32.Set(0, x.data());
@@ -135,13 +134,13 @@ TEST(LinearTest, Int8IsCloseToF32) {
 TEST(LinearTest, StacksPartsAndTakesSlices) {
   const RandomLinear a(5, 8, 1), b(7, 8, 2);
   const std::vector<LinearTensors> parts = {a.tensors(), b.tensors()};
-  const auto stacked = Linear::Create(Arithmetic::kF32, parts);
+  const auto stacked = Linear::Create(kF32Formats, parts);
   const auto slice =
-      Linear::Create(Arithmetic::kF32, std::span(parts).subspan(1, 1), 2, 3);
+      Linear::Create(kF32Formats, std::span(parts).subspan(1, 1), 2, 3);
   ASSERT_TRUE(stacked.ok() && slice.ok());
   ASSERT_EQ(stacked->out(), 12);
   ASSERT_EQ(slice->out(), 3);
-  Operand x(Arithmetic::kF32);
+  Operand x(OperandType::kF32);
   x.Resize(1, 8);
   const std::vector<float> row = {1, -2, 3, 0.5f, 0, 1, 2, -1};
   x.Set(0, row.data());

@@ -9,24 +9,25 @@
 #include "gtest/gtest.h"
 #include "model/engine.h"
 #include "model/transformer/transformer.h"
+#include "model/transformer/transformer_engine.h"
 #include "tests/support/random_transformer.h"
 
 namespace trivium {
 
 inline std::unique_ptr<Engine> NewEngine(
-    const TransformerDescription& description, Arithmetic arithmetic,
+    const TransformerDescription& description, const Formats& formats,
     int64_t cache_bytes = 4 << 20) {
-  auto transformer = Transformer::Create(description, arithmetic);
+  auto transformer = Transformer::Create(description, formats);
   EXPECT_TRUE(transformer.ok()) << transformer.status();
-  auto engine = Transformer::NewEngine(*transformer, cache_bytes);
+  auto engine = TransformerEngine::Create(*transformer, cache_bytes);
   EXPECT_TRUE(engine.ok()) << engine.status();
   return *std::move(engine);
 }
 
 inline std::unique_ptr<Engine> NewEngine(const RandomTransformer& random,
-                                         Arithmetic arithmetic,
+                                         const Formats& formats,
                                          int64_t cache_bytes = 4 << 20) {
-  return NewEngine(random.description(), arithmetic, cache_bytes);
+  return NewEngine(random.description(), formats, cache_bytes);
 }
 
 // Within 1e-4 of the greatest number.

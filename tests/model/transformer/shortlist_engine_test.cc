@@ -20,7 +20,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int kVocabulary = 2500;  // more than two blocks of the projection
 constexpr int kLayers = 2;
 
-class ShortlistEngineTest : public testing::TestWithParam<Arithmetic> {
+class ShortlistEngineTest : public testing::TestWithParam<Formats> {
  protected:
   // d_model is no multiple of a vector.
   ShortlistEngineTest()
@@ -109,13 +109,13 @@ std::vector<Answer> Ask(Engine* engine, const std::vector<int32_t>& source,
     hypotheses.push_back(engine->AddHypothesis(id));
     plan.decode.push_back({.hypothesis = hypotheses.back(),
                            .tokens = std::span(tokens).subspan(i, 1),
-                           .query = query});
+                           .queries = {&query, 1}});
   }
   StepResult result;
   EXPECT_TRUE(engine->Step(plan, &result).ok());
   std::vector<Answer> answers;
   for (const StepResult::Row& row : result.rows) {
-    answers.emplace_back(row.logits);
+    answers.emplace_back(row.logits[0]);
   }
   for (const HypothesisId hypothesis : hypotheses) {
     engine->ReleaseHypothesis(hypothesis);
@@ -150,7 +150,7 @@ TEST_P(ShortlistEngineTest, AnswersAreTheFullOnesOfTheList) {
           return std::binary_search(allowed.begin(), allowed.end(), token);
         };
         // f32 products of other kernels differ in their last bits.
-        const float most = GetParam() == Arithmetic::kInt8 ? 0.0f : 1e-4f;
+        const float most = GetParam() == kInt8Formats ? 0.0f : 1e-4f;
         double sum = 0;
         std::vector<Candidate> best;
         for (int token = 0; token < kVocabulary; ++token) {
@@ -192,7 +192,7 @@ TEST_P(ShortlistEngineTest, AListOfAllTokensChangesNothing) {
     const LogitsQuery query = {.top_k = 20, .watched = watched, .all = true};
     const auto expected = Ask(full.get(), source, 3, query);
     const auto answers = Ask(listed.get(), source, 3, query);
-    if (GetParam() == Arithmetic::kInt8) {
+    if (GetParam() == kInt8Formats) {
       EXPECT_TRUE(answers == expected) << "bits";
     }
     for (const int beams : {1, 4}) {
@@ -208,7 +208,7 @@ TEST_P(ShortlistEngineTest, AListOfAllTokensChangesNothing) {
       ASSERT_EQ(before->size(), after->size());
       for (size_t i = 0; i < before->size(); ++i) {
         EXPECT_EQ((*after)[i].ids, (*before)[i].ids);
-        if (GetParam() == Arithmetic::kInt8) {
+        if (GetParam() == kInt8Formats) {
           EXPECT_EQ((*after)[i].score, (*before)[i].score);
           EXPECT_EQ((*after)[i].logprobs, (*before)[i].logprobs);
         } else {
@@ -302,7 +302,7 @@ TEST_P(ShortlistEngineTest, RowsDoNotSeeEachOther) {
     for (int beam = 0; beam < 1 + i % 5; ++beam) {
       plan.decode.push_back({.hypothesis = engine->AddHypothesis(id),
                              .tokens = std::span(tokens).subspan(beam, 1),
-                             .query = query});
+                             .queries = {&query, 1}});
       rows.push_back({i, beam});
     }
   }
@@ -319,7 +319,7 @@ TEST_P(ShortlistEngineTest, RowsDoNotSeeEachOther) {
   ASSERT_TRUE(engine->Step(plan, &result).ok());
   std::vector<Answer> together;
   for (const StepResult::Row& row : result.rows) {
-    together.emplace_back(row.logits);
+    together.emplace_back(row.logits[0]);
   }
   for (size_t row = 0; row < rows.size(); ++row) {
     const auto [source, beam] = rows[row];
@@ -329,8 +329,8 @@ TEST_P(ShortlistEngineTest, RowsDoNotSeeEachOther) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Arithmetics, ShortlistEngineTest,
-                         testing::Values(Arithmetic::kF32, Arithmetic::kInt8));
+INSTANTIATE_TEST_SUITE_P(Formats, ShortlistEngineTest,
+                         testing::Values(kF32Formats, kInt8Formats));
 
 }  // namespace
 }  // namespace trivium

@@ -70,12 +70,11 @@ TEST(SmoothingTest, AGreatDimensionDoesNotCostTheOthers) {
   const LinearTensors part = {&view, nullptr};
   // The greatest error with factors, and without.
   const auto error = [&](const AlignedVector<float>& factors) {
-    const auto linear =
-        Linear::Create(Arithmetic::kInt8, {&part, 1}, 0, 0, factors);
+    const auto linear = Linear::Create(kInt8Formats, {&part, 1}, 0, 0, factors);
     EXPECT_TRUE(linear.ok()) << linear.status();
     std::vector<float> input = x;
     for (size_t j = 0; j < factors.size(); ++j) input[j] *= factors[j];
-    Operand operand(Arithmetic::kInt8);
+    Operand operand(OperandType::kInt8);
     operand.Resize(1, kIn);
     operand.Set(0, input.data());
     LinearScratch scratch;

@@ -60,7 +60,8 @@ TEST(SafetensorsTest, RefusesLyingHeaders) {
   EXPECT_THAT(Error(LittleEndian(~uint64_t{0}, 8) + "{}"),
               HasSubstr("header of 18446744073709551615 bytes"));
   EXPECT_THAT(Error(Safetensors("[]", "")), HasSubstr("not a JSON object"));
-  EXPECT_THAT(Error(Safetensors("{\"x\"", "")), HasSubstr("not a JSON object"));
+  EXPECT_THAT(Error(Safetensors("{\"x\"", "")),
+              HasSubstr("header is not JSON"));
   EXPECT_THAT(Error(OneTensor("3")), HasSubstr("tensor 'x'"));
   EXPECT_THAT(Error(OneTensor("{}")), HasSubstr("no dtype"));
   EXPECT_THAT(Error(OneTensor(R"({"dtype": "F64", "shape": [2],
@@ -115,9 +116,16 @@ TEST(SafetensorsTest, NamesAreShownSafely) {
             "'" + std::string(100, 'a') + "...'");
 }
 
-TEST(SafetensorsTest, DeeplyNestedHeaderIsNoTrouble) {
+TEST(SafetensorsTest, BoundsTheHeader) {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
-  EXPECT_THAT(Error(OneTensor(deep)), HasSubstr("tensor 'x'"));
+  EXPECT_THAT(Error(OneTensor(deep)), HasSubstr("nested deeper than 64"));
+  // Few bytes a value.
+  std::string values = "{\"__metadata__\": [{}";
+  for (int i = 0; i < 3'000'000; ++i) values += ",{}";
+  EXPECT_THAT(Error(Safetensors(values + "]}", "")), HasSubstr("memory"));
+  const std::string spaces(17 << 20, ' ');
+  EXPECT_THAT(Error(Safetensors("{" + spaces + "}", "")),
+              HasSubstr("at most 16777216"));
 }
 
 }  // namespace

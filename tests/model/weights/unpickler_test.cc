@@ -138,6 +138,29 @@ TEST(UnpicklerTest, MemoryIsBounded) {
   EXPECT_THAT(Error(bomb), HasSubstr("more items"));
 }
 
+// A call may look at a long list of arguments and make nothing of it.
+TEST(UnpicklerTest, WorkIsBounded) {
+  std::string bomb = PickleWriter()
+                         .Global("torch._utils", "_rebuild_parameter")
+                         .Raw("q\x01(")
+                         .Rebuild({.storage_elements = 1})
+                         .Stop();
+  bomb.pop_back();
+  bomb += std::string(1'000'000, '2') + "tq\x02";
+  for (int i = 0; i < 1'000'000; ++i) bomb += "h\x01h\x02R0";
+  // It ends early: each call costs a step and not a million.
+  EXPECT_EQ(Error(bomb + "N."), "no error");
+  // Where it must walk the list, each walk counts.
+  std::string walks = PickleWriter()
+                          .Global("collections", "OrderedDict")
+                          .Raw("q\x01](NN\x86q\x03")
+                          .Stop();
+  walks.pop_back();
+  walks += std::string(1'000'000, '2') + "Ne\x85q\x02";
+  for (int i = 0; i < 1000; ++i) walks += "h\x01h\x02R0";
+  EXPECT_NE(Error(walks + "N."), "no error");
+}
+
 TEST(UnpicklerTest, DepthAndCyclesAreNoTrouble) {
   // [[[...]]], each list in the one before it.
   std::string deep;

@@ -123,7 +123,7 @@ TEST(WeightsTest, RefusesBadIndexes) {
     folder.Write("model.safetensors.index.json", index);
     return Error(folder);
   };
-  EXPECT_THAT(error("{"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error("{"), HasSubstr("is not JSON"));
   EXPECT_THAT(error("{}"), HasSubstr("no weight_map"));
   EXPECT_THAT(error(R"({"weight_map": {"x": 3}})"), HasSubstr("no file name"));
   EXPECT_THAT(error(R"({"weight_map": {"y": "a.safetensors"}})"),

@@ -1,5 +1,6 @@
 #include "server/batching/admission.h"
 
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -13,8 +14,9 @@ TEST(AdmissionTest, TakesAWholeCallOrNothing) {
   Admission admission(100);
   EXPECT_TRUE(admission.Admit(std::vector<int64_t>{30, 30}).ok());
   EXPECT_EQ(admission.waiting_tokens(), 60);
-  const absl::Status full = admission.Admit(std::vector<int64_t>{20, 21});
-  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  const Submission full = admission.Admit(std::vector<int64_t>{20, 21});
+  EXPECT_EQ(full.status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(full.request, -1);
   EXPECT_EQ(admission.waiting_tokens(), 60);
   EXPECT_TRUE(admission.Admit(std::vector<int64_t>{20, 20}).ok());
   EXPECT_EQ(admission.free_tokens(), 0);
@@ -22,11 +24,12 @@ TEST(AdmissionTest, TakesAWholeCallOrNothing) {
 
 TEST(AdmissionTest, NamesTheRequestThatNoEmptyQueueTakes) {
   Admission admission(100);
-  const absl::Status status = admission.Admit(std::vector<int64_t>{60, 30, 11});
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message().find("2: "), 0u) << status;
-  EXPECT_NE(status.message().find("101"), std::string::npos) << status;
-  EXPECT_NE(status.message().find("100"), std::string::npos) << status;
+  const Submission refused = admission.Admit(std::vector<int64_t>{60, 30, 11});
+  EXPECT_EQ(refused.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.request, 2);
+  const std::string message(refused.status.message());
+  EXPECT_NE(message.find("101"), std::string::npos) << message;
+  EXPECT_NE(message.find("100"), std::string::npos) << message;
   EXPECT_EQ(admission.waiting_tokens(), 0);
 }
 

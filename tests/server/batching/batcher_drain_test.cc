@@ -27,7 +27,7 @@ TEST_F(BatcherDrainTest, DrainFinishesWhatWasAccepted) {
   request.observer = std::make_shared<RecordingObserver>();
   std::vector<Request> call;
   call.push_back(request);
-  EXPECT_EQ(batcher_->Submit(1, call).code(), Code::kUnavailable);
+  EXPECT_EQ(batcher_->Submit(1, call).status.code(), Code::kUnavailable);
 }
 
 TEST_F(BatcherDrainTest, DrainCancelsTheRestWhenTimeIsUp) {

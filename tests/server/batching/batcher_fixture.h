@@ -23,15 +23,7 @@ class BatcherFixture : public testing::Test {
     puppets_.ExpectCleanUse();
   }
 
-  void Create() {
-    std::vector<Batcher::ModelEngines> models;
-    for (int i = 0; i < models_; ++i) {
-      models.push_back(puppets_.MakeEngines(options_.workers));
-    }
-    auto batcher = Batcher::Create(options_, std::move(models));
-    ASSERT_TRUE(batcher.ok()) << batcher.status();
-    batcher_ = *std::move(batcher);
-  }
+  void Create() { batcher_ = puppets_.MakeBatcher(options_); }
   // Submits one request that is expected to be accepted.
   std::shared_ptr<RecordingObserver> Submit(Request request) {
     return Submit(batcher_->NewCall(), std::move(request));
@@ -41,8 +33,8 @@ class BatcherFixture : public testing::Test {
     request.observer = observer;
     std::vector<Request> requests;
     requests.push_back(std::move(request));
-    const absl::Status status = batcher_->Submit(call, std::move(requests));
-    EXPECT_TRUE(status.ok()) << status;
+    const Submission submission = batcher_->Submit(call, std::move(requests));
+    EXPECT_TRUE(submission.ok()) << submission.status;
     return observer;
   }
   static Request Short(int max_new_tokens = 4, int32_t first = 2) {
@@ -59,7 +51,6 @@ class BatcherFixture : public testing::Test {
   StepGate gate_;
   FakeClock clock_;
   Puppets puppets_;
-  int models_ = 1;
   Batcher::Options options_;
   std::unique_ptr<Batcher> batcher_;
 };

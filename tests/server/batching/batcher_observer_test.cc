@@ -16,19 +16,25 @@ class CountingObserver : public BatchingObserver {
     ++iterations;
     decoder_rows += iteration.decoder_rows;
   }
-  void OnQueued(int, int64_t tokens, int64_t requests) override {
+  void OnQueued(const ServedModel&, int64_t tokens, int64_t requests) override {
     waiting_tokens = tokens;
     waiting_requests = requests;
   }
-  void OnStarted(int, absl::Duration) override { ++started; }
-  void OnSharedSource(int) override { ++shared; }
-  void OnFirstToken(int, absl::Duration) override { ++first_tokens; }
-  void OnNextToken(int, absl::Duration) override { ++next_tokens; }
-  void OnDeadlineMissed(int, const char* stage) override {
+  void OnStarted(const ServedModel&, absl::Duration) override { ++started; }
+  void OnSharedSource(const ServedModel&) override { ++shared; }
+  void OnFirstToken(const ServedModel&, absl::Duration) override {
+    ++first_tokens;
+  }
+  void OnNextToken(const ServedModel&, absl::Duration) override {
+    ++next_tokens;
+  }
+  void OnDeadlineMissed(const ServedModel&, const char* stage) override {
     ++(std::string(stage) == "queued" ? late_queued : late_running);
   }
-  void OnRejected(int, const char* reason) override { rejected = reason; }
-  void OnBlocks(int, int, int used, int total) override {
+  void OnRejected(const ServedModel&, const char* reason) override {
+    rejected = reason;
+  }
+  void OnBlocks(int, const ServedModel&, int used, int total) override {
     most_blocks = std::max<int>(most_blocks, used);
     total_blocks = total;
   }

@@ -3,83 +3,10 @@
 #include <set>
 #include <thread>
 
-#include "server/batching/running_batch.h"
-#include "tests/server/batching/harness.h"
+#include "tests/server/batching/random_request.h"
 
 namespace trivium {
 namespace {
-
-// Stops at any token divisible by `divisor`.
-class DivisibleStop : public StopMatcher {
- public:
-  explicit DivisibleStop(int divisor) : divisor_(divisor) {}
-  bool Matches(std::span<const int32_t> ids) const override {
-    return !ids.empty() && ids.back() % divisor_ == 0;
-  }
-
- private:
-  const int divisor_;
-};
-
-Request RandomRequest(std::mt19937* random) {
-  const auto pick = [random](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(*random);
-  };
-  // Few different sources, so that many are shared.
-  EncoderInput source = Source(pick(1, 40), pick(0, 9) == 0 ? 2 : pick(2, 300));
-  std::optional<DecodingOptions> decoding;
-  switch (pick(0, 4)) {
-    case 0:
-      break;
-    case 1:
-      decoding = Greedy(pick(1, 40));
-      break;
-    case 2:
-    case 3:
-      decoding = Beams(pick(2, 6), pick(1, 30));
-      decoding->length_penalty = pick(0, 2);
-      break;
-    case 4:
-      decoding = Samples(pick(1, 5), pick(1, 30), pick(0, 1000));
-      decoding->top_k = pick(0, 1) * 5;
-      decoding->temperature = 0.8f;
-      break;
-  }
-  Request request = MakeRequest(std::move(source), decoding, nullptr);
-  if (!decoding) {
-    request.states = States::kAll;
-    return request;
-  }
-  if (pick(0, 3) == 0) request.decoding->repetition_penalty = 1.3f;
-  if (pick(0, 3) == 0) request.decoding->no_repeat_ngram_size = 2;
-  if (pick(0, 7) == 0) request.stop = std::make_shared<DivisibleStop>(7);
-  if (pick(0, 5) == 0) request.cross_attention.emplace();
-  for (int i = pick(0, 9); i > 0; --i) request.prefix.push_back(pick(2, 30));
-  request.stream = pick(0, 1) == 1;
-  return request;
-}
-
-// What the request gets from a worker of its own.
-RequestResult Alone(Request request, PuppetEngine::Options options) {
-  options.gate = nullptr;
-  const EngineLimits limits = options.limits;
-  const auto observer = std::make_shared<RecordingObserver>();
-  request.observer = observer;
-  RunningBatch batch({}, std::make_unique<PuppetEngine>(
-                             options, std::make_shared<PuppetLog>()));
-  batch.Add(Queued(1, std::move(request), limits));
-  while (!batch.empty()) batch.Iterate();
-  return *observer->Wait();
-}
-
-void ExpectSameResult(const RequestResult& a, const RequestResult& b) {
-  ExpectSameHypotheses(a.hypotheses, b.hypotheses);
-  EXPECT_EQ(a.states, b.states);
-  ASSERT_EQ(a.cross_attention.size(), b.cross_attention.size());
-  for (size_t i = 0; i < a.cross_attention.size(); ++i) {
-    EXPECT_EQ(a.cross_attention[i].weights, b.cross_attention[i].weights);
-  }
-}
 
 class BatcherStressTest : public testing::TestWithParam<int> {
  protected:
@@ -93,11 +20,7 @@ class BatcherStressTest : public testing::TestWithParam<int> {
     options_.max_waiting_tokens = 1 << 24;
   }
 
-  void Create() {
-    std::vector<Batcher::ModelEngines> models;
-    models.push_back(puppets_.MakeEngines(options_.workers));
-    batcher_ = *Batcher::Create(options_, std::move(models));
-  }
+  void Create() { batcher_ = puppets_.MakeBatcher(options_); }
 
   Puppets puppets_;
   Batcher::Options options_;
@@ -140,9 +63,9 @@ TEST_P(BatcherStressTest, EveryoneIsAnsweredAsIfAlone) {
           call.push_back(next.request);
           mine.push_back(std::move(next));
         }
-        const absl::Status status =
+        const Submission submission =
             batcher_->Submit(batcher_->NewCall(), std::move(call));
-        ASSERT_TRUE(status.ok()) << status;
+        ASSERT_TRUE(submission.ok()) << submission.status;
         if (!cancellations.empty() && random() % 2 == 0) {
           cancellations[random() % cancellations.size()]->Cancel();
         }
@@ -221,9 +144,9 @@ TEST_P(BatcherStressTest, ResultsDoNotDependOnTheCompany) {
   }
 }
 
-// Nothing ends early and samples share nothing but their prefix: everybody
-// comes to need all that was reserved, and one block less would not do.
-TEST_P(BatcherStressTest, TheWorstCaseFillsThePoolAndNoMore) {
+// Nothing ends early and samples share nothing but their prefix: those that run
+// come to need more than there is.
+TEST_P(BatcherStressTest, MoreThanThePoolHoldsIsAnsweredAllTheSame) {
   puppets_.options.end_bias = -100;
   Create();
   std::mt19937 random(11);

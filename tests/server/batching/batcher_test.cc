@@ -11,14 +11,15 @@ using BatcherTest = BatcherFixture;
 using Code = absl::StatusCode;
 
 TEST_F(BatcherTest, RefusesNonsenseOptions) {
-  std::vector<Batcher::ModelEngines> models;
-  models.push_back(puppets_.MakeEngines(1));
-  options_.workers = 2;
-  EXPECT_EQ(Batcher::Create(options_, std::move(models)).status().code(),
-            Code::kInvalidArgument);
   options_.workers = 0;
-  EXPECT_EQ(Batcher::Create(options_, {}).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_EQ(Batcher::Create(options_).status().code(), Code::kInvalidArgument);
+  options_.workers = 2;
+  Create();
+  EXPECT_EQ(
+      batcher_->AddModel(ServedPuppet("other"), puppets_.MakeEngines(1)).code(),
+      Code::kInvalidArgument);
+  EXPECT_EQ(batcher_->AddModel(TheModel(), puppets_.MakeEngines(2)).code(),
+            Code::kAlreadyExists);
 }
 
 TEST_F(BatcherTest, AnswersARequest) {
@@ -44,20 +45,19 @@ TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
   };
   EXPECT_TRUE(batcher_->Submit(batcher_->NewCall(), call_of(3)).ok());
   EXPECT_EQ(batcher_->free_waiting_tokens(), 40);
-  EXPECT_EQ(batcher_->Submit(batcher_->NewCall(), call_of(3)).code(),
+  EXPECT_EQ(batcher_->Submit(batcher_->NewCall(), call_of(3)).status.code(),
             Code::kResourceExhausted);
   EXPECT_EQ(batcher_->free_waiting_tokens(), 40);
   EXPECT_GE(batcher_->RetryAfter(), absl::Milliseconds(10));
-  const absl::Status too_big =
-      batcher_->Submit(batcher_->NewCall(), call_of(6));
-  EXPECT_EQ(too_big.code(), Code::kInvalidArgument);
-  EXPECT_EQ(too_big.message().find("5: "), 0u) << too_big;
+  const Submission too_big = batcher_->Submit(batcher_->NewCall(), call_of(6));
+  EXPECT_EQ(too_big.status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(too_big.request, 5);
   auto invalid = call_of(2);
   invalid[1].source.ids.clear();
-  const absl::Status refused =
+  const Submission refused =
       batcher_->Submit(batcher_->NewCall(), std::move(invalid));
-  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
-  EXPECT_EQ(refused.message().find("1: "), 0u) << refused;
+  EXPECT_EQ(refused.status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(refused.request, 1);
   gate_.Open();
   EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));
   for (size_t i = 0; i < observers.size(); ++i) {
@@ -69,14 +69,16 @@ TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
 TEST_F(BatcherTest, RefusesUnknownModelsAndMissingObservers) {
   Create();
   Request request = Short();
-  request.model = 1;
+  request.model = ServedPuppet("other");
   request.observer = std::make_shared<RecordingObserver>();
   std::vector<Request> call;
   call.push_back(request);
-  EXPECT_EQ(batcher_->Submit(1, call).code(), Code::kInvalidArgument);
-  call[0].model = 0;
+  EXPECT_EQ(batcher_->Submit(1, call).status.code(), Code::kNotFound);
+  call[0].model = nullptr;
+  EXPECT_EQ(batcher_->Submit(1, call).status.code(), Code::kInvalidArgument);
+  call[0].model = TheModel();
   call[0].observer = nullptr;
-  EXPECT_EQ(batcher_->Submit(1, call).code(), Code::kInvalidArgument);
+  EXPECT_EQ(batcher_->Submit(1, call).status.code(), Code::kInvalidArgument);
   EXPECT_TRUE(batcher_->Submit(1, {}).ok());
 }
 
@@ -190,13 +192,18 @@ TEST_F(BatcherTest, KeepsBothWorkersBusy) {
 }
 
 TEST_F(BatcherTest, ServesModelsInTurns) {
-  models_ = 3;
   Create();
+  std::vector<ModelHandle> models = {TheModel()};
+  for (const char* name : {"b", "c"}) {
+    models.push_back(ServedPuppet(name));
+    ASSERT_TRUE(
+        batcher_->AddModel(models.back(), puppets_.MakeEngines(1)).ok());
+  }
   gate_.Close();
   std::vector<std::shared_ptr<RecordingObserver>> observers;
   for (int i = 0; i < 3; ++i) {
     Request request = Short(4);
-    request.model = i;
+    request.model = models[i];
     observers.push_back(Submit(std::move(request)));
     gate_.WaitHeld();
   }

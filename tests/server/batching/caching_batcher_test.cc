@@ -13,7 +13,9 @@ using Code = absl::StatusCode;
 
 class CacheObserver : public BatchingObserver {
  public:
-  void OnCacheLookup(int, bool hit) override { ++(hit ? hits : misses); }
+  void OnCacheLookup(const ServedModel&, bool hit) override {
+    ++(hit ? hits : misses);
+  }
   void OnCacheSize(int64_t bytes, int64_t results) override {
     most_bytes = std::max<int64_t>(most_bytes, bytes);
     last_results = results;
@@ -39,18 +41,16 @@ class CachingBatcherTest : public testing::Test {
   void Create() {
     batcher_.reset();
     puppets_.options.gate = &gate_;
-    std::vector<Batcher::ModelEngines> models;
-    models.push_back(puppets_.MakeEngines(options_.workers));
-    batcher_ = *Batcher::Create(options_, std::move(models));
+    batcher_ = puppets_.MakeBatcher(options_);
   }
-  absl::Status TrySubmit(std::vector<Request> requests) {
+  Submission TrySubmit(std::vector<Request> requests) {
     return batcher_->Submit(batcher_->NewCall(), std::move(requests));
   }
   std::shared_ptr<RecordingObserver> Submit(Request request) {
     auto observer = std::make_shared<RecordingObserver>();
     request.observer = observer;
-    const absl::Status status = TrySubmit({std::move(request)});
-    EXPECT_TRUE(status.ok()) << status;
+    const Submission submission = TrySubmit({std::move(request)});
+    EXPECT_TRUE(submission.ok()) << submission.status;
     return observer;
   }
   static Request Short(int32_t first = 2, int max_new_tokens = 9) {
@@ -117,7 +117,7 @@ TEST_F(CachingBatcherTest, AHitTakesNoRoomInAFullQueue) {
   const auto free = batcher_->free_waiting_tokens();
   auto full = Short(40);
   full.observer = std::make_shared<RecordingObserver>();
-  EXPECT_EQ(TrySubmit({full}).code(), Code::kResourceExhausted);
+  EXPECT_EQ(TrySubmit({full}).status.code(), Code::kResourceExhausted);
   EXPECT_TRUE(Submit(Short())->done());
   EXPECT_EQ(batcher_->free_waiting_tokens(), free);
 }
@@ -169,9 +169,9 @@ TEST_F(CachingBatcherTest, ACallIsAcceptedAsAWhole) {
   }
   std::vector<Request> bad = call;
   bad[3].source.ids.clear();
-  const absl::Status refused = TrySubmit(bad);
-  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
-  EXPECT_EQ(refused.message().find("3: "), 0u) << refused;
+  const Submission refused = TrySubmit(bad);
+  EXPECT_EQ(refused.status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(refused.request, 3);
   for (const auto& observer : observers) EXPECT_EQ(observer->answers(), 0);
   EXPECT_EQ(seen_.hits, 0);
   ASSERT_TRUE(TrySubmit(call).ok());
@@ -179,11 +179,11 @@ TEST_F(CachingBatcherTest, ACallIsAcceptedAsAWhole) {
   EXPECT_EQ(seen_.hits, 2);
   EXPECT_EQ(seen_.misses, 3);
   // Nonsense is still the batcher's to refuse.
-  call[0].model = 9;
-  EXPECT_EQ(TrySubmit(call).code(), Code::kInvalidArgument);
-  call[0].model = 0;
+  call[0].model = ServedPuppet("other");
+  EXPECT_EQ(TrySubmit(call).status.code(), Code::kNotFound);
+  call[0].model = TheModel();
   call[0].observer = nullptr;
-  EXPECT_EQ(TrySubmit(call).code(), Code::kInvalidArgument);
+  EXPECT_EQ(TrySubmit(call).status.code(), Code::kInvalidArgument);
   EXPECT_TRUE(TrySubmit({}).ok());
 }
 
@@ -193,7 +193,7 @@ TEST_F(CachingBatcherTest, ADrainedOneAnswersNothing) {
   EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));
   Request request = Short();
   request.observer = std::make_shared<RecordingObserver>();
-  EXPECT_EQ(TrySubmit({request}).code(), Code::kUnavailable);
+  EXPECT_EQ(TrySubmit({request}).status.code(), Code::kUnavailable);
 }
 
 // Many threads ask for few different things, of which the cache holds some;

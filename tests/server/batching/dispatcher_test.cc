@@ -9,21 +9,21 @@ using Verdict = FairQueue::Verdict;
 
 class DispatcherTest : public testing::Test {
  protected:
-  DispatcherTest() : dispatcher_(1, 2, 256) {}
+  DispatcherTest() : dispatcher_(2, 256), queue_(dispatcher_.AddQueue()) {}
 
   void Push(CallId call, int tokens, uint64_t source) {
     auto queued = std::make_unique<QueuedRequest>();
     queued->call = call;
     queued->cost.tokens = tokens;
     queued->source_key = source;
-    dispatcher_.Push(std::move(queued));
+    queue_->Push(std::move(queued));
   }
   // One boundary of a worker that has room for everything; what it took.
   int Boundary(int worker, int64_t pending) {
     dispatcher_.BeginBoundary(worker, pending);
-    dispatcher_.BeginPass(0);
+    queue_->BeginPass();
     int taken = 0;
-    while (dispatcher_.Take(worker, 0,
+    while (dispatcher_.Take(worker, queue_,
                             [](QueuedRequest&) { return Verdict::kTake; })) {
       ++taken;
     }
@@ -31,6 +31,7 @@ class DispatcherTest : public testing::Test {
   }
 
   Dispatcher dispatcher_;
+  FairQueue* const queue_;
 };
 
 TEST_F(DispatcherTest, GivesEachWorkerItsShare) {
@@ -68,11 +69,44 @@ TEST_F(DispatcherTest, TakesWhatTheHolderHadItsChanceToTake) {
   EXPECT_EQ(Boundary(1, 0), 0);
   // The holder has no room.
   dispatcher_.BeginBoundary(0, 10);
-  dispatcher_.BeginPass(0);
-  EXPECT_EQ(
-      dispatcher_.Take(0, 0, [](QueuedRequest&) { return Verdict::kStop; }),
-      nullptr);
+  queue_->BeginPass();
+  EXPECT_EQ(dispatcher_.Take(0, queue_,
+                             [](QueuedRequest&) { return Verdict::kStop; }),
+            nullptr);
   EXPECT_EQ(Boundary(1, 0), 1);
+}
+
+TEST_F(DispatcherTest, TheNextHolderHasOneChanceToo) {
+  Dispatcher dispatcher(3, 256);
+  FairQueue* const queue = dispatcher.AddQueue();
+  const auto push = [queue](CallId call, int tokens, uint64_t source) {
+    auto queued = std::make_unique<QueuedRequest>();
+    queued->call = call;
+    queued->cost.tokens = tokens;
+    queued->source_key = source;
+    queue->Push(std::move(queued));
+  };
+  push(5, 1000, 8);  // so much waits that everybody is below its share
+  // Takes what is of `call` only.
+  const auto boundary = [&](int worker, CallId call) {
+    dispatcher.BeginBoundary(worker, /*pending_tokens=*/0);
+    queue->BeginPass();
+    return dispatcher.Take(worker, queue, [call](QueuedRequest& request) {
+      return request.call == call ? Verdict::kTake : Verdict::kSkip;
+    }) != nullptr;
+  };
+  // A holder that has stood at many boundaries; another request waits for it.
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(boundary(0, 1));
+  push(1, 50, 7);
+  EXPECT_TRUE(boundary(0, 1));
+  push(2, 50, 7);
+  EXPECT_FALSE(boundary(1, 2));
+  // Its request ends. The next holder has no room for the one that waits.
+  dispatcher.Finished(0, 7);
+  push(3, 50, 7);
+  EXPECT_TRUE(boundary(2, 3));
+  EXPECT_FALSE(boundary(2, 4));
+  EXPECT_TRUE(boundary(1, 2));
 }
 
 TEST_F(DispatcherTest, SharingDoesNotLeaveAWorkerIdle) {

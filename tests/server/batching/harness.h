@@ -8,8 +8,11 @@
 #include "gtest/gtest.h"
 #include "server/batching/batcher.h"
 #include "server/batching/queued_request.h"
+#include "server/batching/request_cost.h"
+#include "server/batching/source_sharing.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/puppet_engine.h"
+#include "tests/support/puppet_model.h"
 #include "tests/support/recording_observer.h"
 #include "tests/support/step_gate.h"
 
@@ -17,6 +20,12 @@ namespace trivium {
 
 inline constexpr int32_t kEnd = 0;
 inline constexpr int32_t kStart = 1;
+
+// Of requests that tests make, unless they give them another.
+inline const ModelHandle& TheModel() {
+  static const ModelHandle model = ServedPuppet("model");
+  return model;
+}
 
 inline EncoderInput Source(int tokens, int32_t first = 2) {
   EncoderInput source;
@@ -50,6 +59,7 @@ inline Request MakeRequest(EncoderInput source,
                            std::optional<DecodingOptions> decoding,
                            std::shared_ptr<RequestObserver> observer) {
   Request request;
+  request.model = TheModel();
   request.source = std::move(source);
   request.decoding = std::move(decoding);
   if (request.decoding) request.prefix = {kStart};
@@ -63,7 +73,7 @@ inline std::unique_ptr<QueuedRequest> Queued(CallId call, Request request,
   auto queued = std::make_unique<QueuedRequest>();
   queued->call = call;
   queued->cost = CostOf(request, limits);
-  queued->source_key = SourceKey(request.model, request.source);
+  queued->source_key = SourceKey(*request.model, request.source);
   queued->request = std::move(request);
   return queued;
 }
@@ -77,10 +87,19 @@ class Puppets {
     logs_.push_back(std::make_shared<PuppetLog>());
     return std::make_unique<PuppetEngine>(options, logs_.back());
   }
-  Batcher::ModelEngines MakeEngines(int workers) {
-    Batcher::ModelEngines model;
-    for (int i = 0; i < workers; ++i) model.engines.push_back(Make());
-    return model;
+  Batcher::Engines MakeEngines(int workers) {
+    Batcher::Engines engines;
+    for (int i = 0; i < workers; ++i) engines.push_back(Make());
+    return engines;
+  }
+  // A batcher that serves TheModel().
+  std::unique_ptr<Batcher> MakeBatcher(const Batcher::Options& batching) {
+    absl::StatusOr<std::unique_ptr<Batcher>> batcher =
+        Batcher::Create(batching);
+    EXPECT_TRUE(batcher.ok()) << batcher.status();
+    EXPECT_TRUE(
+        (*batcher)->AddModel(TheModel(), MakeEngines(batching.workers)).ok());
+    return *std::move(batcher);
   }
   const PuppetLog& log(int engine = 0) const { return *logs_[engine]; }
 

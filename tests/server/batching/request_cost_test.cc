@@ -1,133 +1,27 @@
 #include "server/batching/request_cost.h"
 
-#include <limits>
-
 #include "tests/server/batching/harness.h"
 
 namespace trivium {
 namespace {
 
-class RequestCostTest : public testing::Test {
- protected:
-  EngineLimits limits_ = PuppetEngine::Options().limits;
-
-  void ExpectInvalid(const Request& request, const std::string& words) {
-    const absl::Status status = CheckRequest(request, limits_, 256);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_NE(std::string(status.message()).find(words), std::string::npos)
-        << status;
-  }
-};
-
-TEST_F(RequestCostTest, CountsTheWorstCase) {
+TEST(RequestCostTest, CountsTheWorstCase) {
+  const EngineLimits limits = PuppetEngine::Options().limits;
   Request request = MakeRequest(Source(10), Beams(4, 8), nullptr);
   request.prefix = {kStart, 5, 6};
-  const RequestCost cost = CostOf(request, limits_);
+  const RequestCost cost = CostOf(request, limits);
   EXPECT_EQ(cost.tokens, 10 + 2 + 4 * 8);
   EXPECT_EQ(cost.rows, 4);
   EXPECT_EQ(cost.source_blocks, 3);
   EXPECT_EQ(cost.hypothesis_blocks, 3);  // 3 + 8 - 1 = 10 positions of 4
   EXPECT_EQ(
-      CostOf(MakeRequest(Source(10), Samples(3, 8, 1), nullptr), limits_).rows,
+      CostOf(MakeRequest(Source(10), Samples(3, 8, 1), nullptr), limits).rows,
       3);
   const RequestCost encode =
-      CostOf(MakeRequest(Source(10), std::nullopt, nullptr), limits_);
+      CostOf(MakeRequest(Source(10), std::nullopt, nullptr), limits);
   EXPECT_EQ(encode.tokens, 10);
   EXPECT_EQ(encode.rows, 0);
   EXPECT_EQ(encode.source_blocks + encode.decoder_blocks(), 0);
-}
-
-TEST_F(RequestCostTest, RefusesWhatCouldNeverRun) {
-  EXPECT_TRUE(
-      CheckRequest(MakeRequest(Source(512), Greedy(512), nullptr), limits_, 256)
-          .ok());
-  ExpectInvalid(MakeRequest(Source(0), Greedy(8), nullptr), "no tokens");
-  ExpectInvalid(MakeRequest(Source(513), Greedy(8), nullptr),
-                "513 tokens, but the model reads at most 512");
-  ExpectInvalid(MakeRequest(Source(5), Greedy(513), nullptr),
-                "513 positions, but the model has 512");
-  ExpectInvalid(MakeRequest(Source(5), Beams(16, 512), nullptr),
-                "2050 KV blocks of 4 tokens, but a worker has 1024");
-  ExpectInvalid(MakeRequest(Source(5), Beams(17, 8), nullptr), "beam_size");
-  ExpectInvalid(MakeRequest(Source(5), Greedy(0), nullptr), "max_new_tokens");
-  Request request = MakeRequest(Source(5), Greedy(8), nullptr);
-  request.source.type_ids = {0};
-  ExpectInvalid(request, "1 type ids");
-  request = MakeRequest(Source(5), Greedy(8), nullptr);
-  request.prefix.clear();
-  ExpectInvalid(request, "prefix is empty");
-  request.prefix = {40};
-  ExpectInvalid(request, "token id 40, but the model's ids are 0 to 39");
-  request = MakeRequest(Source(5), Greedy(8), nullptr);
-  request.decoding->banned_sequences = {{3, -1}};
-  ExpectInvalid(request, "-1");
-  request = MakeRequest(Source(5), Greedy(8), nullptr);
-  request.cross_attention = AttentionSelection{.layers = {6}, .heads = {}};
-  ExpectInvalid(request, "layer 6, but the layers are 0 to 5");
-  request = MakeRequest(Source(5), Greedy(8), nullptr);
-  request.decoding->max_new_tokens = std::numeric_limits<int>::max();
-  EXPECT_FALSE(CheckRequest(request, limits_, 256).ok());
-  EXPECT_FALSE(
-      CheckRequest(MakeRequest(Source(5), Beams(4, 8), nullptr), limits_, 3)
-          .ok());
-}
-
-TEST_F(RequestCostTest, KnowsWhatAModelCannotDo) {
-  limits_.decoder_layers = 0;
-  ExpectInvalid(MakeRequest(Source(5), Greedy(8), nullptr), "no decoder");
-  limits_ = PuppetEngine::Options().limits;
-  limits_.encoder_layers = 0;
-  ExpectInvalid(MakeRequest(Source(5), Greedy(8), nullptr), "no encoder");
-  ExpectInvalid(MakeRequest(Source(0), std::nullopt, nullptr), "no encoder");
-  EXPECT_TRUE(
-      CheckRequest(MakeRequest(Source(0), Greedy(8), nullptr), limits_, 256)
-          .ok());
-}
-
-TEST_F(RequestCostTest, ASourceServesWhoNeedsNoMore) {
-  const SourceOptions decode;
-  SourceOptions all{.cross_attention = true,
-                    .states = States::kAll,
-                    .attention = true,
-                    .selection = {.layers = {1}, .heads = {}}};
-  EXPECT_TRUE(Covers(all, decode));
-  EXPECT_FALSE(Covers(decode, all));
-  SourceOptions first = all;
-  first.states = States::kFirst;
-  EXPECT_TRUE(Covers(all, first));
-  EXPECT_FALSE(Covers(first, all));
-  SourceOptions other = all;
-  other.selection.layers = {2};
-  EXPECT_FALSE(Covers(all, other));
-  EXPECT_TRUE(Covers(all, all));
-  EXPECT_FALSE(Covers(all, {.pooled = true, .selection = {}}));
-  SourceOptions logits{.logits = true, .selection = {}};
-  EXPECT_FALSE(Covers(all, logits));
-  SourceOptions of_two = logits;
-  of_two.logits_positions = {1, 2};
-  EXPECT_FALSE(Covers(logits, of_two));
-  EXPECT_FALSE(Covers(of_two, logits));
-  EXPECT_TRUE(Covers(of_two, of_two));
-}
-
-TEST_F(RequestCostTest, HeadsAndSegmentsAreTheModels) {
-  Request request = MakeRequest(Source(3), std::nullopt, nullptr);
-  request.source.type_ids = {0, 1, 0};
-  ExpectInvalid(request, "no segments");
-  limits_.type_vocabulary = 2;
-  EXPECT_TRUE(CheckRequest(request, limits_, 256).ok());
-  request.source.type_ids[1] = 2;
-  ExpectInvalid(request, "type id 2, but the model's are 0 to 1");
-  request.source.type_ids.clear();
-  request.pooled = true;
-  ExpectInvalid(request, "no pooler");
-  request.pooled = false;
-  request.logits = true;
-  ExpectInvalid(request, "no head");
-  limits_.head_outputs = 2;
-  EXPECT_TRUE(CheckRequest(request, limits_, 256).ok());
-  request.logits_positions = {2, 3};
-  ExpectInvalid(request, "token 3 of a source of 3");
 }
 
 }  // namespace

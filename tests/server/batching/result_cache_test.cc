@@ -78,7 +78,7 @@ TEST(ResultCacheTest, EqualRequestsHaveEqualKeys) {
 TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
   const std::vector<std::function<void(Request*)>> changes = {
       [](Request*) {},
-      [](Request* r) { r->model = 1; },
+      [](Request* r) { r->model = ServedPuppet("other"); },
       [](Request* r) { r->source.ids.push_back(1); },
       [](Request* r) { r->source.ids[0] = 1; },
       [](Request* r) {

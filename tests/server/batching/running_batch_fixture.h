@@ -18,6 +18,7 @@ class RunningBatchFixture : public testing::Test {
   }
 
   void Create() {
+    options_.model = TheModel();
     options_.clock = &clock_;
     batch_ = std::make_unique<RunningBatch>(options_, puppets_.Make());
   }

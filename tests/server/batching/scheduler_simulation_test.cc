@@ -18,7 +18,7 @@ constexpr absl::Duration kEncodeTime = absl::Microseconds(4);
 
 class BetweenTokens : public BatchingObserver {
  public:
-  void OnNextToken(int, absl::Duration since_last) override {
+  void OnNextToken(const ServedModel&, absl::Duration since_last) override {
     MutexLock lock(&mutex_);
     times_.push_back(since_last);
   }
@@ -50,11 +50,7 @@ class SchedulerSimulation : public testing::Test {
   }
   ~SchedulerSimulation() override { End(); }
 
-  void Create() {
-    std::vector<Batcher::ModelEngines> models;
-    models.push_back(puppets_.MakeEngines(1));
-    batcher_ = *Batcher::Create(options_, std::move(models));
-  }
+  void Create() { batcher_ = puppets_.MakeBatcher(options_); }
   void End() {
     gate_.Open();
     batcher_.reset();
@@ -71,9 +67,9 @@ class SchedulerSimulation : public testing::Test {
       requests.back().stream = true;
       requests.back().observer = observers.back();
     }
-    const absl::Status status =
+    const Submission submission =
         batcher_->Submit(batcher_->NewCall(), std::move(requests));
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(submission.ok()) << submission.status;
     return observers;
   }
   std::shared_ptr<RecordingObserver> SubmitOne(Request request) {
@@ -190,6 +186,29 @@ TEST_F(SchedulerSimulation, LongSourcesDoNotStallWhatRuns) {
     }
   }
   EXPECT_LE(absl::FDivDuration(between.P99(), alone), 1.3);
+  End();  // before the observer
+}
+
+// The same of long prefixes, which are read in parts.
+TEST_F(SchedulerSimulation, LongPrefixesDoNotStallWhatRuns) {
+  BetweenTokens between;
+  options_.observer = &between;
+  Create();
+  const auto running = Submit(16, [](int i) {
+    return MakeRequest(Source(20, 1000 * i), Greedy(500), nullptr);
+  });
+  for (int i = 0; i < 100; ++i) gate_.StepOnce();
+  const absl::Duration alone = between.P99();
+  for (int arrival = 0; arrival < 10; ++arrival) {
+    Request request =
+        MakeRequest(Source(5, 20000 + 10 * arrival), Greedy(4), nullptr);
+    for (int i = 0; i < 150; ++i) request.prefix.push_back((i * arrival) % 40);
+    const auto heard = SubmitOne(request);
+    for (int i = 0; i < 38; ++i) gate_.StepOnce();
+    EXPECT_TRUE(heard->done()) << arrival;
+  }
+  // But for the first, when nothing was known.
+  EXPECT_LE(absl::FDivDuration(between.P99(), alone), 1.4);
   End();  // before the observer
 }
 

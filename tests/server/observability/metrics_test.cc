@@ -5,26 +5,37 @@
 #include <cstdio>
 #include <thread>
 
+#include "tests/support/puppet_model.h"
+
 namespace trivium {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
+const ServedModel& EnDe() {
+  static const ModelHandle model = ServedPuppet("en-de");
+  return *model;
+}
+const ServedModel& DeEn() {
+  static const ModelHandle model = ServedPuppet("de-en");
+  return *model;
+}
+
 // Every figure at least once, so that each family is on the page.
 std::unique_ptr<Metrics> Busy() {
-  ModelInfo info;
-  info.family = "marian";
-  auto metrics = std::make_unique<Metrics>(
-      std::vector<Metrics::NamedModel>{{"en-de", info}, {"de-en", info}}, 2);
+  auto metrics = std::make_unique<Metrics>(2);
+  metrics->AddModel(EnDe());
+  metrics->AddModel(DeEn());
   metrics->OnCallStarted(Rpc::kTranslate);
-  metrics->OnCallDone(Rpc::kTranslate, 0, absl::StatusCode::kOk,
+  metrics->OnCallDone(Rpc::kTranslate, &EnDe(), absl::StatusCode::kOk,
                       absl::Milliseconds(3));
   metrics->OnCallStarted(Rpc::kEncode);
-  metrics->OnCallDone(Rpc::kEncode, -1, absl::StatusCode::kNotFound,
+  metrics->OnCallDone(Rpc::kEncode, nullptr, absl::StatusCode::kNotFound,
                       absl::Milliseconds(1));
-  metrics->OnTokens(0, 10, 20);
-  BatchingObserver::Iteration iteration{};
+  metrics->OnTokens(EnDe(), 10, 20);
+  BatchingObserver::Iteration iteration{
+      .model = EnDe(), .duration = {}, .phases = {}};
   iteration.encoder_rows = 7;
   iteration.decoder_rows = 33;
   iteration.padding_rows = 7;
@@ -32,18 +43,18 @@ std::unique_ptr<Metrics> Busy() {
   iteration.duration = absl::Milliseconds(2);
   iteration.phases.encode = 0.5;
   metrics->OnIteration(iteration);
-  metrics->OnSearch(0, absl::Milliseconds(250));
-  metrics->OnQueued(1, 100, 3);
-  metrics->OnStarted(0, absl::Milliseconds(1));
-  metrics->OnSharedSource(0);
-  metrics->OnFirstToken(0, absl::Milliseconds(4));
-  metrics->OnNextToken(0, absl::Milliseconds(1));
-  metrics->OnDeadlineMissed(0, "queued");
-  metrics->OnRejected(1, "full");
-  metrics->OnBlocks(1, 0, 5, 64);
-  metrics->OnCacheLookup(1, true);
-  metrics->OnCacheLookup(1, false);
-  metrics->OnCacheLookup(1, true);
+  metrics->OnSearch(EnDe(), absl::Milliseconds(250));
+  metrics->OnQueued(DeEn(), 100, 3);
+  metrics->OnStarted(EnDe(), absl::Milliseconds(1));
+  metrics->OnSharedSource(EnDe());
+  metrics->OnFirstToken(EnDe(), absl::Milliseconds(4));
+  metrics->OnNextToken(EnDe(), absl::Milliseconds(1));
+  metrics->OnDeadlineMissed(EnDe(), "queued");
+  metrics->OnRejected(DeEn(), "full");
+  metrics->OnBlocks(1, EnDe(), 5, 64);
+  metrics->OnCacheLookup(DeEn(), true);
+  metrics->OnCacheLookup(DeEn(), false);
+  metrics->OnCacheLookup(DeEn(), true);
   metrics->OnCacheSize(4096, 3);
   return metrics;
 }
@@ -68,7 +79,7 @@ TEST(MetricsTest, CountsWhatItIsTold) {
         "trivium_result_cache_hits_total{model=\"de-en\"} 2\n",
         "trivium_result_cache_misses_total{model=\"de-en\"} 1\n",
         "trivium_result_cache_bytes 4096\n", "trivium_result_cache_results 3\n",
-        "trivium_batch_invariant{model=\"en-de\"} 0\n"}) {
+        "trivium_batch_invariant{model=\"en-de\"} 1\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("code=\"INTERNAL\"")));
@@ -94,14 +105,40 @@ TEST(MetricsTest, PromtoolFindsNoFault) {
   EXPECT_EQ(pclose(promtool), 0);
 }
 
+// Whatever is still said of it is not counted.
+TEST(MetricsTest, ARemovedModelLeavesThePage) {
+  const std::unique_ptr<Metrics> metrics = Busy();
+  metrics->RemoveModel(EnDe());
+  metrics->OnFirstToken(EnDe(), absl::Milliseconds(4));
+  metrics->OnRejected(EnDe(), "invalid");
+  metrics->OnCallStarted(Rpc::kTranslate);
+  metrics->OnCallDone(Rpc::kTranslate, &EnDe(), absl::StatusCode::kOk,
+                      absl::Milliseconds(3));
+  EXPECT_THAT(metrics->Text(), Not(HasSubstr("en-de")));
+  EXPECT_THAT(metrics->Text(), HasSubstr("de-en"));
+  EXPECT_THAT(metrics->Text(), HasSubstr("requests_in_flight{rpc=\"Translate"
+                                         "\"} 0\n"));
+  // A newer one of the name counts from zero, and stays when the older goes.
+  const ModelHandle newer = ServedPuppet("en-de");
+  const ModelHandle newest = ServedPuppet("en-de");
+  metrics->AddModel(*newer);
+  metrics->AddModel(*newest);
+  metrics->RemoveModel(*newer);
+  metrics->OnTokens(*newest, 1, 2);
+  EXPECT_THAT(metrics->Text(),
+              HasSubstr("trivium_tokens_total{kind=\"generated\",model=\"en-de"
+                        "\"} 2\n"));
+}
+
 TEST(MetricsTest, ThreadsMayCountAtOnce) {
-  Metrics metrics({{"m", ModelInfo()}}, 1);
+  Metrics metrics(1);
+  metrics.AddModel(EnDe());
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&metrics] {
       for (int k = 0; k < 500; ++k) {
         metrics.OnCallStarted(Rpc::kGenerate);
-        metrics.OnCallDone(Rpc::kGenerate, 0, absl::StatusCode::kOk,
+        metrics.OnCallDone(Rpc::kGenerate, &EnDe(), absl::StatusCode::kOk,
                            absl::Milliseconds(1));
         if (k % 100 == 0) metrics.Text();
       }

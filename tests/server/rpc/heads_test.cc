@@ -43,7 +43,7 @@ class HeadsTest : public RpcTest {
     model->mutable_info().head = std::move(head);
     model->mutable_info().pooled_size = 2;
     model->mutable_info().mask_id = PuppetTokenizer::kFirst + '_';
-    parts->models.push_back({name, std::move(model), 7});
+    parts->models.push_back(ServedPuppet(name, std::move(model)));
   }
 
   // Logits [tokens, outputs] whose largest of token i is the digit that the

@@ -1,14 +1,11 @@
-// The small parts of the RPC layer.
+// The small parts of the gRPC layer.
 #include <gmock/gmock.h>
 
-#include <atomic>
-
 #include "google/rpc/status.pb.h"
-#include "server/observability/log.h"
-#include "server/rpc/call_registry.h"
-#include "server/rpc/status.h"
+#include "server/handlers/status.h"
+#include "server/rpc/grpc_status.h"
+#include "server/rpc/library_logs.h"
 #include "server/rpc/wire.h"
-#include "server/rpc/work_pool.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -31,21 +28,6 @@ TEST(StatusTest, LongMessagesFitTrailers) {
       InvalidField("f", std::string(100'000, 'x')), std::string(128, 'i'));
   EXPECT_LT(status.error_message().size() + status.error_details().size(),
             6000);
-}
-
-TEST(StatusTest, DelaysAreSpread) {
-  for (int i = 0; i < 100; ++i) {
-    const absl::Status status =
-        WithRetry(absl::ResourceExhaustedError("full"), absl::Seconds(2));
-    EXPECT_GE(*RetryDelay(status), absl::Seconds(2));
-    EXPECT_LE(*RetryDelay(status), absl::Seconds(3));
-  }
-  EXPECT_FALSE(RetryDelay(absl::InternalError("x")));
-}
-
-TEST(StatusTest, ShortensAtCharacters) {
-  EXPECT_EQ(Shorten("abc", 3), "abc");
-  EXPECT_EQ(Shorten("aé€", 4), "aé...");
 }
 
 grpc::ByteBuffer Bytes(const std::string& text) {
@@ -87,45 +69,6 @@ TEST(WireTest, NothingThatIsSentBreaksIt) {
       FindItemId(Bytes(changed));
     }
   }
-}
-
-TEST(WorkPoolTest, DoesAllBeforeItEnds) {
-  std::atomic<int> done = 0;
-  {
-    WorkPool pool(3);
-    for (int i = 0; i < 1000; ++i) pool.Run([&done] { ++done; });
-  }
-  EXPECT_EQ(done, 1000);
-}
-
-TEST(CallRegistryTest, RefusesWhileDrainingAndWaitsForTheLast) {
-  CallRegistry registry(Clock::Real());
-  EXPECT_TRUE(registry.Begin());
-  EXPECT_FALSE(registry.Drain(absl::ZeroDuration()));
-  EXPECT_FALSE(registry.Begin());
-  registry.End();
-  registry.End();
-  EXPECT_TRUE(registry.Drain(absl::ZeroDuration()));
-}
-
-TEST(CallRegistryTest, TicksAndDrainsStreams) {
-  struct Counting : Stream {
-    void OnTick(absl::Time) override { ++ticks; }
-    void OnDrain() override { ++drains; }
-    std::atomic<int> ticks = 0, drains = 0;
-  } early, late;
-  CallRegistry registry(Clock::Real(), absl::Milliseconds(1));
-  registry.Add(&early);
-  while (early.ticks < 3) std::this_thread::yield();
-  registry.Drain(absl::ZeroDuration());
-  registry.Add(&late);
-  EXPECT_EQ(early.drains, 1);
-  EXPECT_EQ(late.drains, 1);
-  registry.Remove(&early);
-  registry.Remove(&late);
-  const int ticks = early.ticks;
-  std::this_thread::yield();
-  EXPECT_EQ(early.ticks, ticks);
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ class PuppetBatcher : public Batcher {
     Set([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_ = false; });
   }
   // What Submit answers from now on.
-  void Refuse(absl::Status status) {
+  void Refuse(Submission refusal) {
     MutexLock lock(&mutex_);
-    refusal_ = std::move(status);
+    refusal_ = std::move(refusal);
   }
   // What requests end with from now on.
   void Fail(absl::Status status) {
@@ -73,9 +73,16 @@ class PuppetBatcher : public Batcher {
     return submitted_;
   }
 
+  absl::Status AddModel(ModelHandle, Engines) override {
+    return absl::OkStatus();
+  }
+  absl::Status RemoveModel(const ServedModel&) override {
+    return absl::OkStatus();
+  }
+  bool Serves(const ServedModel&) const override { return true; }
   CallId NewCall() override { return 1; }
 
-  absl::Status Submit(CallId call, std::vector<Request> requests) override {
+  Submission Submit(CallId call, std::vector<Request> requests) override {
     MutexLock lock(&mutex_);
     if (!refusal_.ok()) {
       ++refused_;
@@ -87,7 +94,7 @@ class PuppetBatcher : public Batcher {
       queue_.push_back(std::move(request));
     }
     changed_.SignalAll();
-    return absl::OkStatus();
+    return {};
   }
 
   absl::Duration RetryAfter() const override { return absl::Milliseconds(200); }
@@ -214,7 +221,7 @@ class PuppetBatcher : public Batcher {
   int64_t free_tokens_ ABSL_GUARDED_BY(mutex_) = 1 << 20;
   std::function<std::vector<float>(const Request&)> logits_
       ABSL_GUARDED_BY(mutex_);
-  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
+  Submission refusal_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<Request> submitted_ ABSL_GUARDED_BY(mutex_);

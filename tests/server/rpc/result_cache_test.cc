@@ -6,7 +6,7 @@ namespace {
 // The calls over a batcher with a result cache.
 class RpcResultCacheTest : public RpcTest {
  protected:
-  RpcResultCacheTest() { options_.result_cache_bytes = 1 << 20; }
+  RpcResultCacheTest() { result_cache_bytes_ = 1 << 20; }
 };
 
 TEST_F(RpcResultCacheTest, TranslateAsksTheModelOnce) {
@@ -90,7 +90,7 @@ TEST_F(RpcResultCacheTest, GetModelTellsItsSize) {
   v1::Model model;
   ASSERT_TRUE(models_->GetModel(Context().get(), {}, &model).ok());
   EXPECT_EQ(model.result_cache_bytes(), 1u << 20);
-  options_.result_cache_bytes = 0;
+  result_cache_bytes_ = 0;
   StartServer();
   ASSERT_TRUE(models_->GetModel(Context().get(), {}, &model).ok());
   EXPECT_EQ(model.result_cache_bytes(), 0u);

@@ -12,7 +12,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "server/batching/caching_batcher.h"
-#include "server/observability/log.h"
+#include "server/rpc/library_logs.h"
 #include "server/server.h"
 #include "tests/server/rpc/puppet_batcher.h"
 #include "tests/support/puppet_model.h"
@@ -40,23 +40,21 @@ class RpcTest : public testing::Test {
     Server::Parts parts;
     auto ids = std::make_unique<PuppetModel>();
     ids->RemoveTokenizer();
-    parts.models.push_back({"translator", std::make_unique<PuppetModel>(), 7});
-    parts.models.push_back(
-        {"encoder", std::make_unique<PuppetModel>(Design::kEncoder), 7});
-    parts.models.push_back({"ids", std::move(ids), 7});
+    parts.models.push_back(ServedPuppet(
+        "translator", std::make_unique<PuppetModel>(), result_cache_bytes_));
+    parts.models.push_back(ServedPuppet(
+        "encoder", std::make_unique<PuppetModel>(Design::kEncoder)));
+    parts.models.push_back(ServedPuppet("ids", std::move(ids)));
     AddModels(&parts);
-    std::vector<Metrics::NamedModel> infos;
-    for (const auto& model : parts.models) {
-      infos.push_back({model.name, model.model->info()});
-    }
-    parts.metrics = std::make_unique<Metrics>(infos, 1);
+    parts.metrics = std::make_unique<Metrics>(1);
     metrics_ = parts.metrics.get();
+    for (const ModelHandle& model : parts.models) metrics_->AddModel(*model);
     auto batcher = std::make_unique<PuppetBatcher>();
     batcher_ = batcher.get();
     parts.batcher = std::move(batcher);
-    if (options_.result_cache_bytes > 0) {
+    if (result_cache_bytes_ > 0) {
       parts.batcher = std::make_unique<CachingBatcher>(
-          std::move(parts.batcher), options_.result_cache_bytes, metrics_);
+          std::move(parts.batcher), result_cache_bytes_, metrics_);
     }
     auto server = Server::Create(options_, std::move(parts));
     ASSERT_TRUE(server.ok()) << server.status();
@@ -134,6 +132,7 @@ class RpcTest : public testing::Test {
   }
 
   Server::Options options_;
+  int64_t result_cache_bytes_ = 0;
   PuppetBatcher* batcher_ = nullptr;
   Metrics* metrics_ = nullptr;
   std::unique_ptr<Server> server_;

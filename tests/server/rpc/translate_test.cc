@@ -254,7 +254,7 @@ TEST_F(TranslateTest, FullTellsWhenToReturn) {
 }
 
 TEST_F(TranslateTest, RefusalsNameTheInput) {
-  batcher_->Refuse(absl::InvalidArgumentError("1: needs too many blocks"));
+  batcher_->Refuse({absl::InvalidArgumentError("needs too many blocks"), 1});
   v1::TranslateResponse response;
   // The first is blank and no request: index 1 is the third input.
   const grpc::Status status =

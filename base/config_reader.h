@@ -1,0 +1,60 @@
+#ifndef TRIVIUM_BASE_CONFIG_READER_H_
+#define TRIVIUM_BASE_CONFIG_READER_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+// Everything wrong with a folder, a sentence each: which file and key or
+// tensor, what is wrong, how to mend it.
+using Problems = std::vector<std::string>;
+
+// Reads values out of one or several JSON objects, of which the first that
+// has a key wins; null counts as absent. A value of the wrong type or out of
+// its range becomes a problem and counts as absent too.
+class ConfigReader {
+ public:
+  struct Layer {
+    std::string file;  // for messages
+    const nlohmann::json* json;
+  };
+
+  ConfigReader(std::vector<Layer> layers, Problems* problems)
+      : layers_(std::move(layers)), problems_(problems) {}
+
+  // The value and its file; json null when absent.
+  Layer Find(std::string_view key) const;
+
+  std::optional<int> Integer(std::string_view key, int min, int max);
+  std::optional<double> Real(std::string_view key, double min, double max);
+  std::optional<bool> Boolean(std::string_view key);
+  std::optional<std::string> Text(std::string_view key);
+  // An integer or a list of them (eos_token_id is either); empty when absent.
+  std::vector<int> Integers(std::string_view key, int min, int max);
+  // A list of non-empty lists of integers; empty when absent.
+  std::vector<std::vector<int>> IntegerLists(std::string_view key, int min,
+                                             int max);
+
+  // As Integer, but a problem when absent. Returns `min` after a problem.
+  int RequiredInteger(std::string_view key, int min, int max);
+
+  // Adds "FILE: KEY is VALUE; <expectation>".
+  void Report(std::string_view key, const Layer& value,
+              const std::string& expectation);
+
+  Problems* problems() const { return problems_; }
+
+ private:
+  std::vector<Layer> layers_;
+  Problems* problems_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_BASE_CONFIG_READER_H_

@@ -1,0 +1,120 @@
+// Depth and memory are judged before anything is parsed, by one pass over the
+// text. It need not know whether the text is JSON: up to the first error the
+// parser and this pass see the same brackets, commas and strings, and behind
+// it the parser makes nothing.
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace trivium {
+
+namespace {
+
+using nlohmann::json;
+
+// What nlohmann's values take with the allocator's share, rounded up: a list's
+// place while the list grows, a container, a string, a node of an object.
+constexpr size_t kPlaceBytes = 32;
+constexpr size_t kContainerBytes = 64;
+constexpr size_t kStringBytes = 48;
+constexpr size_t kKeyBytes = 64;
+
+absl::Status Judge(std::string_view text, const JsonLimits& limits) {
+  int depth = 0;
+  size_t memory = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '{':
+      case '[':
+        if (++depth > kMaxJsonDepth) {
+          return absl::InvalidArgumentError(fmt::format(
+              "is nested deeper than {} levels at byte {}; fetch the file "
+              "again",
+              kMaxJsonDepth, at));
+        }
+        memory += kContainerBytes + kPlaceBytes;
+        break;
+      case '}':
+      case ']':
+        depth = std::max(depth - 1, 0);
+        break;
+      case ',':
+        memory += kPlaceBytes;
+        break;
+      case ':':
+        memory += kKeyBytes;
+        break;
+      case '"': {
+        const size_t begin = at++;
+        while (at < text.size() && text[at] != '"') {
+          at += text[at] == '\\' ? 2 : 1;
+        }
+        memory += kStringBytes + (at - begin);
+        break;
+      }
+      default:
+        break;
+    }
+    if (memory > limits.memory) {
+      return absl::InvalidArgumentError(fmt::format(
+          "needs more than {} MiB of memory from byte {} on; check that it is "
+          "the right file",
+          limits.memory >> 20, at));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<json> Read(const std::string& path, const JsonLimits& limits) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string text,
+                           ReadFile(path, limits.bytes));
+  absl::StatusOr<json> value = ParseJson(text, limits);
+  if (value.ok()) return value;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {}", path, std::string(value.status().message())));
+}
+
+}  // namespace
+
+absl::StatusOr<json> ParseJson(std::string_view text,
+                               const JsonLimits& limits) {
+  if (text.size() > limits.bytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("has {} bytes of JSON, and at most {} are read; check that "
+                    "it is the right file",
+                    text.size(), limits.bytes));
+  }
+  TRIVIUM_RETURN_IF_ERROR(Judge(text, limits));
+  json value = json::parse(text.begin(), text.end(), /*cb=*/nullptr,
+                           /*allow_exceptions=*/false);
+  if (value.is_discarded()) {
+    return absl::InvalidArgumentError("is not JSON; fetch the file again");
+  }
+  return value;
+}
+
+absl::StatusOr<json> ReadJsonFile(const std::string& path,
+                                  const JsonLimits& limits) {
+  TRIVIUM_ASSIGN_OR_RETURN(json value, Read(path, limits));
+  if (!value.is_object()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is not a JSON object; fetch the file again", path));
+  }
+  return value;
+}
+
+absl::StatusOr<json> ReadJsonList(const std::string& path) {
+  TRIVIUM_ASSIGN_OR_RETURN(json value, Read(path, kConfigJson));
+  if (!value.is_array()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is not a JSON list; fetch the file again", path));
+  }
+  return value;
+}
+
+}  // namespace trivium

@@ -1,0 +1,47 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_FAMILY_READER_H_
+#define TRIVIUM_MODEL_FAMILIES_FAMILY_READER_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/config_reader.h"
+#include "model/families/tensor_reader.h"
+#include "model/weights/weights.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+// A model folder as every family reads it: all of config.json first, then, if
+// that is of use, the tensors.
+class FamilyReader {
+ public:
+  // As FamilyLoader's; all outlive this.
+  FamilyReader(const nlohmann::json& json, const Weights* weights,
+               Problems* problems)
+      : config_({{"config.json", &json}}, problems),
+        weights_(weights),
+        reported_(problems->size()) {}
+
+  ConfigReader* config() { return &config_; }
+
+  // Once config() has been read: the tensors, whose names may begin with
+  // `prefix`. Null where there are none to read, or after a problem: without
+  // usable sizes there is nothing to compare them with.
+  TensorReader* OpenTensors(std::string prefix) {
+    Problems* const problems = config_.problems();
+    if (weights_ == nullptr || problems->size() > reported_) return nullptr;
+    return &tensors_.emplace(*weights_, std::move(prefix), problems);
+  }
+
+ private:
+  ConfigReader config_;
+  const Weights* weights_;
+  const size_t reported_;  // problems before this
+  std::optional<TensorReader> tensors_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_FAMILY_READER_H_

@@ -1,0 +1,76 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_ATTENTION_H_
+#define TRIVIUM_MODEL_TRANSFORMER_ATTENTION_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "model/kernels/attention.h"
+#include "model/kernels/buffer.h"
+#include "model/transformer/attention_maps.h"
+#include "model/transformer/kv_cache.h"
+#include "model/transformer/layer.h"
+#include "model/transformer/linear.h"
+#include "model/transformer/relative_attention.h"
+#include "model/transformer/rows.h"
+
+namespace trivium {
+
+// Rows that follow each other and read the keys of one sequence: a source, a
+// hypothesis, or a source's hypotheses.
+struct AttentionGroup {
+  int first = 0;  // the first of the rows
+  int rows = 0;
+  const int* blocks = nullptr;  // of the sequence, in its order
+  int keys = 0;                 // of the sequence, those of the rows included
+  int position = 0;             // the first row's place among them
+  const AttentionMaps* maps = nullptr;  // where the weights go, or null
+};
+
+// Where a row's own key and value go.
+struct KvPlace {
+  int block;
+  int slot;
+};
+
+// What a sublayer is told of one layer.
+struct AttentionTask {
+  const Attention& weights;
+  int layer;                               // its place in the stack
+  std::span<const AttentionGroup> groups;  // all rows, in order
+  // [rows], or empty where keys and values are there already.
+  std::span<const KvPlace> places = {};
+  KvTiles tiles = {};                           // of this layer
+  const RelativeAttention* relative = nullptr;  // of the stack; needs no tiles
+  const Linear* reader = nullptr;               // see Rows
+};
+
+// The attention sublayer of encoders and decoders, to their own tokens or to a
+// source's. One a worker.
+class AttentionSublayer {
+ public:
+  absl::Status Run(const AttentionTask& task, Rows* rows,
+                   LinearScratch* scratch);
+
+ private:
+  // Queries go to query_, keys and values to their tiles, or beside their
+  // queries where relative attention reads them.
+  absl::Status Project(const AttentionTask& task, Rows* rows,
+                       LinearScratch* scratch);
+  void Attend(const AttentionTask& task, size_t group);
+  void AttendRelatively(const AttentionTask& task, const AttentionGroup& group);
+  // The first tiles that a group's first query reads.
+  void ListNext(const AttentionTask& task, size_t group, AttentionCall* call);
+
+  size_t stride_ = 0;    // floats of a row of query_
+  Buffer<float> query_;  // [rows, stride_]
+  Buffer<float> out_;    // [rows, query width] of relative attention
+  Buffer<float> scratch_;
+  Buffer<float> kept_;  // [heads, queries, padded keys]
+  std::vector<const char*> tiles_, next_tiles_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_ATTENTION_H_

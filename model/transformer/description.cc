@@ -1,0 +1,138 @@
+// Every tensor of a description, found by structured bindings that name all
+// members of what holds tensors: a member that is added does not compile until
+// it is visited here, too.
+#include "model/transformer/description.h"
+
+#include <cmath>
+#include <set>
+
+namespace trivium {
+namespace {
+
+using Visit = absl::FunctionRef<void(const TensorView&)>;
+
+struct Visitor {
+  Visit visit;
+
+  void ForEach(const TensorView* tensor) const {
+    if (tensor != nullptr) visit(*tensor);
+  }
+
+  void ForEach(const LinearTensors& tensors) const {
+    const auto& [weight, bias] = tensors;
+    for (const TensorView* tensor : {weight, bias}) ForEach(tensor);
+  }
+
+  void ForEach(const NormTensors& tensors) const {
+    const auto& [weight, bias, kind, one_plus_weight] = tensors;
+    for (const TensorView* tensor : {weight, bias}) ForEach(tensor);
+  }
+
+  void ForEach(const SublayerNorms& norms) const {
+    const auto& [before, of_output, after] = norms;
+    ForEach(before);
+    ForEach(of_output);
+    ForEach(after);
+  }
+
+  template <typename Tensors>
+  void ForEach(const std::optional<Tensors>& tensors) const {
+    if (tensors.has_value()) ForEach(*tensors);
+  }
+
+  void ForEach(const AttentionDescription& description) const {
+    const auto& [geometry, query, key, value, output] = description;
+    for (const auto* linear : {&query, &key, &value, &output}) {
+      ForEach(*linear);
+    }
+  }
+
+  void ForEach(const LayerDescription& tensors) const {
+    const auto& [self_attention, position_key, position_query,
+                 self_attention_norms, cross_attention, cross_attention_norms,
+                 gate, up, down, feed_forward_norms] = tensors;
+    ForEach(self_attention);
+    ForEach(position_key);
+    ForEach(position_query);
+    ForEach(self_attention_norms);
+    ForEach(cross_attention);
+    ForEach(cross_attention_norms);
+    ForEach(gate);
+    ForEach(up);
+    ForEach(down);
+    ForEach(feed_forward_norms);
+  }
+
+  void ForEach(const EmbeddingTensors& tensors) const {
+    const auto& [tokens, positions, types, projection] = tensors;
+    for (const TensorView* tensor : {tokens, positions, types}) {
+      ForEach(tensor);
+    }
+    ForEach(projection);
+  }
+
+  void ForEach(const RelativeAttentionDescription& description) const {
+    const auto& [buckets, span, max_distance, embeddings, norm, bias] =
+        description;
+    ForEach(embeddings);
+    ForEach(norm);
+    ForEach(bias);
+  }
+
+  void ForEach(const StackDescription& description) const {
+    const auto& [layers, d_model, heads, feed_forward, vocabulary,
+                 max_positions, activation, norm_epsilon, positions,
+                 position_offset, position_padding_id, type_vocabulary,
+                 embedding_scale, relative_attention, embeddings,
+                 embedding_norm, layer, final_norm] = description;
+    ForEach(relative_attention);
+    ForEach(embeddings);
+    ForEach(embedding_norm);
+    for (const LayerDescription& tensors : layer) ForEach(tensors);
+    ForEach(final_norm);
+  }
+
+  void ForEach(const PoolerDescription& description) const {
+    const auto& [dense, activation] = description;
+    ForEach(dense);
+  }
+
+  void ForEach(const HeadDescription& description) const {
+    const auto& [kind, input, dense, activation, norm, output] = description;
+    ForEach(dense);
+    ForEach(norm);
+    ForEach(output);
+  }
+};
+
+}  // namespace
+
+AttentionGeometry AttentionGeometry::Even(int d_model, int heads) {
+  const int size = d_model / heads;
+  return {.heads = heads,
+          .kv_heads = heads,
+          .head_size = size,
+          .scale = 1.0f / std::sqrt(static_cast<float>(size))};
+}
+
+void ForEachTensor(const TransformerDescription& description, Visit visit) {
+  const auto& [encoder, decoder, output_projection, shortlist, pooler, head,
+               memory] = description;
+  const Visitor visitor = {visit};
+  visitor.ForEach(encoder);
+  visitor.ForEach(decoder);
+  visitor.ForEach(output_projection);
+  visitor.ForEach(pooler);
+  visitor.ForEach(head);
+}
+
+int64_t CountParameters(const TransformerDescription& description) {
+  std::set<const TensorView*> seen;
+  int64_t count = 0;
+  ForEachTensor(description, [&](const TensorView& tensor) {
+    if (seen.insert(&tensor).second) count += tensor.elements();
+  });
+  return count;
+}
+
+}  // namespace trivium

@@ -1,0 +1,126 @@
+#include "model/transformer/head_runner.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace trivium {
+
+HeadRunner::HeadRunner(const Pooler* pooler, const Head* head)
+    : pooler_(pooler),
+      head_(head),
+      input_(OperandType::kF32),
+      hidden_(head != nullptr ? head->output_operands : OperandType::kF32) {}
+
+bool HeadRunner::PoolsForHead(const SourceState& source) const {
+  return source.options.logits && head_ != nullptr &&
+         head_->input == HeadDescription::Input::kPooled;
+}
+
+bool HeadRunner::Reads(const SourceState& source, int position) const {
+  const SourceOptions& options = source.options;
+  if (position == 0 && (options.pooled || PoolsForHead(source))) return true;
+  if (!options.logits || head_ == nullptr) return false;
+  switch (head_->input) {
+    case HeadDescription::Input::kPooled:
+      return false;
+    case HeadDescription::Input::kFirstToken:
+      return position == 0;
+    case HeadDescription::Input::kEveryToken:
+      break;
+  }
+  const std::vector<int>& chosen = options.logits_positions;
+  return chosen.empty() ||
+         std::find(chosen.begin(), chosen.end(), position) != chosen.end();
+}
+
+absl::Status HeadRunner::Run(std::span<SourceState* const> sources,
+                             StateOf state, LinearScratch* scratch) {
+  if (pooler_ != nullptr) {
+    TRIVIUM_RETURN_IF_ERROR(Pool(sources, state, scratch));
+  }
+  if (head_ != nullptr) {
+    TRIVIUM_RETURN_IF_ERROR(Logits(sources, state, scratch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HeadRunner::Pool(std::span<SourceState* const> sources,
+                              StateOf state, LinearScratch* scratch) {
+  const int out = pooler_->dense.out();
+  results_.clear();
+  input_.Resize(static_cast<int>(sources.size()), pooler_->dense.in());
+  for (size_t s = 0; s < sources.size(); ++s) {
+    SourceState& source = *sources[s];
+    if (!source.options.pooled && !PoolsForHead(source)) continue;
+    input_.Set(static_cast<int>(results_.size()), state(s, 0));
+    source.pooled.resize(out);
+    results_.push_back(source.pooled.data());
+  }
+  return pooler_->dense.Forward(input_, static_cast<int>(results_.size()),
+                                scratch, [&](int i, const auto& product) {
+                                  ActivateRow(product, pooler_->activation,
+                                              results_[i]);
+                                });
+}
+
+absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
+                                StateOf state, LinearScratch* scratch) {
+  // The rows that are asked for, and where their logits go.
+  results_.clear();
+  std::vector<const float*> inputs;
+  for (size_t s = 0; s < sources.size(); ++s) {
+    SourceState& source = *sources[s];
+    if (!source.options.logits) continue;
+    const std::vector<int>& positions = source.options.logits_positions;
+    switch (head_->input) {
+      case HeadDescription::Input::kPooled:
+        inputs.push_back(source.pooled.data());
+        break;
+      case HeadDescription::Input::kFirstToken:
+        inputs.push_back(state(s, 0));
+        break;
+      case HeadDescription::Input::kEveryToken:
+        for (int i = 0; positions.empty() && i < source.tokens(); ++i) {
+          inputs.push_back(state(s, i));
+        }
+        for (const int position : positions) {
+          inputs.push_back(state(s, position));
+        }
+        break;
+    }
+    const size_t count = inputs.size() - results_.size();
+    source.logits.resize(count * head_->outputs);
+    for (size_t i = 0; i < count; ++i) {
+      results_.push_back(&source.logits[i * head_->outputs]);
+    }
+  }
+  const int count = static_cast<int>(inputs.size());
+  if (count == 0) return absl::OkStatus();
+
+  hidden_.Resize(count, head_->output_blocks.front().in());
+  if (head_->dense.has_value()) {
+    input_.Resize(count, head_->dense->in());
+    for (int i = 0; i < count; ++i) input_.Set(i, inputs[i]);
+    TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
+        input_, count, scratch, [&](int i, const auto& product) {
+          float* y = scratch->row.data();
+          ActivateRow(product, head_->activation, y);
+          if (head_->norm.has_value()) head_->norm->Apply(y, y);
+          hidden_.Set(i, y);
+        }));
+  } else {
+    for (int i = 0; i < count; ++i) hidden_.Set(i, inputs[i]);
+  }
+  int begin = 0;
+  for (const Linear& block : head_->output_blocks) {
+    TRIVIUM_RETURN_IF_ERROR(
+        block.Forward(hidden_, count, scratch, [&](int i, const auto& product) {
+          FinishRow(product, results_[i] + begin);
+        }));
+    begin += block.out();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

@@ -1,0 +1,49 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_HEAD_RUNNER_H_
+#define TRIVIUM_MODEL_TRANSFORMER_HEAD_RUNNER_H_
+
+#include <span>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "model/transformer/heads.h"
+#include "model/transformer/linear.h"
+#include "model/transformer/sequences.h"
+
+namespace trivium {
+
+// Computes pooled outputs and logits of sources that have gone through the
+// last layer. One a worker.
+class HeadRunner {
+ public:
+  // Null where the model has none; both outlive this.
+  HeadRunner(const Pooler* pooler, const Head* head);
+
+  // Whether what `source` wants needs the final state of its token `position`.
+  bool Reads(const SourceState& source, int position) const;
+
+  // `state(s, position)` is the final state of that token of sources[s], for
+  // those that Reads() tells.
+  using StateOf = absl::FunctionRef<const float*(size_t s, int position)>;
+  absl::Status Run(std::span<SourceState* const> sources, StateOf state,
+                   LinearScratch* scratch);
+
+ private:
+  // Whether the source's logits are made of the pooled output.
+  bool PoolsForHead(const SourceState& source) const;
+  absl::Status Pool(std::span<SourceState* const> sources, StateOf state,
+                    LinearScratch* scratch);
+  absl::Status Logits(std::span<SourceState* const> sources, StateOf state,
+                      LinearScratch* scratch);
+
+  const Pooler* pooler_;
+  const Head* head_;
+  Operand input_;   // f32: pooled outputs or final states
+  Operand hidden_;  // what the last product reads
+  // Of each row of a product: where its result goes.
+  std::vector<float*> results_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_HEAD_RUNNER_H_

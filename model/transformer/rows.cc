@@ -1,0 +1,107 @@
+#include "model/transformer/rows.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace trivium {
+
+Rows::Rows(OperandType type, int d_model)
+    : input(type), other(type), d_model_(d_model), normal_(d_model) {}
+
+void Rows::Resize(int rows) {
+  rows_ = rows;
+  x_.Reserve(static_cast<size_t>(rows) * d_model_);
+  input.Resize(rows, d_model_);
+}
+
+void Rows::Keep(std::span<const int> kept) {
+  rows_ = static_cast<int>(kept.size());
+  for (int row = 0; row < rows_; ++row) {
+    if (kept[row] == row) continue;
+    std::copy_n(x(kept[row]), d_model_, x(row));
+    input.Copy(kept[row], row);
+  }
+}
+
+void Rows::SetInput(int row, const float* x, Range range,
+                    const Linear* reader) {
+  if (reader != nullptr && !reader->smoothing().empty()) {
+    range = ScaleRow(x, reader->smoothing().data(), d_model_, normal_.data());
+    x = normal_.data();
+  }
+  if (reader != nullptr && maxima_ != nullptr) {
+    maxima_->Add(*reader, std::span(x, d_model_));
+  }
+  input.Set(row, x, range);
+}
+
+void Rows::Embedded(const std::optional<Norm>& embedding_norm) {
+  input_is_x_ = false;
+  if (!embedding_norm.has_value()) return;
+  for (int row = 0; row < rows_; ++row) embedding_norm->Apply(x(row), x(row));
+}
+
+void Rows::Begin(const Norms& norms, const Linear* reader) {
+  if (norms.before.has_value()) {
+    for (int row = 0; row < rows_; ++row) {
+      const Range range = norms.before->Apply(x(row), normal_.data());
+      SetInput(row, normal_.data(), range, reader);
+    }
+  } else if (!input_is_x_) {
+    for (int row = 0; row < rows_; ++row) {
+      SetInput(row, x(row), RangeOf(x(row), d_model_), reader);
+    }
+  }
+  input_is_x_ = norms.after.has_value();
+}
+
+void Rows::Add(int row, const ProductRow& product, const Norms& norms,
+               const Linear* reader) {
+  float* const sum = x(row);
+  const auto add = [&](const ProductRow& output) {
+    if (norms.after.has_value()) {
+      const Range range = norms.after->Add(output, sum, sum);
+      SetInput(row, sum, range, reader);
+    } else {
+      AddRow(output, sum);
+    }
+  };
+  if (norms.of_output.has_value()) {
+    norms.of_output->Add(product, nullptr, normal_.data());
+    add({.f32 = normal_.data(), .n = d_model_});
+  } else {
+    add(product);
+  }
+}
+
+void Rows::Finish(const std::optional<Norm>& final_norm) {
+  if (input_is_x_ && !final_norm.has_value()) return;
+  for (int row = 0; row < rows_; ++row) {
+    if (final_norm.has_value()) final_norm->Apply(x(row), x(row));
+    input.Set(row, x(row));
+  }
+}
+
+absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
+                               LinearScratch* scratch) {
+  const int inner = layer.down.in();
+  Begin(layer.feed_forward_norms, &layer.up);
+  other.Resize(rows_, inner);
+  TRIVIUM_RETURN_IF_ERROR(
+      layer.up.Forward(input, rows_, scratch, [&](int row, const auto& up) {
+        float* y = scratch->row.data();
+        const Range range =
+            layer.gated()
+                ? GateRow(up.Columns(0, inner), up.Columns(inner, inner),
+                          layer.activation, y)
+                : ActivateRow(up, layer.activation, y);
+        other.Set(row, y, range);
+      }));
+  return layer.down.Forward(other, rows_, scratch,
+                            [&](int row, const auto& down) {
+                              Add(row, down, layer.feed_forward_norms, reader);
+                            });
+}
+
+}  // namespace trivium

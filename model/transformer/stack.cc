@@ -1,0 +1,89 @@
+#include "model/transformer/stack.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "fmt/format.h"
+
+namespace trivium {
+namespace {
+
+// The place of the first layer that is the same as layers[i].
+size_t FirstEqual(const std::vector<LayerDescription>& layers, size_t i) {
+  return std::find(layers.begin(), layers.begin() + i, layers[i]) -
+         layers.begin();
+}
+
+absl::Status CheckHeads(const StackDescription& stack,
+                        const AttentionGeometry& geometry) {
+  if (geometry.heads == stack.heads && geometry.kv_heads > 0 &&
+      geometry.heads % geometry.kv_heads == 0 && geometry.head_size > 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "a layer has {} heads of queries, {} of keys and values, each of {} "
+      "dimensions; this server runs {} heads of queries in every layer of this "
+      "model and whole numbers of them for each head of keys",
+      geometry.heads, geometry.kv_heads, geometry.head_size, stack.heads));
+}
+
+}  // namespace
+
+absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
+                                    std::shared_ptr<const TokenTable> tokens,
+                                    const Formats& formats) {
+  Stack stack;
+  stack.embeddings = Embeddings(description, std::move(tokens));
+  const float epsilon = description.norm_epsilon;
+  if (description.embedding_norm.has_value()) {
+    stack.embedding_norm = Norm::Create(*description.embedding_norm, epsilon);
+  }
+  if (description.final_norm.has_value()) {
+    stack.final_norm = Norm::Create(*description.final_norm, epsilon);
+  }
+  stack.d_model = description.d_model;
+  stack.heads = description.heads;
+  stack.vocabulary = description.vocabulary;
+  stack.type_vocabulary = description.type_vocabulary;
+  stack.max_positions = description.max_positions;
+  if (description.embeddings.projection.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        stack.embedding_projection,
+        Linear::Create(formats,
+                       std::span(&*description.embeddings.projection, 1)));
+  }
+  if (description.relative_attention.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(stack.relative_attention,
+                             RelativeAttention::Create(description));
+  }
+  const std::vector<LayerDescription>& layers = description.layer;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const size_t first = FirstEqual(layers, i);
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckHeads(description, layers[i].self_attention.geometry));
+    if (layers[i].cross_attention.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckHeads(description, layers[i].cross_attention->geometry));
+    }
+    if (first < i) {
+      stack.layers.Repeat(first);
+      continue;
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(Layer layer,
+                             Layer::Create(layers[i], description, formats));
+    stack.layers.Add(std::move(layer));
+  }
+  return stack;
+}
+
+absl::Status Stack::Smooth(const StackDescription& description,
+                           const Formats& formats, const InputMaxima& maxima) {
+  const std::vector<LayerDescription>& tensors = description.layer;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (FirstEqual(tensors, i) < i) continue;
+    TRIVIUM_RETURN_IF_ERROR(layers[i].Smooth(tensors[i], formats, maxima));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

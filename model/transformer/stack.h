@@ -1,0 +1,88 @@
+#ifndef TRIVIUM_MODEL_TRANSFORMER_STACK_H_
+#define TRIVIUM_MODEL_TRANSFORMER_STACK_H_
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/transformer/embeddings.h"
+#include "model/transformer/formats.h"
+#include "model/transformer/layer.h"
+#include "model/transformer/relative_attention.h"
+
+namespace trivium {
+
+// The layers of a stack in their order. Some may be the same ones (ALBERT).
+class LayerList {
+ public:
+  void Add(Layer layer) {
+    order_.push_back(packed_.size());
+    packed_.push_back(std::move(layer));
+  }
+  // Adds the one that is at `place` already.
+  void Repeat(size_t place) { order_.push_back(order_[place]); }
+
+  size_t size() const { return order_.size(); }
+  const Layer& operator[](size_t i) const { return packed_[order_[i]]; }
+  Layer& operator[](size_t i) { return packed_[order_[i]]; }
+  // Each once.
+  const std::vector<Layer>& packed() const { return packed_; }
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    VisitParts(f, packed_);
+  }
+
+ private:
+  std::vector<Layer> packed_;
+  std::vector<size_t> order_;  // places in packed_
+};
+
+// An encoder's or a decoder's packed weights.
+struct Stack {
+  Embeddings embeddings;
+  std::optional<Norm> embedding_norm;
+  std::optional<Linear> embedding_projection;  // [d_model, embedding width]
+  std::optional<RelativeAttention> relative_attention;
+  LayerList layers;
+  std::optional<Norm> final_norm;
+  int d_model = 0;
+  int heads = 0;
+  int vocabulary = 0;
+  int type_vocabulary = 0;
+  int max_positions = 0;
+
+  // `tokens` are those of `description`, which a decoder may share with an
+  // encoder.
+  static absl::StatusOr<Stack> Create(const StackDescription& description,
+                                      std::shared_ptr<const TokenTable> tokens,
+                                      const Formats& formats);
+  // Packs anew the layers' products that were seen to read something, with
+  // factors for that (smoothing.h).
+  absl::Status Smooth(const StackDescription& description,
+                      const Formats& formats, const InputMaxima& maxima);
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_embeddings, of_embedding_norm, of_embedding_projection,
+                 of_relative_attention, of_layers, of_final_norm, of_d_model,
+                 of_heads, of_vocabulary, of_type_vocabulary,
+                 of_max_positions] = *this;
+    VisitParts(f, of_embeddings, of_embeddings.tokens(), of_embedding_norm,
+               of_embedding_projection, of_relative_attention, of_layers,
+               of_final_norm, of_d_model, of_heads, of_vocabulary,
+               of_type_vocabulary, of_max_positions);
+  }
+
+  // What reads first in a layer; null after the last one.
+  const Linear* FirstReader(int layer) const {
+    return layer < static_cast<int>(layers.size())
+               ? &layers[layer].self_attention.projection
+               : nullptr;
+  }
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TRANSFORMER_STACK_H_

@@ -1,0 +1,102 @@
+// The handler runs in the thread whose read failed, in the middle of any code,
+// so it takes no lock and no memory: it looks through a fixed table of atomics
+// and calls mmap, and the read goes on. A mapping's place in the table is
+// published by its size, the last to be set and the first to be cleared.
+#include "model/weights/truncation_guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
+
+namespace trivium {
+namespace {
+
+struct Slot {
+  std::atomic<bool> taken = false;
+  std::atomic<bool> cut_short = false;
+  std::atomic<uintptr_t> begin = 0;
+  std::atomic<size_t> size = 0;  // 0: guards nothing
+};
+
+std::array<Slot, 1024> slots;
+struct sigaction before;
+uintptr_t page_size = 4096;
+
+// Puts zeros in place of what is gone from a guarded mapping: everything from
+// the failed page to its end.
+bool Replace(uintptr_t address) {
+  for (Slot& slot : slots) {
+    const size_t size = slot.size.load(std::memory_order_acquire);
+    const uintptr_t begin = slot.begin.load(std::memory_order_relaxed);
+    if (address < begin || address - begin >= size) continue;
+    const uintptr_t page = address & ~(page_size - 1);
+    void* zeros =
+        mmap(reinterpret_cast<void*>(page), begin + size - page, PROT_READ,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    slot.cut_short.store(true, std::memory_order_release);
+    return zeros != MAP_FAILED;
+  }
+  return false;
+}
+
+void OnBusError(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  const bool replaced = info->si_code == BUS_ADRERR &&
+                        Replace(reinterpret_cast<uintptr_t>(info->si_addr));
+  errno = error;
+  if (replaced) return;
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+  } else {
+    // The read is tried again and ends the process, as it would have.
+    ::signal(SIGBUS, SIG_DFL);
+  }
+}
+
+void InstallHandler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    page_size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    struct sigaction action = {};
+    action.sa_sigaction = OnBusError;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, &before);
+  });
+}
+
+}  // namespace
+
+TruncationGuard::TruncationGuard(void* begin, size_t size) {
+  InstallHandler();
+  for (size_t i = 0; i < slots.size(); ++i) {
+    Slot& slot = slots[i];
+    if (slot.taken.exchange(true)) continue;
+    slot.cut_short = false;
+    slot.begin.store(reinterpret_cast<uintptr_t>(begin),
+                     std::memory_order_relaxed);
+    slot.size.store(size, std::memory_order_release);
+    slot_ = static_cast<int>(i);
+    return;
+  }
+}
+
+TruncationGuard::~TruncationGuard() {
+  if (slot_ < 0) return;
+  slots[slot_].size = 0;
+  slots[slot_].taken = false;
+}
+
+bool TruncationGuard::cut_short() const {
+  return slot_ >= 0 && slots[slot_].cut_short;
+}
+
+}  // namespace trivium

@@ -1,0 +1,111 @@
+#include "server/batching/request_checks.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "model/source_checks.h"
+#include "server/batching/request_cost.h"
+#include "server/batching/source_sharing.h"
+
+namespace trivium {
+namespace {
+
+absl::Status CheckPrefix(std::span<const int32_t> prefix,
+                         const EngineLimits& limits) {
+  if (prefix.empty()) {
+    return absl::InvalidArgumentError(
+        "the decoder's prefix is empty: give at least a start token");
+  }
+  for (const int32_t id : prefix) {
+    if (id < 0 || id >= limits.vocabulary) {
+      return absl::InvalidArgumentError(fmt::format(
+          "the prefix has token id {}, but the model's ids are 0 to {}", id,
+          limits.vocabulary - 1));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSelection(std::string_view name,
+                            const AttentionSelection& selection, int layers) {
+  for (const int layer : selection.layers) {
+    if (layer < 0 || layer >= layers) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} names layer {}, but the layers are 0 to {}", name,
+                      layer, layers - 1));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSourceOf(const Request& request, const EngineLimits& limits) {
+  if (limits.encoder_layers == 0 && request.source.ids.empty() &&
+      request.decoding) {
+    return absl::OkStatus();
+  }
+  const absl::Status checked =
+      CheckSource(request.source, SourceOptionsOf(request), limits);
+  // What the model has not is as much the request's mistake as any other.
+  if (!checked.ok()) return absl::InvalidArgumentError(checked.message());
+  if (!request.encoder_attention) return absl::OkStatus();
+  return CheckSelection("encoder_attention", *request.encoder_attention,
+                        limits.encoder_layers);
+}
+
+absl::Status CheckDecoding(const Request& request, const EngineLimits& limits) {
+  if (limits.decoder_layers == 0) {
+    return absl::InvalidArgumentError(
+        "the model has no decoder: it can only encode");
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      ValidateDecodingOptions(*request.decoding, limits.vocabulary));
+  TRIVIUM_RETURN_IF_ERROR(CheckPrefix(request.prefix, limits));
+  if (PositionsOf(request) > limits.max_target_tokens) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a prefix of {} tokens and max_new_tokens {} need {} positions, but "
+        "the model has {}: lower max_new_tokens or shorten the prefix",
+        request.prefix.size(), request.decoding->max_new_tokens,
+        PositionsOf(request), limits.max_target_tokens));
+  }
+  if (request.decoder_attention) {
+    TRIVIUM_RETURN_IF_ERROR(CheckSelection("decoder_attention",
+                                           *request.decoder_attention,
+                                           limits.decoder_layers));
+  }
+  if (!request.cross_attention) return absl::OkStatus();
+  if (limits.encoder_layers == 0) {
+    return absl::InvalidArgumentError(
+        "cross_attention is asked for, but the model has no encoder");
+  }
+  return CheckSelection("cross_attention", *request.cross_attention,
+                        limits.decoder_layers);
+}
+
+}  // namespace
+
+absl::Status CheckRequest(const Request& request, const EngineLimits& limits,
+                          int max_rows) {
+  TRIVIUM_RETURN_IF_ERROR(CheckSourceOf(request, limits));
+  if (!request.decoding) return absl::OkStatus();
+  TRIVIUM_RETURN_IF_ERROR(CheckDecoding(request, limits));
+  const RequestCost cost = CostOf(request, limits);
+  if (cost.rows > max_rows) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} hypotheses run at once, but a worker runs at most {}",
+                    cost.rows, max_rows));
+  }
+  const int64_t blocks = cost.source_blocks + cost.decoder_blocks();
+  if (blocks > limits.total_blocks) {
+    return absl::InvalidArgumentError(fmt::format(
+        "it may need {} KV blocks of {} tokens, but a worker has {}: lower "
+        "the beam size, the hypotheses or max_new_tokens, or give the server "
+        "a larger KV cache",
+        blocks, limits.block_tokens, limits.total_blocks));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trivium

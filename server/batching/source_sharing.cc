@@ -1,0 +1,38 @@
+#include "server/batching/source_sharing.h"
+
+#include "absl/hash/hash.h"
+
+namespace trivium {
+
+SourceOptions SourceOptionsOf(const Request& request) {
+  SourceOptions options;
+  options.cross_attention = request.decoding.has_value();
+  options.states = request.states;
+  options.pooled = request.pooled;
+  options.logits = request.logits;
+  options.logits_positions = request.logits_positions;
+  options.attention = request.encoder_attention.has_value();
+  if (options.attention) options.selection = *request.encoder_attention;
+  return options;
+}
+
+bool Covers(const SourceOptions& have, const SourceOptions& want) {
+  if (want.cross_attention && !have.cross_attention) return false;
+  if (want.states > have.states) return false;
+  if (want.pooled && !have.pooled) return false;
+  if (want.logits &&
+      (!have.logits || have.logits_positions != want.logits_positions)) {
+    return false;
+  }
+  if (!want.attention) return true;
+  return have.attention && have.selection.layers == want.selection.layers &&
+         have.selection.heads == want.selection.heads;
+}
+
+uint64_t SourceKey(const ServedModel& model, const EncoderInput& source) {
+  if (source.ids.empty()) return kNoSourceKey;
+  const uint64_t hash = absl::HashOf(model.id, source.ids, source.type_ids);
+  return hash == kNoSourceKey ? 1 : hash;
+}
+
+}  // namespace trivium

@@ -1,0 +1,27 @@
+#ifndef TRIVIUM_SERVER_BATCHING_SOURCE_SHARING_H_
+#define TRIVIUM_SERVER_BATCHING_SOURCE_SHARING_H_
+
+#include <cstdint>
+
+#include "model/engine.h"
+#include "server/batching/request.h"
+#include "server/batching/served_model.h"
+
+namespace trivium {
+
+// Requests share an encoded source where it is the same source of the same
+// model, kept with all that each of them needs of it.
+
+// What the engine must keep of the request's source.
+SourceOptions SourceOptionsOf(const Request& request);
+
+// Whether a source kept as `have` serves a request that needs `want`.
+bool Covers(const SourceOptions& have, const SourceOptions& want);
+
+// Equal for equal model and source; kNoSourceKey for an empty source.
+inline constexpr uint64_t kNoSourceKey = 0;
+uint64_t SourceKey(const ServedModel& model, const EncoderInput& source);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_SOURCE_SHARING_H_

@@ -1,0 +1,186 @@
+#include "server/handlers/call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include "server/handlers/status.h"
+#include "server/observability/log.h"
+
+namespace trivium {
+namespace {
+
+constexpr size_t kMaxRequestIdBytes = 128;
+// version-trace id-parent id-flags: 2 + 32 + 16 + 2 hex digits (W3C Trace
+// Context).
+constexpr size_t kTraceparentBytes = 55;
+
+bool IsRequestId(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxRequestIdBytes &&
+         std::all_of(id.begin(), id.end(),
+                     [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+std::string RequestId(const std::string& given) {
+  if (IsRequestId(given)) return given;
+  thread_local std::mt19937_64 random((uint64_t{std::random_device{}()} << 32) ^
+                                      std::random_device{}());
+  return fmt::format("{:016x}{:016x}", random(), random());
+}
+
+std::string_view Traceparent(std::string_view given) {
+  const bool valid =
+      given.size() == kTraceparentBytes &&
+      given.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+  return valid ? given : "";
+}
+
+bool IsStream(Rpc rpc) {
+  return rpc == Rpc::kGenerate || rpc == Rpc::kTranslateStream;
+}
+
+google::protobuf::Duration ToProto(absl::Duration duration) {
+  google::protobuf::Duration proto;
+  const int64_t nanos =
+      std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration));
+  proto.set_seconds(nanos / 1'000'000'000);
+  proto.set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+  return proto;
+}
+
+}  // namespace
+
+Call::Call(const Environment& environment, CallContext context, Rpc rpc)
+    : environment_(environment),
+      context_(std::move(context)),
+      rpc_(rpc),
+      started_(environment.clock->Now()),
+      request_id_(RequestId(context_.request_id)),
+      deadline_(context_.deadline.value_or(
+          started_ + (IsStream(rpc) ? environment.limits.default_stream_deadline
+                                    : environment.limits.default_deadline))),
+      batcher_call_(environment.batcher->NewCall()),
+      cancellation_(std::make_shared<Cancellation>()) {
+  environment_.metrics->OnCallStarted(rpc_);
+  if (!environment_.calls->Begin()) {
+    admitted_ = absl::UnavailableError(
+        "the server is stopping; send the call to another one");
+  }
+}
+
+// Not in Close(): the call's resources are in use until its handler goes.
+Call::~Call() { environment_.calls->End(); }
+
+absl::Status Call::FindModel(const std::string& name) {
+  TRIVIUM_ASSIGN_OR_RETURN(model_, environment_.models.Find(name));
+  return absl::OkStatus();
+}
+
+void Call::RunTokenizing(int64_t text_bytes, std::function<void()> work) const {
+  if (text_bytes <= kInlineTextBytes) return work();
+  environment_.tokenizing->Run(std::move(work));
+}
+
+void Call::RunDelivery(std::function<void()> work) const {
+  environment_.delivery->Run(std::move(work));
+}
+
+absl::Status Call::Wanted() const {
+  if (cancellation_->cancelled()) {
+    return absl::CancelledError("the client cancelled the call");
+  }
+  if (environment_.clock->Now() >= deadline_) {
+    return absl::DeadlineExceededError(
+        "the call's deadline passed before its work began");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Call::Submit(std::vector<Request> requests,
+                          absl::FunctionRef<std::string(int)> field_of) {
+  for (Request& request : requests) {
+    request.model = model_;
+    request.deadline = deadline_;
+    request.cancellation = cancellation_;
+  }
+  Batcher& batcher = *environment_.batcher;
+  const Submission submission =
+      batcher.Submit(batcher_call_, std::move(requests));
+  const absl::Status& status = submission.status;
+  if (absl::IsResourceExhausted(status)) {
+    return WithRetry(status, batcher.RetryAfter());
+  }
+  if (absl::IsInvalidArgument(status) && submission.request >= 0) {
+    return InvalidField(field_of(submission.request),
+                        std::string(status.message()));
+  }
+  return status;
+}
+
+void Call::AddResult(const RequestResult& result) {
+  ++results_;
+  queue_ = std::max(queue_, result.queue_time);
+  inference_ = std::max(inference_, result.inference_time);
+  int64_t generated = 0;
+  for (const Hypothesis& hypothesis : result.hypotheses) {
+    generated += static_cast<int64_t>(hypothesis.ids.size());
+  }
+  source_tokens_ += result.source_tokens;
+  generated_tokens_ += generated;
+  environment_.metrics->OnTokens(*model_, result.source_tokens, generated);
+}
+
+v1::Timings Call::timings() const {
+  v1::Timings timings;
+  *timings.mutable_queue() = ToProto(queue_);
+  *timings.mutable_tokenize() = ToProto(tokenize_);
+  *timings.mutable_inference() = ToProto(inference_);
+  *timings.mutable_total() = ToProto(environment_.clock->Now() - started_);
+  return timings;
+}
+
+v1::ModelVersion Call::model_version() const {
+  v1::ModelVersion version;
+  version.set_name(model_->name);
+  version.set_revision(model_->model->info().revision);
+  return version;
+}
+
+Ending Call::Close(absl::Status status) {
+  const absl::Duration total = environment_.clock->Now() - started_;
+  environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
+  LogEnd(status, total);
+  return {std::move(status), request_id_};
+}
+
+void Call::LogEnd(const absl::Status& status, absl::Duration total) const {
+  // The server's own faults are for its operator, the rest for those who
+  // look into a call.
+  const LogLevel level = status.code() == absl::StatusCode::kInternal
+                             ? spdlog::level::err
+                             : spdlog::level::debug;
+  if (!LogEnabled(level)) return;
+  const auto ms = [](absl::Duration time) {
+    return absl::ToDoubleMilliseconds(time);
+  };
+  Log(level, "request",
+      {{"request_id", request_id_},
+       {"traceparent", Traceparent(context_.traceparent)},
+       {"peer", context_.peer},
+       {"rpc", RpcName(rpc_)},
+       {"model", model_ == nullptr ? std::string() : model_->name},
+       {"code", absl::StatusCodeToString(status.code())},
+       {"error", std::string(status.message())},
+       {"results", results_},
+       {"source_tokens", source_tokens_},
+       {"generated_tokens", generated_tokens_},
+       {"queue_ms", ms(queue_)},
+       {"tokenize_ms", ms(tokenize_)},
+       {"inference_ms", ms(inference_)},
+       {"total_ms", ms(total)}});
+}
+
+}  // namespace trivium

@@ -1,0 +1,112 @@
+#ifndef TRIVIUM_SERVER_HANDLERS_CALL_H_
+#define TRIVIUM_SERVER_HANDLERS_CALL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "server/batching/request.h"
+#include "server/handlers/call_context.h"
+#include "server/handlers/environment.h"
+#include "server/handlers/transport.h"
+#include "trivium/v1/common.pb.h"
+
+namespace trivium {
+
+// Texts of a message up to so many bytes are tokenized at once on the
+// transport's thread.
+inline constexpr int64_t kInlineTextBytes = 4096;
+
+// What all calls share: the request id, the deadline, cancellation, the model,
+// the way to the pools and the batcher, timings, and at the end one log line
+// and the metrics. A handler holds one:
+//
+//   Call call(environment, context, Rpc::kEncode);
+//   if (!call.admitted().ok()) -> Finish(call.Close(call.admitted()))
+//   call.Open(transport, &request);        // takes it and finds the model
+//   call.RunTokenizing(bytes, work);       // here or on a pool
+//   call.Submit(requests, field_of);       // to the batcher
+//   call.RunDelivery(work);                // results to messages, on a pool
+//   transport->Finish(call.Close(status), response);    // once
+class Call {
+ public:
+  Call(const Environment& environment, CallContext context, Rpc rpc);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  const Environment& environment() const { return environment_; }
+
+  // UNAVAILABLE when the call came while the server stops.
+  const absl::Status& admitted() const { return admitted_; }
+
+  // The client's, or the server's default for such calls.
+  absl::Time deadline() const { return deadline_; }
+
+  const std::shared_ptr<Cancellation>& cancellation() const {
+    return cancellation_;
+  }
+
+  // Takes the request, and finds the model that it names.
+  template <typename Message>
+  absl::Status Open(Transport* transport, Message* request) {
+    TRIVIUM_RETURN_IF_ERROR(transport->Take(request));
+    return FindModel(request->model());
+  }
+  // NOT_FOUND, or model() from now on; the call keeps it for its life.
+  absl::Status FindModel(const std::string& name);
+  const ServedModel& model() const { return *model_; }
+
+  // Runs `work`, which tokenizes so many bytes of text: long texts on a pool.
+  void RunTokenizing(int64_t text_bytes, std::function<void()> work) const;
+  // Runs `work`, which makes messages of results, on a pool.
+  void RunDelivery(std::function<void()> work) const;
+
+  // CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
+  absl::Status Wanted() const;
+
+  // Gives requests to the batcher, all or none, with this call's model,
+  // deadline and cancellation. After OK the observers may have ended the call:
+  // it must not be touched. An error tells in the call's words what the
+  // batcher refused: `field_of`(i) is the place of request i's input; a full
+  // queue tells when to come again.
+  absl::Status Submit(std::vector<Request> requests,
+                      absl::FunctionRef<std::string(int)> field_of);
+
+  // For the log line, the metrics and Timings. The times of several requests
+  // of a call overlap: the longest of each counts.
+  void AddTokenizeTime(absl::Duration time) { tokenize_ += time; }
+  void AddResult(const RequestResult& result);
+
+  v1::Timings timings() const;
+  v1::ModelVersion model_version() const;
+
+  // Ends the call: logs and counts. Tells what the transport has to say.
+  Ending Close(absl::Status status);
+
+ private:
+  void LogEnd(const absl::Status& status, absl::Duration total) const;
+
+  const Environment& environment_;
+  const CallContext context_;
+  const Rpc rpc_;
+  const absl::Time started_;
+  const std::string request_id_;
+  const absl::Time deadline_;
+  const CallId batcher_call_;
+  const std::shared_ptr<Cancellation> cancellation_;
+  absl::Status admitted_;
+  ModelHandle model_;  // null until it is found
+  absl::Duration queue_, tokenize_, inference_;
+  int64_t results_ = 0, source_tokens_ = 0, generated_tokens_ = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HANDLERS_CALL_H_

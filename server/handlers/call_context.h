@@ -1,0 +1,25 @@
+#ifndef TRIVIUM_SERVER_HANDLERS_CALL_CONTEXT_H_
+#define TRIVIUM_SERVER_HANDLERS_CALL_CONTEXT_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace trivium {
+
+// What a transport knows of a call before it has read its request. Time is
+// the Environment's clock; cancellation comes later, as Handler::OnCancel.
+struct CallContext {
+  // The client's metadata of these names as they came, not checked; empty
+  // where there is none.
+  std::string request_id = "";   // x-request-id
+  std::string traceparent = "";  // W3C Trace Context
+  std::string peer = "";         // the client's address, for the log
+  // Unset: the server's default for such calls.
+  std::optional<absl::Time> deadline = std::nullopt;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HANDLERS_CALL_CONTEXT_H_

@@ -1,0 +1,165 @@
+#ifndef TRIVIUM_SERVER_HANDLERS_CONVERT_H_
+#define TRIVIUM_SERVER_HANDLERS_CONVERT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/batching/request.h"
+#include "server/handlers/environment.h"
+#include "trivium/v1/common.pb.h"
+#include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+
+// The messages of the API to and from the types of the batcher and the model.
+// `path` is a message's place in its call ("inputs[3]", "options.decoding");
+// errors name the field below it in a google.rpc.BadRequest.
+
+// How to decode all the inputs of a call: the request's options over the
+// folder's over the documented defaults.
+struct CallDecoding {
+  DecodingOptions options;
+  // Unset in the request: each input gets the default for its length.
+  bool default_max_new_tokens = false;
+  std::vector<std::string> stop;
+  std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
+};
+
+absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
+                                             const std::string& path,
+                                             const Model& model,
+                                             const RequestLimits& limits);
+
+// An input that is ready for the model.
+struct PreparedInput {
+  EncoderInput source;
+  std::vector<int32_t> prefix;  // what the decoder reads first
+  int truncated = 0;            // tokens cut from the end of the text
+  // Blank text: the answer is empty text, without any work of the model.
+  bool blank = false;
+};
+
+struct InputOptions {
+  const Model* model = nullptr;
+  const RequestLimits* limits = nullptr;
+  Direction direction;
+  bool truncate = false;
+  bool decodes = false;  // whether a target prefix makes sense
+};
+
+absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
+                                           const std::string& path,
+                                           const InputOptions& options);
+
+// Pairs of `first`, which is tokenized once, with each of `seconds`, for an
+// encoder; second i is at `seconds_path`[i].
+absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
+    const std::string& first, const std::string& first_path,
+    const google::protobuf::RepeatedPtrField<std::string>& seconds,
+    const std::string& seconds_path, const InputOptions& options);
+
+// At least one, and at most what a call may carry.
+absl::Status CheckInputCount(int count, const std::string& path,
+                             const RequestLimits& limits);
+
+// INVALID_ARGUMENT for a text of more bytes than a text may have.
+absl::Status CheckTextBytes(size_t bytes, const std::string& path,
+                            const RequestLimits& limits);
+
+// Bytes of inputs' texts: many are tokenized on a pool.
+int64_t TextBytes(const v1::Input& in);
+int64_t TextBytes(const google::protobuf::RepeatedPtrField<v1::Input>& in);
+
+// Options for one input: max_new_tokens resolved (`source_tokens` decides the
+// default where `per_source`, as for Translate) and checked against what the
+// model has left after the prefix.
+absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
+                                         const PreparedInput& input,
+                                         const Direction& direction,
+                                         bool per_source,
+                                         const std::string& path,
+                                         const Model& model);
+
+// Which attention maps a call asks for, and which of their rows it is sent:
+// maps are computed whole.
+struct MapSelection {
+  AttentionSelection maps;
+  std::vector<int> rows;  // queries, ascending; empty: all
+};
+
+// Layers and heads are checked against the stack's sizes; rows cannot be yet.
+absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
+                                              const std::string& path,
+                                              int layers, int heads);
+
+// Bytes of the weights that a selection gives for one pair of lengths. Rows
+// that are computed but not sent count for a sixteenth: they take memory.
+int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
+                       int64_t queries, int64_t keys);
+
+// INVALID_ARGUMENT with the size when a response of about `bytes` is over the
+// limit; asked before anything is computed.
+absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits);
+
+// RESOURCE_EXHAUSTED when a response that is made is over the limit.
+absl::Status CheckResponseSize(const google::protobuf::Message& response,
+                               const RequestLimits& limits);
+
+absl::StatusOr<Direction> ConvertDirection(
+    std::optional<std::string_view> source,
+    std::optional<std::string_view> target, const std::string& path,
+    const Model& model);
+
+// The languages of a message that may name them; `path` ends with a dot, or is
+// empty.
+template <typename Message>
+absl::StatusOr<Direction> ConvertDirection(const Message& in,
+                                           const std::string& path,
+                                           const Model& model) {
+  const auto language = [](bool has, const std::string& text) {
+    return has ? std::optional<std::string_view>(text) : std::nullopt;
+  };
+  return ConvertDirection(
+      language(in.has_source_language(), in.source_language()),
+      language(in.has_target_language(), in.target_language()), path, model);
+}
+
+// What an answer shows of a hypothesis.
+struct HypothesisView {
+  const Tokenizer* tokenizer = nullptr;  // may be null: no text, no pieces
+  const std::vector<std::string>* stop = nullptr;
+  bool tokens = false;  // ids and pieces
+};
+
+v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
+                                 const HypothesisView& view);
+v1::FinishReason ConvertFinishReason(FinishReason reason);
+v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
+                                  const std::vector<TokenLogprob>& top,
+                                  const Tokenizer* tokenizer);
+v1::Token ConvertToken(const Token& in);
+// The chosen rows; those that the map does not have are left out.
+v1::Attention ConvertAttention(const AttentionMap& in,
+                               const std::vector<int>& rows);
+// About what a search's trace takes on the wire; 0 where it is not asked for.
+int64_t TraceBytes(const DecodingOptions& options);
+v1::BeamTrace ConvertTrace(const BeamTrace& in, const Tokenizer* tokenizer);
+v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits);
+
+// The pieces of source ids; nothing without a tokenizer.
+template <typename Pieces>
+void AddPieces(const std::vector<int32_t>& ids, const Tokenizer* tokenizer,
+               TextSide side, Pieces* pieces) {
+  if (tokenizer == nullptr) return;
+  for (const int32_t id : ids) *pieces->Add() = tokenizer->IdToPiece(id, side);
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HANDLERS_CONVERT_H_

@@ -1,0 +1,246 @@
+// Inputs of requests to ids.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/handlers/convert.h"
+#include "server/handlers/status.h"
+
+namespace trivium {
+namespace {
+
+absl::Status CheckText(const std::string& text, const std::string& path,
+                       const InputOptions& options) {
+  if (options.model->tokenizer() == nullptr) {
+    return absl::FailedPreconditionError(
+        path + ": the model's folder has no tokenizer; send token ids");
+  }
+  return CheckTextBytes(text.size(), path, *options.limits);
+}
+
+absl::StatusOr<std::vector<int32_t>> CheckIds(const v1::TokenIds& in,
+                                              const std::string& path,
+                                              int vocabulary) {
+  std::vector<int32_t> ids(in.ids_size());
+  for (int i = 0; i < in.ids_size(); ++i) {
+    if (in.ids(i) >= static_cast<uint32_t>(vocabulary)) {
+      return InvalidField(fmt::format("{}.ids[{}]", path, i),
+                          fmt::format("is {}; the model's ids are 0 .. {}",
+                                      in.ids(i), vocabulary - 1));
+    }
+    ids[i] = static_cast<int32_t>(in.ids(i));
+  }
+  return ids;
+}
+
+absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::TokenIds& in,
+                                                const std::string& path,
+                                                const ModelInfo& info) {
+  if (in.type_ids_size() != 0 && in.type_ids_size() != in.ids_size()) {
+    return InvalidField(path + ".type_ids",
+                        fmt::format("has {} for {} ids; give one for each, or "
+                                    "none",
+                                    in.type_ids_size(), in.ids_size()));
+  }
+  std::vector<int32_t> types(in.type_ids_size());
+  for (int i = 0; i < in.type_ids_size(); ++i) {
+    if (in.type_ids(i) >= static_cast<uint32_t>(info.type_vocabulary)) {
+      return InvalidField(
+          fmt::format("{}.type_ids[{}]", path, i),
+          info.type_vocabulary == 0
+              ? "is given, but the model has no segments"
+              : fmt::format("is {}; the model's are 0 .. {}", in.type_ids(i),
+                            info.type_vocabulary - 1));
+    }
+    types[i] = static_cast<int32_t>(in.type_ids(i));
+  }
+  return types;
+}
+
+// A model may have a vocabulary for each side; the tokenizer knows both.
+int VocabularySize(const Model& model, TextSide side) {
+  return model.tokenizer() != nullptr &&
+                 model.info().design == Design::kEncoderDecoder
+             ? std::max(model.tokenizer()->vocabulary_size(side),
+                        side == TextSide::kTarget ? model.info().vocabulary : 0)
+             : model.info().vocabulary;
+}
+
+absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
+                                     const std::string& path, int limit,
+                                     const InputOptions& options) {
+  EncodeOptions encode;
+  encode.prefix_ids = options.direction.prefix_ids;
+  encode.max_tokens = options.truncate ? limit : 0;
+  const Tokenizer* tokenizer = options.model->tokenizer();
+  switch (in.input_case()) {
+    case v1::Input::kText:
+      TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
+      return tokenizer->Encode(in.text(), encode);
+    case v1::Input::kPair:
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckText(in.pair().first(), path + ".pair.first", options));
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckText(in.pair().second(), path + ".pair.second", options));
+      return tokenizer->EncodePair(in.pair().first(), in.pair().second(),
+                                   encode);
+    case v1::Input::kIds: {
+      Encoding encoding;
+      TRIVIUM_ASSIGN_OR_RETURN(
+          encoding.ids,
+          CheckIds(in.ids(), path + ".ids",
+                   VocabularySize(*options.model, TextSide::kSource)));
+      TRIVIUM_ASSIGN_OR_RETURN(
+          encoding.type_ids,
+          CheckTypes(in.ids(), path + ".ids", options.model->info()));
+      return encoding;
+    }
+    case v1::Input::INPUT_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "is empty; set text, pair or ids");
+}
+
+absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
+                                                  const std::string& path,
+                                                  const InputOptions& options) {
+  std::vector<int32_t> ids;
+  if (in.target_case() == v1::Input::TARGET_NOT_SET) return ids;
+  if (!options.decodes) {
+    return InvalidField(path,
+                        "has a target prefix, but the call decodes nothing");
+  }
+  if (in.target_case() == v1::Input::kTargetPrefixIds) {
+    return CheckIds(in.target_prefix_ids(), path + ".target_prefix_ids",
+                    VocabularySize(*options.model, TextSide::kTarget));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckText(in.target_prefix(), path + ".target_prefix", options));
+  EncodeOptions encode;
+  encode.side = TextSide::kTarget;
+  encode.add_special_tokens = false;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Encoding encoding,
+      options.model->tokenizer()->Encode(in.target_prefix(), encode));
+  return std::move(encoding.ids);
+}
+
+absl::Status CheckTokenCount(size_t count, const std::string& path, int limit,
+                             const char* advice) {
+  if (count == 0) {
+    return InvalidField(path, "has no tokens; the model needs at least one");
+  }
+  if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
+  return InvalidField(
+      path, fmt::format("has {} tokens and the model reads at most {}; {}",
+                        count, limit, advice));
+}
+
+constexpr char kShorten[] = "send shorter text, or set truncate";
+
+EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
+  EncoderInput source;
+  source.ids = std::move(encoding.ids);
+  // Tokenizers tell segments to models that do not know them, too.
+  if (info.type_vocabulary > 0) source.type_ids = std::move(encoding.type_ids);
+  return source;
+}
+
+}  // namespace
+
+absl::Status CheckInputCount(int count, const std::string& path,
+                             const RequestLimits& limits) {
+  if (count >= 1 && count <= limits.max_inputs) return absl::OkStatus();
+  return InvalidField(path, fmt::format("has {}; a call takes 1 .. {}", count,
+                                        limits.max_inputs));
+}
+
+absl::Status CheckTextBytes(size_t bytes, const std::string& path,
+                            const RequestLimits& limits) {
+  if (static_cast<int64_t>(bytes) <= limits.max_text_bytes) {
+    return absl::OkStatus();
+  }
+  return InvalidField(path, fmt::format("has {} bytes; a text has at most {}",
+                                        bytes, limits.max_text_bytes));
+}
+
+int64_t TextBytes(const v1::Input& in) {
+  return static_cast<int64_t>(in.text().size() + in.pair().first().size() +
+                              in.pair().second().size() +
+                              in.target_prefix().size());
+}
+
+int64_t TextBytes(const google::protobuf::RepeatedPtrField<v1::Input>& in) {
+  int64_t bytes = 0;
+  for (const v1::Input& input : in) bytes += TextBytes(input);
+  return bytes;
+}
+
+absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
+                                           const std::string& path,
+                                           const InputOptions& options) {
+  const Model& model = *options.model;
+  const ModelInfo& info = model.info();
+  const bool has_encoder = info.design != Design::kDecoder;
+  const int limit =
+      has_encoder ? info.max_source_tokens : info.max_target_tokens - 1;
+
+  PreparedInput out;
+  TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
+                           EncodeInput(in, path, limit, options));
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<int32_t> target,
+                           TargetPrefix(in, path, options));
+  // Without an encoder a blank prompt is a prompt like others; with a prefix
+  // there is something to continue.
+  out.blank = options.decodes && has_encoder && target.empty() &&
+              in.has_text() && IsBlank(in.text());
+  out.truncated = encoding.truncated;
+
+  if (!out.blank || !encoding.ids.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckTokenCount(encoding.ids.size(), path, limit,
+                        in.has_ids() ? "send fewer ids" : kShorten));
+  }
+  if (has_encoder) {
+    out.source = ToSource(std::move(encoding), info);
+    out.prefix = model.decoder_prefix();
+  } else {
+    out.prefix = std::move(encoding.ids);
+  }
+  out.prefix.insert(out.prefix.end(), target.begin(), target.end());
+  return out;
+}
+
+absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
+    const std::string& first, const std::string& first_path,
+    const google::protobuf::RepeatedPtrField<std::string>& seconds,
+    const std::string& seconds_path, const InputOptions& options) {
+  const auto path_of = [&](int i) {
+    return fmt::format("{}[{}]", seconds_path, i);
+  };
+  TRIVIUM_RETURN_IF_ERROR(CheckText(first, first_path, options));
+  std::vector<std::string_view> texts;
+  for (int i = 0; i < seconds.size(); ++i) {
+    TRIVIUM_RETURN_IF_ERROR(CheckText(seconds[i], path_of(i), options));
+    texts.push_back(seconds[i]);
+  }
+  const ModelInfo& info = options.model->info();
+  EncodeOptions encode;
+  encode.max_tokens = options.truncate ? info.max_source_tokens : 0;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      std::vector<Encoding> encodings,
+      options.model->tokenizer()->EncodePairs(first, texts, encode));
+  std::vector<PreparedInput> out(encodings.size());
+  for (size_t i = 0; i < encodings.size(); ++i) {
+    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(encodings[i].ids.size(),
+                                            path_of(static_cast<int>(i)),
+                                            info.max_source_tokens, kShorten));
+    out[i].truncated = encodings[i].truncated;
+    out[i].source = ToSource(std::move(encodings[i]), info);
+  }
+  return out;
+}
+
+}  // namespace trivium

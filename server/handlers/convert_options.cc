@@ -1,0 +1,94 @@
+// Options of requests: languages, attention, the size of the answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "server/handlers/convert.h"
+#include "server/handlers/status.h"
+
+namespace trivium {
+namespace {
+
+// No model reads more tokens at once.
+constexpr int kMaxRows = 1 << 24;
+
+}  // namespace
+
+absl::StatusOr<Direction> ConvertDirection(
+    std::optional<std::string_view> source,
+    std::optional<std::string_view> target, const std::string& path,
+    const Model& model) {
+  auto direction = model.ResolveDirection(source, target);
+  if (direction.ok() ||
+      direction.status().code() != absl::StatusCode::kInvalidArgument) {
+    return direction;
+  }
+  // The model does not tell which of the two it could not take: the target is
+  // the one that models choose by, unless the source alone was given.
+  const char* field = source.has_value() && !target.has_value()
+                          ? "source_language"
+                          : "target_language";
+  return InvalidField(path + field, std::string(direction.status().message()));
+}
+
+absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
+                                              const std::string& path,
+                                              int layers, int heads) {
+  const auto convert = [&path](const auto& list, const char* name, int size,
+                               std::vector<int>* out) {
+    for (int i = 0; i < list.size(); ++i) {
+      if (list[i] >= static_cast<uint32_t>(size)) {
+        return InvalidField(
+            fmt::format("{}.{}[{}]", path, name, i),
+            fmt::format("is {}; the model has 0 .. {}", list[i], size - 1));
+      }
+      out->push_back(static_cast<int>(list[i]));
+    }
+    std::sort(out->begin(), out->end());
+    if (std::adjacent_find(out->begin(), out->end()) != out->end()) {
+      return InvalidField(fmt::format("{}.{}", path, name),
+                          "names one more than once");
+    }
+    return absl::OkStatus();
+  };
+  MapSelection out;
+  TRIVIUM_RETURN_IF_ERROR(
+      convert(in.layers(), "layers", layers, &out.maps.layers));
+  TRIVIUM_RETURN_IF_ERROR(convert(in.heads(), "heads", heads, &out.maps.heads));
+  TRIVIUM_RETURN_IF_ERROR(convert(in.rows(), "rows", kMaxRows, &out.rows));
+  return out;
+}
+
+int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
+                       int64_t queries, int64_t keys) {
+  const AttentionSelection& maps = selection.maps;
+  const int64_t l = maps.layers.empty() ? layers : maps.layers.size();
+  const int64_t h = maps.heads.empty() ? heads : maps.heads.size();
+  const int64_t row = l * h * keys * static_cast<int64_t>(sizeof(float));
+  const int64_t rows = selection.rows.empty()
+                           ? queries
+                           : std::min<int64_t>(queries, selection.rows.size());
+  return std::max(row * rows, row * queries / 16);
+}
+
+absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits) {
+  if (bytes <= limits.max_response_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("the response would have up to {} bytes and the server sends "
+                  "at most {}; ask for fewer inputs, hypotheses, layers, "
+                  "heads, rows or details in a call",
+                  bytes, limits.max_response_bytes));
+}
+
+absl::Status CheckResponseSize(const google::protobuf::Message& response,
+                               const RequestLimits& limits) {
+  const auto bytes = static_cast<int64_t>(response.ByteSizeLong());
+  if (bytes <= limits.max_response_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "the response has {} bytes and the server sends at most {}; ask for "
+      "fewer inputs, hypotheses or details in a call",
+      bytes, limits.max_response_bytes));
+}
+
+}  // namespace trivium

@@ -1,0 +1,52 @@
+#ifndef TRIVIUM_SERVER_HANDLERS_ENVIRONMENT_H_
+#define TRIVIUM_SERVER_HANDLERS_ENVIRONMENT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "server/batching/batcher.h"
+#include "server/handlers/call_registry.h"
+#include "server/handlers/model_directory.h"
+#include "server/handlers/work_pool.h"
+#include "server/observability/metrics.h"
+
+namespace trivium {
+
+// What a call may ask for; GetModel tells them all.
+struct RequestLimits {
+  int64_t max_request_bytes = 4 << 20;
+  int max_inputs = 32;
+  int64_t max_text_bytes = 1 << 20;
+  int max_beam_size = 16;
+  int max_stop_strings = 16;
+  int max_stop_bytes = 256;
+  int max_top_logprobs = 20;
+  int64_t max_response_bytes = 4 << 20;
+  // Where the client set no deadline.
+  absl::Duration default_deadline = absl::Seconds(60);
+  absl::Duration default_stream_deadline = absl::Minutes(10);
+  // A stream whose client takes nothing for so long is cancelled.
+  absl::Duration stall_timeout = absl::Seconds(30);
+};
+
+// What every handler works with. Made once; everything in it outlives the
+// calls and is thread-safe.
+struct Environment {
+  ModelDirectory models;  // the first is the default
+  RequestLimits limits;
+  bool truncate = false;  // what a request's `truncate` defaults to
+  int64_t max_waiting_tokens = 1 << 20;  // the batcher's
+  Batcher* batcher = nullptr;
+  Metrics* metrics = nullptr;
+  CallRegistry* calls = nullptr;
+  WorkPool* tokenizing = nullptr;  // of long texts
+  WorkPool* delivery = nullptr;    // results to messages
+  const Clock* clock = Clock::Real();
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HANDLERS_ENVIRONMENT_H_

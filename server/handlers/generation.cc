@@ -1,0 +1,132 @@
+#include "server/handlers/generation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "server/handlers/status.h"
+
+namespace trivium {
+namespace {
+
+// Keeps every message far below the response limit.
+constexpr size_t kMaxTokensPerPiece = 64;
+
+}  // namespace
+
+absl::Status Generation::Open(Transport* transport) {
+  const Environment& environment = call_->environment();
+  const RequestLimits& limits = environment.limits;
+  TRIVIUM_RETURN_IF_ERROR(call_->Open(transport, &request_));
+  const Model& model = *call_->model().model;
+  if (model.info().design == Design::kEncoder) {
+    return absl::FailedPreconditionError(fmt::format(
+        "the model '{}' has no decoder, so it cannot Generate; GetModel tells "
+        "the calls it serves",
+        call_->model().name));
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      decoding_,
+      ConvertDecoding(request_.decoding(), "decoding", model, limits));
+  if (decoding_.options.trace) {
+    return InvalidField("decoding.trace",
+                        "is for Translate: a stream of text has no trace");
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(options_.direction,
+                           ConvertDirection(request_, "", model));
+  options_.model = &model;
+  options_.limits = &limits;
+  options_.truncate =
+      request_.has_truncate() ? request_.truncate() : environment.truncate;
+  options_.decodes = true;
+  // Without a tokenizer the ids are the answer.
+  show_ids_ = request_.tokens() || model.tokenizer() == nullptr;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Request> Generation::Prepare() {
+  TRIVIUM_ASSIGN_OR_RETURN(input_,
+                           ConvertInput(request_.input(), "input", options_));
+  for (int i = 0; i < hypotheses(); ++i) {
+    texts_.emplace_back(options_.model->tokenizer(), decoding_.stop);
+  }
+  Request request;
+  if (input_.blank) return request;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      request.decoding,
+      ForInput(decoding_, input_, options_.direction, /*per_source=*/false,
+               "input", *options_.model));
+  request.default_max_new_tokens = decoding_.default_max_new_tokens;
+  request.source = input_.source;
+  request.prefix = input_.prefix;
+  request.stop = decoding_.matcher;
+  // Alternatives are known only once a hypothesis is complete: with them, its
+  // text comes then too.
+  request.stream = decoding_.options.top_logprobs == 0;
+  return request;
+}
+
+void Generation::AddPieces(int index, std::span<const int32_t> ids,
+                           const Hypothesis* whole) {
+  GeneratedText& text = texts_[index];
+  while (!ids.empty()) {
+    const auto some = ids.first(std::min(ids.size(), kMaxTokensPerPiece));
+    const size_t begin = text.count();
+    v1::GenerateResponse message;
+    message.set_index(static_cast<uint32_t>(index));
+    v1::GenerateResponse::Piece* piece = message.mutable_piece();
+    piece->set_text(text.Push(some));
+    if (show_ids_) piece->mutable_ids()->Add(some.begin(), some.end());
+    if (whole != nullptr && !whole->top_logprobs.empty()) {
+      for (size_t i = begin; i < begin + some.size(); ++i) {
+        *piece->add_logprobs() = ConvertLogprobs(
+            whole->ids[i], whole->logprobs[i], whole->top_logprobs[i],
+            options_.model->tokenizer());
+      }
+    }
+    ids = ids.subspan(some.size());
+    if (!piece->text().empty() || !piece->ids().empty() ||
+        !piece->logprobs().empty()) {
+      messages_.push_back(std::move(message));
+    }
+  }
+}
+
+void Generation::AddEnd(RequestResult result) {
+  complete_ = true;
+  if (!input_.blank) call_->AddResult(result);
+  Hypothesis nothing;  // of blank text
+  nothing.reason = FinishReason::kEnd;
+  result.hypotheses.resize(texts_.size(), nothing);
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    const Hypothesis& hypothesis = result.hypotheses[i];
+    const int index = static_cast<int>(i);
+    const size_t said = std::min(texts_[i].count(), hypothesis.ids.size());
+    AddPieces(index, std::span(hypothesis.ids).subspan(said), &hypothesis);
+    if (std::string rest = texts_[i].Finish(); !rest.empty()) {
+      v1::GenerateResponse& message = messages_.emplace_back();
+      message.set_index(static_cast<uint32_t>(index));
+      message.mutable_piece()->set_text(std::move(rest));
+    }
+    AddDone(index, hypothesis);
+  }
+}
+
+void Generation::AddDone(int index, const Hypothesis& hypothesis) {
+  v1::GenerateResponse& message = messages_.emplace_back();
+  message.set_index(static_cast<uint32_t>(index));
+  v1::GenerateResponse::Done* done = message.mutable_done();
+  done->set_finish_reason(ConvertFinishReason(hypothesis.reason));
+  done->set_token_count(static_cast<uint32_t>(hypothesis.ids.size()));
+  done->set_score(hypothesis.score);
+  done->set_log_probability(hypothesis.log_probability);
+  done->set_source_token_count(static_cast<uint32_t>(input_.source.ids.size()));
+  done->set_truncated_tokens(static_cast<uint32_t>(input_.truncated));
+  if (decoding_.options.sample) done->set_seed(decoding_.options.seed);
+  *done->mutable_timings() = call_->timings();
+  *done->mutable_model() = call_->model_version();
+}
+
+}  // namespace trivium

@@ -1,0 +1,75 @@
+// ListModels and GetModel: what the server has loaded.
+#include "base/status.h"
+#include "server/handlers/convert.h"
+#include "server/handlers/handlers.h"
+#include "server/handlers/unary.h"
+
+namespace trivium {
+namespace {
+
+class ListModelsCall : public UnaryCall {
+ public:
+  using UnaryCall::UnaryCall;
+
+ private:
+  absl::Status Open() override {
+    v1::ListModelsRequest request;
+    return transport()->Take(&request);
+  }
+
+  absl::StatusOr<std::vector<Request>> Prepare() override {
+    return std::vector<Request>();
+  }
+
+  const google::protobuf::Message& Respond(
+      std::vector<RequestResult> results) override {
+    for (const ModelHandle& model : environment().models.List()) {
+      *response_.add_models() = ConvertModel(*model, environment().limits);
+    }
+    return response_;
+  }
+
+  v1::ListModelsResponse response_;
+};
+
+class GetModelCall : public UnaryCall {
+ public:
+  using UnaryCall::UnaryCall;
+
+ private:
+  absl::Status Open() override {
+    v1::GetModelRequest request;
+    TRIVIUM_RETURN_IF_ERROR(transport()->Take(&request));
+    return call().FindModel(request.name());
+  }
+
+  absl::StatusOr<std::vector<Request>> Prepare() override {
+    return std::vector<Request>();
+  }
+
+  const google::protobuf::Message& Respond(
+      std::vector<RequestResult> results) override {
+    response_ = ConvertModel(call().model(), environment().limits);
+    return response_;
+  }
+
+  v1::Model response_;
+};
+
+}  // namespace
+
+std::unique_ptr<Handler> NewListModels(const Environment& environment,
+                                       CallContext context,
+                                       Transport* transport) {
+  return std::make_unique<ListModelsCall>(environment, std::move(context),
+                                          Rpc::kListModels, transport);
+}
+
+std::unique_ptr<Handler> NewGetModel(const Environment& environment,
+                                     CallContext context,
+                                     Transport* transport) {
+  return std::make_unique<GetModelCall>(environment, std::move(context),
+                                        Rpc::kGetModel, transport);
+}
+
+}  // namespace trivium

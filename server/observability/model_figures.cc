@@ -1,0 +1,216 @@
+#include "server/observability/model_figures.h"
+
+#include <algorithm>
+
+namespace trivium {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using Buckets = prometheus::Histogram::BucketBoundaries;
+
+const Buckets& FirstTokenBuckets() {
+  static const Buckets buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                  0.25,  0.5,    1,     2.5,  5,     10};
+  return buckets;
+}
+
+const Buckets& BetweenTokensBuckets() {
+  static const Buckets buckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                  0.05,   0.1,   0.25,   0.5,   1,    2.5};
+  return buckets;
+}
+
+const Buckets& DurationBuckets() {
+  static const Buckets buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                  0.1,   0.25,   0.5,   1,    2.5,   5,
+                                  10,    30,     60,    300,  600};
+  return buckets;
+}
+
+const Buckets& SizeBuckets() {
+  static const Buckets buckets = {1,  2,   4,   8,   16,   32,
+                                  64, 128, 256, 512, 1024, 2048};
+  return buckets;
+}
+
+// Families that exist already are found again by name, so each model's call
+// adds to the same one.
+prometheus::Family<prometheus::Counter>& CounterFamily(
+    prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+prometheus::Family<prometheus::Gauge>& GaugeFamily(
+    prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+prometheus::Family<prometheus::Histogram>& HistogramFamily(
+    prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+const char* CodeName(int code) {
+  static const std::array<std::string, 17>* names = [] {
+    auto* all = new std::array<std::string, 17>;
+    for (int i = 0; i < 17; ++i) {
+      (*all)[i] = absl::StatusCodeToString(static_cast<absl::StatusCode>(i));
+    }
+    return all;
+  }();
+  return (*names)[code].c_str();
+}
+
+}  // namespace
+
+CallFigures::CallFigures(std::shared_ptr<prometheus::Registry> registry,
+                         std::string model)
+    : registry_(std::move(registry)), model_(std::move(model)) {
+  auto& duration =
+      HistogramFamily(*registry_, "trivium_request_duration_seconds",
+                      "From a call's arrival to its answer, by call.");
+  for (int i = 0; i < kRpcs; ++i) {
+    rpcs_[i].duration = Add(
+        duration,
+        {{"model", model_}, {"rpc", std::string(RpcName(static_cast<Rpc>(i)))}},
+        DurationBuckets());
+  }
+}
+
+CallFigures::~CallFigures() {
+  for (const auto& remove : removals_) remove();
+}
+
+void CallFigures::Count(Rpc rpc, absl::StatusCode code, double seconds) {
+  ForRpc& figures = rpcs_[static_cast<int>(rpc)];
+  figures.duration->Observe(seconds);
+  const int index = std::clamp(static_cast<int>(code), 0, kCodes - 1);
+  prometheus::Counter*& counter = figures.requests[index];
+  if (counter == nullptr) {
+    counter = Add(CounterFamily(*registry_, "trivium_requests_total",
+                                "Calls answered, by status code."),
+                  {{"model", model_},
+                   {"rpc", std::string(RpcName(rpc))},
+                   {"code", CodeName(index)}});
+  }
+  counter->Increment();
+}
+
+void CallFigures::CountRejection(const std::string& reason) {
+  auto found =
+      std::find_if(rejections_.begin(), rejections_.end(),
+                   [&](const auto& one) { return one.first == reason; });
+  if (found == rejections_.end()) {
+    auto& family = CounterFamily(*registry_, "trivium_rejections_total",
+                                 "Calls that admission refused.");
+    rejections_.emplace_back(
+        reason, Add(family, {{"model", model_}, {"reason", reason}}));
+    found = std::prev(rejections_.end());
+  }
+  found->second->Increment();
+}
+
+ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
+                           const std::string& name, const ModelInfo& info,
+                           int workers)
+    : CallFigures(std::move(registry), name) {
+  const prometheus::Labels labels = {{"model", name}};
+  const auto counter = [&](const char* family, const char* help) {
+    return Add(CounterFamily(this->registry(), family, help), labels);
+  };
+  const auto gauge = [&](const char* family, const char* help) {
+    return Add(GaugeFamily(this->registry(), family, help), labels);
+  };
+  const auto histogram = [&](const char* family, const char* help,
+                             const Buckets& buckets) {
+    return Add(HistogramFamily(this->registry(), family, help), labels,
+               buckets);
+  };
+  queue_tokens = gauge("trivium_queue_tokens",
+                       "Tokens of requests that wait for a worker.");
+  queue_requests =
+      gauge("trivium_queue_requests", "Requests that wait for a worker.");
+  queue_wait =
+      histogram("trivium_queue_wait_seconds",
+                "From admission to the first iteration.", FirstTokenBuckets());
+  first_token =
+      histogram("trivium_time_to_first_token_seconds",
+                "From admission to the first new token.", FirstTokenBuckets());
+  between_tokens =
+      histogram("trivium_time_between_tokens_seconds",
+                "Between two new tokens of a request.", BetweenTokensBuckets());
+  iteration_duration =
+      histogram("trivium_iteration_duration_seconds",
+                "One iteration of one worker.", BetweenTokensBuckets());
+  iteration_requests =
+      histogram("trivium_iteration_requests",
+                "Requests that share an iteration.", SizeBuckets());
+  padding_rows = counter("trivium_padding_rows_total",
+                         "Rows added to round products up to a row bucket.");
+  shared_sources = counter("trivium_shared_sources_total",
+                           "Requests whose source another one had encoded.");
+  suspensions = counter("trivium_suspensions_total",
+                        "Running requests put back for want of KV blocks.");
+  prefix_tokens_found =
+      counter("trivium_prefix_tokens_found_total",
+              "Tokens that need not be read: their KV blocks were kept.");
+  cache_hits = counter("trivium_result_cache_hits_total",
+                       "Requests answered out of the result cache.");
+  cache_misses = counter("trivium_result_cache_misses_total",
+                         "Requests that the result cache did not know.");
+
+  auto& rows = HistogramFamily(this->registry(), "trivium_iteration_rows",
+                               "Rows of an iteration, by phase.");
+  encode_rows =
+      Add(rows, {{"model", name}, {"phase", "encode"}}, SizeBuckets());
+  decode_rows =
+      Add(rows, {{"model", name}, {"phase", "decode"}}, SizeBuckets());
+  auto& seconds = CounterFamily(this->registry(), "trivium_phase_seconds_total",
+                                "Time of iterations, by phase.");
+  const auto phase = [&](const char* which) {
+    return Add(seconds, {{"model", name}, {"phase", which}});
+  };
+  for (size_t i = 0; i < phases.size(); ++i) phases[i] = phase(kPhases[i].name);
+  search = phase("search");
+  auto& tokens = CounterFamily(this->registry(), "trivium_tokens_total",
+                               "Tokens of answered requests, by kind.");
+  source_tokens = Add(tokens, {{"model", name}, {"kind", "source"}});
+  generated_tokens = Add(tokens, {{"model", name}, {"kind", "generated"}});
+  auto& missed =
+      CounterFamily(this->registry(), "trivium_deadlines_missed_total",
+                    "Requests dropped at their deadline, by stage.");
+  missed_queued = Add(missed, {{"model", name}, {"stage", "queued"}});
+  missed_running = Add(missed, {{"model", name}, {"stage", "running"}});
+  auto& used = GaugeFamily(this->registry(), "trivium_kv_blocks_used",
+                           "KV cache blocks in use, by worker.");
+  auto& capacity = GaugeFamily(this->registry(), "trivium_kv_blocks_capacity",
+                               "KV cache blocks there are, by worker.");
+  for (int worker = 0; worker < workers; ++worker) {
+    const prometheus::Labels place = {{"model", name},
+                                      {"worker", std::to_string(worker)}};
+    blocks.push_back({Add(used, place), Add(capacity, place)});
+  }
+  AddInfo(name, info);
+}
+
+void ModelFigures::AddInfo(const std::string& name, const ModelInfo& info) {
+  Add(GaugeFamily(registry(), "trivium_model_info", "What is served."),
+      {{"model", name},
+       {"family", info.family},
+       {"precision", std::string(PrecisionName(info.precision))},
+       {"isa", std::string(IsaName(info.isa))},
+       {"revision", info.revision}})
+      ->Set(1);
+  Add(GaugeFamily(registry(), "trivium_batch_invariant",
+                  "1 where an answer does not depend on what else runs."),
+      {{"model", name}})
+      ->Set(info.batch_invariant ? 1 : 0);
+  Add(GaugeFamily(registry(), "trivium_model_weight_bytes",
+                  "Size of the weights as served."),
+      {{"model", name}})
+      ->Set(static_cast<double>(info.weight_bytes));
+}
+
+}  // namespace trivium

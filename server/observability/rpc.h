@@ -1,0 +1,30 @@
+#ifndef TRIVIUM_SERVER_OBSERVABILITY_RPC_H_
+#define TRIVIUM_SERVER_OBSERVABILITY_RPC_H_
+
+#include <string_view>
+
+namespace trivium {
+
+// The calls of the API, as metrics and logs name them.
+enum class Rpc {
+  kEncode,
+  kTranslate,
+  kTranslateStream,
+  kGenerate,
+  kTokenize,
+  kListModels,
+  kGetModel,
+  kClassify,
+  kRerank,
+  kClassifyTokens,
+  kFillMask,
+  kAnswer,
+};
+inline constexpr int kRpcs = 12;
+
+// "Encode", "TranslateStream"...
+std::string_view RpcName(Rpc rpc);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_OBSERVABILITY_RPC_H_

@@ -1,0 +1,81 @@
+#include "server/rpc/grpc_server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <climits>
+#include <mutex>
+
+#include "absl/memory/memory.h"
+#include "absl/time/clock.h"
+#include "server/rpc/service.h"
+
+namespace trivium {
+namespace {
+
+// gRPC refuses what is larger before we see it; a request that is only a
+// little too large gets our own message.
+constexpr int64_t kReceiveMargin = 1 << 20;
+// For what gRPC itself still has to say when all calls have ended.
+constexpr absl::Duration kShutdownGrace = absl::Milliseconds(500);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
+    const std::string& address, const Environment& environment) {
+  static std::once_flag plugins;
+  std::call_once(plugins, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+  auto server = absl::WrapUnique(new GrpcServer());
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
+                           &server->port_);
+  server->services_ = NewServices(environment);
+  for (const auto& service : server->services_) {
+    builder.RegisterService(service.get());
+  }
+  const int64_t receive = environment.limits.max_request_bytes + kReceiveMargin;
+  builder.SetMaxReceiveMessageSize(
+      static_cast<int>(std::min<int64_t>(receive, INT_MAX)));
+  builder.SetMaxSendMessageSize(-1);  // handlers check
+  // Else a second server on the port would silently share its calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Notices clients that vanished, and lets those ping that look after
+  // their idle connections.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr || server->port_ == 0) {
+    return absl::UnavailableError(fmt::format(
+        "cannot listen on {}; is the address right and the port free? "
+        "Choose another with --listen",
+        address));
+  }
+  return server;
+}
+
+GrpcServer::GrpcServer() = default;
+GrpcServer::~GrpcServer() = default;
+
+void GrpcServer::SetServing(bool serving) {
+  grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
+  health->SetServingStatus(serving);  // the server as a whole, ""
+  health->SetServingStatus("trivium.v1.Inference", serving);
+  health->SetServingStatus("trivium.v1.Models", serving);
+}
+
+void GrpcServer::Stop() {
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + kShutdownGrace));
+  server_->Wait();
+}
+
+}  // namespace trivium

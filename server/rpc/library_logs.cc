@@ -1,0 +1,29 @@
+#include "server/rpc/library_logs.h"
+
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
+
+#include <string>
+
+#include "server/observability/log.h"
+
+namespace trivium {
+namespace {
+
+void LogFromGrpc(gpr_log_func_args* args) {
+  Log(spdlog::level::debug, "grpc", {{"detail", args->message}});
+}
+
+void LogFromProtobuf(google::protobuf::LogLevel level, const char* filename,
+                     int line, const std::string& message) {
+  Log(spdlog::level::debug, "protobuf", {{"detail", message}});
+}
+
+}  // namespace
+
+void CaptureLibraryLogs() {
+  gpr_set_log_function(&LogFromGrpc);
+  google::protobuf::SetLogHandler(&LogFromProtobuf);
+}
+
+}  // namespace trivium

@@ -1,0 +1,12 @@
+#ifndef TRIVIUM_SERVER_RPC_LIBRARY_LOGS_H_
+#define TRIVIUM_SERVER_RPC_LIBRARY_LOGS_H_
+
+namespace trivium {
+
+// Leads the messages of gRPC and protobuf into the server's log at debug
+// level.
+void CaptureLibraryLogs();
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_RPC_LIBRARY_LOGS_H_

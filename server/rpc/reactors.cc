@@ -1,0 +1,197 @@
+// gRPC calls a reactor on one of its few callback threads, which must never
+// wait, and never from inside StartRead, StartWrite or Finish. OnDone is the
+// last thing that it says, and both sides of the call go then: the handler
+// last, because the server may go once no handler is left.
+#include "server/rpc/reactors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "server/handlers/status.h"
+#include "server/rpc/grpc_status.h"
+#include "server/rpc/wire.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using Bytes = grpc::ByteBuffer;
+using Context = grpc::CallbackServerContext;
+
+std::string Metadata(const Context& context, const char* key) {
+  const auto& metadata = context.client_metadata();
+  const auto entry = metadata.find(key);
+  if (entry == metadata.end()) return "";
+  return {entry->second.data(), entry->second.size()};
+}
+
+CallContext ToCallContext(const Context& context) {
+  CallContext out;
+  out.request_id = Metadata(context, "x-request-id");
+  out.traceparent = Metadata(context, "traceparent");
+  out.peer = context.peer();
+  const auto deadline = context.deadline();
+  if (deadline != std::chrono::system_clock::time_point::max()) {
+    out.deadline = absl::FromChrono(deadline);
+  }
+  return out;
+}
+
+// The status to finish with, and the trailers.
+grpc::Status Close(const Ending& ending, Context* context) {
+  context->AddTrailingMetadata("x-request-id", ending.request_id);
+  if (const auto delay = RetryDelay(ending.status)) {
+    context->AddTrailingMetadata(
+        "grpc-retry-pushback-ms",
+        fmt::format("{}",
+                    std::max<int64_t>(1, absl::ToInt64Milliseconds(*delay))));
+  }
+  return ToGrpcStatus(ending.status, ending.request_id);
+}
+
+class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
+ public:
+  UnaryReactor(NewHandler* new_handler, const Environment& environment,
+               Context* context, const Bytes* request, Bytes* response)
+      : handler_(new_handler(environment, ToCallContext(*context), this)),
+        context_(context),
+        max_request_bytes_(environment.limits.max_request_bytes),
+        request_(request),
+        response_(response) {
+    handler_->Start();
+  }
+
+  absl::Status Take(Message* request) override {
+    return ParseMessage(*request_, max_request_bytes_, request);
+  }
+  void Finish(const Ending& ending, const Message* last) override {
+    if (last != nullptr) *response_ = SerializeMessage(*last);
+    grpc::ServerUnaryReactor::Finish(Close(ending, context_));
+  }
+
+  void OnCancel() override { handler_->OnCancel(); }
+  void OnDone() override { delete this; }
+
+ private:
+  const std::unique_ptr<Handler> handler_;
+  Context* const context_;
+  const int64_t max_request_bytes_;
+  const Bytes* const request_;
+  Bytes* const response_;
+};
+
+class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
+                        public ResponseStream {
+ public:
+  GenerateReactor(const Environment& environment, Context* context,
+                  const Bytes* request)
+      : handler_(NewGenerate(environment, ToCallContext(*context), this)),
+        context_(context),
+        max_request_bytes_(environment.limits.max_request_bytes),
+        request_(request) {
+    handler_->Start();
+  }
+
+  absl::Status Take(Message* request) override {
+    return ParseMessage(*request_, max_request_bytes_, request);
+  }
+  void Write(const Message& response) override {
+    outgoing_ = SerializeMessage(response);
+    StartWrite(&outgoing_);
+  }
+  void BreakOff() override { context_->TryCancel(); }
+  void Finish(const Ending& ending, const Message* last) override {
+    const grpc::Status status = Close(ending, context_);
+    if (last == nullptr) {
+      return grpc::ServerWriteReactor<Bytes>::Finish(status);
+    }
+    outgoing_ = SerializeMessage(*last);
+    StartWriteAndFinish(&outgoing_, grpc::WriteOptions(), status);
+  }
+
+  void OnWriteDone(bool ok) override { handler_->OnWritten(ok); }
+  void OnCancel() override { handler_->OnCancel(); }
+  void OnDone() override { delete this; }
+
+ private:
+  const std::unique_ptr<Handler> handler_;
+  Context* const context_;
+  const int64_t max_request_bytes_;
+  const Bytes* const request_;
+  Bytes outgoing_;  // of the write under way
+};
+
+class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
+                               public RequestStream {
+ public:
+  TranslateStreamReactor(const Environment& environment, Context* context)
+      : handler_(
+            NewTranslateStream(environment, ToCallContext(*context), this)),
+        context_(context),
+        max_request_bytes_(environment.limits.max_request_bytes) {
+    handler_->Start();
+  }
+
+  void Read() override { StartRead(&incoming_); }
+  absl::Status Take(Message* request) override {
+    const absl::Status status =
+        ParseMessage(incoming_, max_request_bytes_, request);
+    if (!status.ok()) {
+      request->Clear();
+      if (const std::optional<uint64_t> id = FindItemId(incoming_)) {
+        // The one message that comes in streams.
+        auto* message = static_cast<v1::TranslateStreamRequest*>(request);
+        message->mutable_item()->set_id(*id);
+      }
+    }
+    return status;
+  }
+  void Write(const Message& response) override {
+    outgoing_ = SerializeMessage(response);
+    StartWrite(&outgoing_);
+  }
+  void BreakOff() override { context_->TryCancel(); }
+  void Finish(const Ending& ending, const Message*) override {
+    grpc::ServerBidiReactor<Bytes, Bytes>::Finish(Close(ending, context_));
+  }
+
+  void OnReadDone(bool ok) override { handler_->OnRead(ok); }
+  void OnWriteDone(bool ok) override { handler_->OnWritten(ok); }
+  void OnCancel() override { handler_->OnCancel(); }
+  void OnDone() override { delete this; }
+
+ private:
+  const std::unique_ptr<Handler> handler_;
+  Context* const context_;
+  const int64_t max_request_bytes_;
+  Bytes incoming_;  // of the read that has ended
+  Bytes outgoing_;  // of the write under way
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
+                                     const Environment& environment,
+                                     grpc::CallbackServerContext* context,
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) {
+  return new UnaryReactor(new_handler, environment, context, request, response);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGenerate(
+    const Environment& environment, grpc::CallbackServerContext* context,
+    const grpc::ByteBuffer* request) {
+  return new GenerateReactor(environment, context, request);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
+StartTranslateStream(const Environment& environment,
+                     grpc::CallbackServerContext* context) {
+  return new TranslateStreamReactor(environment, context);
+}
+
+}  // namespace trivium

@@ -1,0 +1,81 @@
+#include "base/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr JsonLimits kSmall = {1000, 1 << 20};
+
+std::string Error(const std::string& text, const JsonLimits& limits = kSmall) {
+  return ParseJson(text, limits).status().ToString();
+}
+
+std::string Nested(int depth) {
+  std::string text;
+  for (int i = 0; i < depth; ++i) text += i % 2 == 0 ? "[" : "{\"x\":";
+  text += "0";
+  for (int i = depth; i-- > 0;) text += i % 2 == 0 ? "]" : "}";
+  return text;
+}
+
+TEST(JsonTest, ReadsValues) {
+  const auto value = ParseJson(R"({"a": [1, "]}\"[", null]})", kSmall);
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ((*value)["a"][1], "]}\"[");
+}
+
+TEST(JsonTest, BoundsTheDepth) {
+  EXPECT_EQ(Error(Nested(kMaxJsonDepth)), "OK");
+  EXPECT_THAT(Error(Nested(kMaxJsonDepth + 1)), HasSubstr("deeper than 64"));
+  // What would overflow the stack of whoever recurses.
+  EXPECT_THAT(Error(Nested(100'000), kTokenizerJson),
+              HasSubstr("deeper than 64"));
+  // Brackets one after the other, or in a string, are not deep.
+  std::string flat = "[\"" + std::string(200, '[') + "\"";
+  for (int i = 0; i < 100; ++i) flat += ",[]";
+  EXPECT_EQ(Error(flat + "]"), "OK");
+}
+
+TEST(JsonTest, BoundsTheMemory) {
+  std::string values = "[{}";
+  for (int i = 0; i < 300; ++i) values += ",{}";
+  values += "]";
+  EXPECT_EQ(Error(values, {1000, 64'000}), "OK");
+  EXPECT_THAT(Error(values, {1000, 10'000}), HasSubstr("memory"));
+  EXPECT_THAT(Error(values, {100, 64'000}), HasSubstr("at most 100"));
+}
+
+TEST(JsonTest, RefusesWhatIsNoJson) {
+  for (const char* text :
+       {"", "[", "]", "[]]", "{\"a\"", "\"", "\"\\", "{1:2}", "[1e999]",
+        "\"\xff\"", "[1,]", "nul", "\xef\xbb\xbf"}) {
+    EXPECT_THAT(Error(text), HasSubstr("is not JSON")) << text;
+  }
+}
+
+TEST(JsonTest, FilesAreNamed) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.json";
+  EXPECT_TRUE(absl::IsNotFound(ReadJsonFile(path).status()));
+  folder.Write("x.json", "[1]");
+  EXPECT_THAT(ReadJsonFile(path).status().ToString(),
+              AllOf(HasSubstr(path), HasSubstr("not a JSON object")));
+  EXPECT_EQ(ReadJsonList(path).value(), nlohmann::json({1}));
+  folder.Write("x.json", "{}");
+  EXPECT_TRUE(ReadJsonFile(path).ok());
+  EXPECT_THAT(ReadJsonList(path).status().ToString(),
+              HasSubstr("not a JSON list"));
+  folder.Write("x.json", Nested(1000));
+  EXPECT_THAT(ReadJsonFile(path).status().ToString(),
+              AllOf(HasSubstr(path), HasSubstr("deeper than 64")));
+}
+
+}  // namespace
+}  // namespace trivium

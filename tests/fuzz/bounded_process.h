@@ -1,0 +1,24 @@
+#ifndef TRIVIUM_TESTS_FUZZ_BOUNDED_PROCESS_H_
+#define TRIVIUM_TESTS_FUZZ_BOUNDED_PROCESS_H_
+
+#include <string>
+
+namespace trivium {
+
+// Whether memory is bounded: not under a sanitizer, which reserves terabytes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kBoundsMemory = false;
+#else
+inline constexpr bool kBoundsMemory = true;
+#endif
+
+// Reads a model folder in a process of its own, which the system ends when
+// Model::Check takes more than 10 seconds of a core's time, or more memory than
+// 256 MiB and twice the folder's files. A folder that Check finds nothing wrong
+// with is loaded and its tokenizer used. Says how the process ended when it did
+// not end by itself; empty: all is well.
+std::string ReadFolderInBounds(const std::string& folder);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_FUZZ_BOUNDED_PROCESS_H_

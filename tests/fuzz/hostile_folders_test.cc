@@ -1,0 +1,168 @@
+// Folders whose files are as large as they may be, and made to take far more
+// time or memory than their size.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "tests/fuzz/bounded_process.h"
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+std::string Times(size_t count, const std::string& text) {
+  std::string all;
+  all.reserve(count * text.size());
+  for (size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+// Of a protocol buffer.
+std::string Varint(size_t value) {
+  std::string bytes;
+  for (; value >= 128; value >>= 7) {
+    bytes += static_cast<char>(value % 128 + 128);
+  }
+  return bytes + static_cast<char>(value);
+}
+
+// BERT's golden, without a tokenizer.
+class HostileFoldersTest : public testing::Test {
+ protected:
+  HostileFoldersTest() {
+    for (const char* name : {"config.json", "model.safetensors"}) {
+      folder_.Write(
+          name, ReadWholeFile("tests/golden/bert.base/" + std::string(name)));
+    }
+  }
+  void ExpectInBounds(const std::string& what) {
+    EXPECT_EQ(ReadFolderInBounds(folder_.path()), "") << what;
+  }
+  void ExpectInBounds(const std::string& name, const std::string& contents,
+                      const std::string& what) {
+    folder_.Write(name, contents);
+    ExpectInBounds(name + ": " + what);
+    folder_.Remove(name);
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(HostileFoldersTest, Json) {
+  const std::string deep = Times(100'000, "{\"normalizer\":");
+  const std::string wide = "{\"x\": [" + Times(20'000'000, "[],") + "0]}";
+  for (const char* name : {"generation_config.json", "tokenizer_config.json",
+                           "tokenizer.json", "modules.json"}) {
+    ExpectInBounds(name, deep, "deep");
+    ExpectInBounds(name, wide, "wide");
+  }
+  std::string modules = "[" + Times(5000, R"({"type":"D.Dense","path":"d"},)");
+  modules.back() = ']';
+  ExpectInBounds("modules.json", modules, "modules");
+}
+
+TEST_F(HostileFoldersTest, Safetensors) {
+  ExpectInBounds("model.safetensors",
+                 Safetensors("{" + Times(10'000'000, "\"x\":{},") + "}", ""),
+                 "a long header");
+  std::string header = "{";
+  for (int i = 0; i < 200'000; ++i) {
+    header += "\"" + std::to_string(i) +
+              R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)";
+  }
+  header.back() = '}';
+  ExpectInBounds("model.safetensors", Safetensors(header, ""), "many tensors");
+}
+
+TEST_F(HostileFoldersTest, Pickles) {
+  folder_.Remove("model.safetensors");
+  ExpectInBounds("pytorch_model.bin",
+                 TorchLegacy(Times(1'000'000, "N") + ".", {}), "values");
+  ExpectInBounds("pytorch_model.bin",
+                 Times(4, "\x80\x02" + Times(500'000, "N") + "."), "pickles");
+  std::string calls = PickleWriter()
+                          .Global("torch._utils", "_rebuild_parameter")
+                          .Raw("q\x01(")
+                          .Rebuild({.storage_elements = 1})
+                          .Stop();
+  calls.pop_back();
+  calls += Times(4'000'000, "2") + "tq\x02" + Times(4'000'000, "h\x01h\x02R0");
+  ExpectInBounds("pytorch_model.bin", TorchLegacy(calls + "N.", {}), "calls");
+}
+
+TEST_F(HostileFoldersTest, Vocabularies) {
+  ExpectInBounds("vocab.txt", std::string(120 << 20, '\n'), "empty lines");
+  folder_.Write("merges.txt", Times(30'000'000, "a b\n"));
+  ExpectInBounds("vocab.json", R"({"a": 1048575, "b": 1, "ab": 2})", "merges");
+  ExpectInBounds("vocab.json", "{" + Times(20'000'000, "\"\":1,") + "\"a\":1}",
+                 "pieces");
+  folder_.Remove("merges.txt");
+  const std::string end = "]}}";
+  std::string unigram = R"({"model": {"type": "Unigram", "vocab": [)";
+  for (int i = 0; i < 1000; ++i) {
+    unigram += "[\"" + std::to_string(i) + std::string(15'000, 'a') + "\",0],";
+  }
+  unigram.back() = ' ';
+  ExpectInBounds("tokenizer.json", unigram + end, "long pieces");
+  unigram = R"({"model": {"type": "Unigram", "vocab": [)";
+  for (int i = 0; i < 1'000'000; ++i) {
+    unigram += "[\"" + std::to_string(i) + "\",0],";
+  }
+  unigram.back() = ' ';
+  ExpectInBounds("tokenizer.json", unigram + end, "many pieces");
+  std::string bpe = R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1)";
+  for (int i = 0; i < 600'000; ++i) {
+    bpe += ",\"" + std::to_string(i) + "\":" + std::to_string(i);
+  }
+  bpe += "}, \"merges\": [" + Times(400'000, "[\"a\",\"b\"],");
+  bpe.back() = ']';
+  ExpectInBounds("tokenizer.json", bpe + "}}", "merges");
+}
+
+TEST_F(HostileFoldersTest, SentencePiece) {
+  folder_.Remove("config.json");  // which would not name this family
+  folder_.Write("tokenizer_config.json", R"({"cls_token": "</s>",
+      "sep_token": "</s>", "unk_token": "<unk>",
+      "tokenizer_class": "AlbertTokenizer"})");
+  const std::string good = ReadWholeFile("model/embedded/source.spm");
+  ExpectInBounds("spiece.model", good + Times(10'000'000, "\x0A\x02\x0A"),
+                 "pieces cut short");
+  std::mt19937 random(1);
+  const auto pieces = [&](int count, int size) {
+    std::string model = good;
+    for (int i = 0; i < count; ++i) {
+      std::string text;
+      for (int j = 0; j < size; ++j) text += 'a' + random() % 26;
+      std::string piece = "\x0A" + Varint(text.size()) + text +
+                          std::string("\x15\0\0\x80\xBF", 5);
+      model += "\x0A" + Varint(piece.size()) + piece;
+    }
+    return model;
+  };
+  ExpectInBounds("spiece.model", pieces(25'000, 1000), "long pieces");
+  ExpectInBounds("spiece.model", pieces(5'500, 1000), "less long");
+  ExpectInBounds("spiece.model", pieces(400'000, 12), "many pieces");
+}
+
+TEST_F(HostileFoldersTest, AddedTokens) {
+  std::string config = R"({"added_tokens_decoder": {)";
+  std::string tokens =
+      R"({"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}},
+    "normalizer": {"type": "Replace", "pattern": {"Regex": "(a+)+$"},
+                   "content": "b"}, "added_tokens": [)";
+  for (int i = 0; i < 60'000; ++i) {
+    const std::string token = "{\"normalized\":true,\"content\":\"" +
+                              std::to_string(i) + "aaaaaaaaaa!\"},";
+    config += "\"" + std::to_string(i) + "\":" + token;
+    tokens += token;
+  }
+  config.back() = '}';
+  tokens.back() = ']';
+  folder_.Write("tokenizer_config.json", config + "}");
+  ExpectInBounds("tokenizer.json", tokens + "}", "many");
+}
+
+}  // namespace
+}  // namespace trivium

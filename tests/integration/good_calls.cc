@@ -1,0 +1,119 @@
+#include "tests/integration/good_calls.h"
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+namespace {
+
+namespace fs = std::filesystem;
+
+void MakeFolder(const std::string& golden, const fs::path& folder) {
+  fs::create_directory(folder);
+  const fs::path from = fs::path("tests/golden") / golden;
+  for (const char* file : {"config.json", "model.safetensors"}) {
+    fs::copy_file(from / file, folder / file);
+  }
+  std::ofstream vocabulary(folder / "vocab.txt");
+  vocabulary << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n";
+  for (char c = 'a'; c <= 'z'; ++c) vocabulary << c << "\n##" << c << "\n";
+  // As many as the models have embeddings.
+  for (int i = 6 + 2 * 26; i < 307; ++i) vocabulary << "[unused" << i << "]\n";
+}
+
+template <typename Request>
+GoodCall Good(const std::string& method, Request request) {
+  return {method, {std::make_shared<Request>(std::move(request))}};
+}
+
+}  // namespace
+
+std::vector<GoodCall> GoodCalls() {
+  const std::string inference = "/trivium.v1.Inference/";
+  const std::string models = "/trivium.v1.Models/";
+  std::vector<GoodCall> calls;
+  v1::EncodeRequest encode;
+  encode.set_model("en-de");
+  encode.add_inputs()->set_text("Hi.");
+  encode.mutable_attention()->add_heads(1);
+  encode.set_pooling(v1::POOLING_MEAN);
+  calls.push_back(Good(inference + "Encode", encode));
+  v1::TranslateRequest translate;
+  translate.set_model("en-de");
+  translate.add_inputs()->set_text("Hi.");
+  translate.mutable_options()->mutable_decoding()->set_max_new_tokens(2);
+  translate.mutable_options()->mutable_decoding()->set_beam_size(2);
+  calls.push_back(Good(inference + "Translate", translate));
+  v1::GenerateRequest generate;
+  generate.set_model("en-de");
+  generate.mutable_input()->set_text("Hi.");
+  generate.mutable_decoding()->set_max_new_tokens(2);
+  calls.push_back(Good(inference + "Generate", generate));
+  v1::TranslateStreamRequest start, item;
+  start.mutable_start()->set_model("en-de");
+  *start.mutable_start()->mutable_options() = translate.options();
+  item.mutable_item()->set_id(7);
+  *item.mutable_item()->mutable_input() = translate.inputs(0);
+  calls.push_back(Good(kTranslateStream, start));
+  calls.back().messages.push_back(
+      std::make_shared<v1::TranslateStreamRequest>(item));
+  v1::TokenizeRequest tokenize;
+  tokenize.set_model("en-de");
+  tokenize.add_texts("Hi.");
+  calls.push_back(Good(inference + "Tokenize", tokenize));
+  v1::ClassifyRequest classify;
+  classify.set_model("bert.classify");
+  classify.add_inputs()->set_text("ab c.");
+  classify.add_inputs()->mutable_pair()->set_first("ab");
+  classify.mutable_inputs(1)->mutable_pair()->set_second("c");
+  classify.set_top(2);
+  calls.push_back(Good(inference + "Classify", classify));
+  v1::RerankRequest rerank;
+  rerank.set_model("bert.classify");
+  rerank.set_query("ab");
+  rerank.add_documents("c d");
+  rerank.add_documents("e");
+  rerank.set_top(1);
+  calls.push_back(Good(inference + "Rerank", rerank));
+  v1::ClassifyTokensRequest tag;
+  tag.set_model("bert.tag");
+  tag.add_inputs()->set_text("ab c.");
+  tag.set_aggregation(v1::AGGREGATION_AVERAGE);
+  tag.add_ignore("O");
+  calls.push_back(Good(inference + "ClassifyTokens", tag));
+  v1::FillMaskRequest fill;
+  fill.set_model("bert.fill_mask");
+  fill.add_inputs()->set_text("ab [MASK].");
+  fill.set_top(3);
+  calls.push_back(Good(inference + "FillMask", fill));
+  v1::AnswerRequest answer;
+  answer.set_model("bert.answer");
+  answer.add_inputs()->set_question("ab");
+  answer.mutable_inputs(0)->set_context("c d e");
+  answer.set_top(2);
+  answer.set_max_answer_tokens(3);
+  answer.set_overlap(2);
+  calls.push_back(Good(inference + "Answer", answer));
+  calls.push_back(Good(models + "ListModels", v1::ListModelsRequest()));
+  v1::GetModelRequest get;
+  get.set_name("en-de");
+  calls.push_back(Good(models + "GetModel", get));
+  return calls;
+}
+
+std::vector<std::string> HeadModels(const std::string& folder) {
+  std::vector<std::string> flags;
+  for (const char* golden :
+       {"bert.classify", "bert.tag", "bert.fill_mask", "bert.answer"}) {
+    const fs::path of_model = fs::path(folder) / golden;
+    MakeFolder(golden, of_model);
+    flags.insert(flags.end(), {"--model", golden + ("=" + of_model.string())});
+  }
+  return flags;
+}
+
+}  // namespace trivium

@@ -1,0 +1,99 @@
+#include "model/weights/mapped_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "model/weights/weights.h"
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr size_t kPage = 4096;
+
+int Sum(std::span<const std::byte> bytes) {
+  int sum = 0;
+  for (const std::byte byte : bytes) sum += std::to_integer<int>(byte);
+  return sum;
+}
+
+TEST(MappedFileTest, WhatIsCutOffReadsAsZeros) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x";
+  folder.Write("x", std::string(10 * kPage, '\1'));
+  const auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(Sum((*file)->bytes()), 10 * kPage);
+  EXPECT_TRUE((*file)->CheckUnchanged().ok());
+  std::filesystem::resize_file(path, 3 * kPage + 7);
+  // A read beyond the end would raise SIGBUS.
+  EXPECT_EQ(Sum((*file)->bytes()), 3 * kPage + 7);
+  EXPECT_THAT((*file)->CheckUnchanged().ToString(),
+              AllOf(HasSubstr(path), HasSubstr("was changed")));
+  // Even where it is long enough again.
+  std::filesystem::resize_file(path, 10 * kPage);
+  EXPECT_FALSE((*file)->CheckUnchanged().ok());
+}
+
+TEST(MappedFileTest, ManyThreadsReadWhileItIsCutShort) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x";
+  folder.Write("x", std::string(256 * kPage, '\1'));
+  const auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        EXPECT_LE(Sum((*file)->bytes()), 256 * kPage);
+      }
+    });
+  }
+  for (size_t pages = 256; pages-- > 0;) {
+    std::filesystem::resize_file(path, pages * kPage);
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(Sum((*file)->bytes()), 0);
+}
+
+TEST(MappedFileTest, TensorsOfAChangedFileAreNotToBeUsed) {
+  const TemporaryFolder folder;
+  folder.Write("model.safetensors",
+               ReadWholeFile("tests/golden/bert.base/model.safetensors"));
+  const auto weights = Weights::Open(folder.path());
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  EXPECT_TRUE((*weights)->CheckUnchanged().ok());
+  std::filesystem::resize_file(folder.path() + "/model.safetensors", 100);
+  (*weights)->Fingerprint();
+  EXPECT_THAT((*weights)->CheckUnchanged().ToString(),
+              HasSubstr("model.safetensors: was changed"));
+}
+
+// A SIGBUS of somebody else still ends the process.
+TEST(MappedFileDeathTest, OtherMappingsAreNotGuarded) {
+  const TemporaryFolder folder;
+  folder.Write("x", std::string(kPage, '\1'));
+  const auto guarded = MappedFile::Open(folder.path() + "/x");
+  ASSERT_TRUE(guarded.ok()) << guarded.status();
+  const auto file = InputFile::Open(folder.path() + "/x");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const char* bytes = static_cast<const char*>(
+      mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE, file->descriptor(), 0));
+  ASSERT_NE(bytes, MAP_FAILED);
+  EXPECT_DEATH(
+      {
+        truncate((folder.path() + "/x").c_str(), 0);
+        static_cast<volatile const char*>(bytes)[0];
+      },
+      "");
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,139 @@
+// Models that come and go while others run.
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "tests/server/batching/batcher_fixture.h"
+
+namespace trivium {
+namespace {
+
+using BatcherModelsTest = BatcherFixture;
+using Code = absl::StatusCode;
+
+// An engine that tells when it goes.
+class CountedEngine : public PuppetEngine {
+ public:
+  CountedEngine(const Options& options, std::shared_ptr<PuppetLog> log,
+                std::atomic<int>* alive)
+      : PuppetEngine(options, std::move(log)), alive_(alive) {
+    ++*alive_;
+  }
+  ~CountedEngine() override { --*alive_; }
+
+ private:
+  std::atomic<int>* const alive_;
+};
+
+TEST_F(BatcherModelsTest, ARemovedModelAnswersWhatItHasAndTakesNoMore) {
+  options_.workers = 2;
+  options_.max_rows = 2;
+  Create();
+  const ModelHandle other = ServedPuppet("other");
+  EXPECT_FALSE(batcher_->Serves(*other));
+  ASSERT_TRUE(batcher_->AddModel(other, puppets_.MakeEngines(2)).ok());
+  EXPECT_TRUE(batcher_->Serves(*other));
+  gate_.Close();
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  for (int i = 0; i < 20; ++i) {
+    Request request = Short(9, 10 * i);
+    request.model = i % 3 == 0 ? TheModel() : other;
+    observers.push_back(Submit(std::move(request)));
+  }
+  gate_.WaitHeld(2);
+  EXPECT_TRUE(batcher_->RemoveModel(*other).ok());
+  EXPECT_EQ(batcher_->RemoveModel(*other).code(), Code::kNotFound);
+  EXPECT_FALSE(batcher_->Serves(*other));
+  Request late = Short();
+  late.model = other;
+  late.observer = std::make_shared<RecordingObserver>();
+  std::vector<Request> call = {Short(), late};
+  call[0].observer = late.observer;
+  const Submission refused = batcher_->Submit(1, call);
+  EXPECT_EQ(refused.status.code(), Code::kNotFound);
+  EXPECT_EQ(refused.request, 1);
+  // It may come back beside what is left of it.
+  const ModelHandle again = ServedPuppet("other");
+  ASSERT_TRUE(batcher_->AddModel(again, puppets_.MakeEngines(2)).ok());
+  late.model = again;
+  observers.push_back(Submit(late));
+  gate_.Open();
+  for (const auto& observer : observers) EXPECT_TRUE(observer->Wait().ok());
+}
+
+TEST_F(BatcherModelsTest, AModelGoesWithRequestsThatNobodyWaitsFor) {
+  Create();
+  const ModelHandle other = ServedPuppet("other");
+  std::atomic<int> alive{0};
+  Batcher::Engines engines;
+  engines.push_back(std::make_unique<CountedEngine>(
+      puppets_.options, std::make_shared<PuppetLog>(), &alive));
+  ASSERT_TRUE(batcher_->AddModel(other, std::move(engines)).ok());
+  const auto running = Occupy(3);
+  Request request = Short();
+  request.model = other;
+  const auto cancellation = std::make_shared<Cancellation>();
+  request.cancellation = cancellation;
+  const auto queued = Submit(std::move(request));
+  EXPECT_TRUE(batcher_->RemoveModel(*other).ok());
+  cancellation->Cancel();
+  gate_.Open();
+  EXPECT_EQ(queued->Wait().status().code(), Code::kCancelled);
+  EXPECT_TRUE(running->Wait().ok());
+  EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));
+  batcher_.reset();
+  EXPECT_EQ(alive, 0);
+}
+
+// 200 models come and go beside one that stays; all requests that were taken
+// are answered, and nothing of a model stays when it is gone.
+TEST_F(BatcherModelsTest, ComesAndGoesUnderLoad) {
+  constexpr int kCycles = 200;
+  options_.workers = 2;
+  Create();
+  std::atomic<bool> over{false};
+  std::vector<std::thread> load;
+  for (int thread = 0; thread < 2; ++thread) {
+    load.emplace_back([&, thread] {
+      std::mt19937 random(thread);
+      while (!over) {
+        EXPECT_TRUE(
+            Submit(Short(1 + random() % 9, random() % 100))->Wait().ok());
+      }
+    });
+  }
+  std::atomic<int> alive{0};
+  std::mt19937 random(7);
+  for (int cycle = 0; cycle < kCycles; ++cycle) {
+    ModelHandle model = ServedPuppet("passing");
+    Batcher::Engines engines;
+    for (int i = 0; i < 2; ++i) {
+      engines.push_back(std::make_unique<CountedEngine>(
+          puppets_.options, std::make_shared<PuppetLog>(), &alive));
+    }
+    ASSERT_TRUE(batcher_->AddModel(model, std::move(engines)).ok());
+    std::vector<std::shared_ptr<RecordingObserver>> observers;
+    for (int i = random() % 9; i > 0; --i) {
+      Request request = Short(1 + random() % 9, random() % 100);
+      request.model = model;
+      observers.push_back(Submit(std::move(request)));
+    }
+    if (random() % 2 == 0 && !observers.empty()) {
+      EXPECT_TRUE(observers[0]->Wait().ok());
+    }
+    EXPECT_TRUE(batcher_->RemoveModel(*model).ok());
+    const std::weak_ptr<const ServedModel> gone = model;
+    model.reset();
+    for (const auto& observer : observers) EXPECT_TRUE(observer->Wait().ok());
+    if (cycle % 20 != 0) continue;
+    // The workers let go of it without being asked again.
+    while (!gone.expired() || alive > 0) std::this_thread::yield();
+  }
+  over = true;
+  for (std::thread& thread : load) thread.join();
+  batcher_.reset();
+  EXPECT_EQ(alive, 0);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,35 @@
+#include "server/batching/source_sharing.h"
+
+#include "gtest/gtest.h"
+
+namespace trivium {
+namespace {
+
+TEST(SourceSharingTest, ASourceServesWhoNeedsNoMore) {
+  const SourceOptions decode;
+  SourceOptions all{.cross_attention = true,
+                    .states = States::kAll,
+                    .attention = true,
+                    .selection = {.layers = {1}, .heads = {}}};
+  EXPECT_TRUE(Covers(all, decode));
+  EXPECT_FALSE(Covers(decode, all));
+  SourceOptions first = all;
+  first.states = States::kFirst;
+  EXPECT_TRUE(Covers(all, first));
+  EXPECT_FALSE(Covers(first, all));
+  SourceOptions other = all;
+  other.selection.layers = {2};
+  EXPECT_FALSE(Covers(all, other));
+  EXPECT_TRUE(Covers(all, all));
+  EXPECT_FALSE(Covers(all, {.pooled = true, .selection = {}}));
+  SourceOptions logits{.logits = true, .selection = {}};
+  EXPECT_FALSE(Covers(all, logits));
+  SourceOptions of_two = logits;
+  of_two.logits_positions = {1, 2};
+  EXPECT_FALSE(Covers(logits, of_two));
+  EXPECT_FALSE(Covers(of_two, logits));
+  EXPECT_TRUE(Covers(of_two, of_two));
+}
+
+}  // namespace
+}  // namespace trivium

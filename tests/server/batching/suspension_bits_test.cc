@@ -1,0 +1,104 @@
+// A tiny model with so little KV cache that requests are suspended all the
+// time: each answer has the bits that it has alone.
+#include <random>
+
+#include "server/batching/request_checks.h"
+#include "server/batching/running_batch.h"
+#include "tests/model/transformer/random_engine.h"
+#include "tests/server/batching/harness.h"
+#include "tests/support/generate.h"
+
+namespace trivium {
+namespace {
+
+class Suspensions : public BatchingObserver {
+ public:
+  void OnSuspended(const ServedModel&) override { ++count; }
+  int count = 0;
+};
+
+struct Job {
+  EncoderInput source;
+  std::vector<int32_t> prefix;
+  DecodingOptions options;
+};
+
+std::vector<Job> Jobs(int count) {
+  std::mt19937 random(3);
+  std::vector<Job> jobs(count);
+  for (Job& job : jobs) {
+    const int tokens = 5 + static_cast<int>(random() % 40);
+    for (int i = 0; i < tokens; ++i) {
+      job.source.ids.push_back(static_cast<int32_t>(random() % 101));
+    }
+    // Some begin alike, with more than a block.
+    const int prefix = 1 + static_cast<int>(random() % 25);
+    const int32_t step = 1 + static_cast<int32_t>(random() % 2);
+    for (int i = 0; i < prefix; ++i) job.prefix.push_back(1 + step * i);
+    const int new_tokens = 20 + static_cast<int>(random() % 18);
+    switch (random() % 3) {
+      case 0:
+        job.options = Greedy(new_tokens);
+        break;
+      case 1:
+        job.options = Beams(3, new_tokens);
+        break;
+      case 2:
+        job.options = Samples(3, new_tokens, random());
+        break;
+    }
+    job.options.min_new_tokens = new_tokens;
+    if (random() % 2 == 0) job.options.no_repeat_ngram_size = 2;
+  }
+  return jobs;
+}
+
+class SuspensionBitsTest : public testing::TestWithParam<Formats> {};
+
+TEST_P(SuspensionBitsTest, EqualAlone) {
+  const RandomTransformer random({}, 5);
+  const std::unique_ptr<Engine> large = NewEngine(random, GetParam());
+  const int64_t block_bytes = (4 << 20) / large->limits().total_blocks;
+  // A beam search of three may need 3 + 3 x 4 blocks.
+  std::unique_ptr<Engine> small =
+      NewEngine(random, GetParam(), 16 * block_bytes);
+  const EngineLimits limits = small->limits();
+  ASSERT_LE(limits.total_blocks, 16);
+  Suspensions seen;
+  RunningBatch batch({.model = TheModel(), .observer = &seen},
+                     std::move(small));
+  const std::vector<Job> jobs = Jobs(150);
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  for (size_t i = 0; i < jobs.size();) {
+    Request request = MakeRequest(jobs[i].source, jobs[i].options, nullptr);
+    request.prefix = jobs[i].prefix;
+    const absl::Status status = CheckRequest(request, limits, 256);
+    ASSERT_TRUE(status.ok()) << status;
+    auto queued = Queued(i, std::move(request), limits);
+    if (batch.Judge(*queued) == FairQueue::Verdict::kTake) {
+      observers.push_back(std::make_shared<RecordingObserver>());
+      queued->request.observer = observers.back();
+      batch.Add(std::move(queued));
+      ++i;
+    } else {
+      batch.Iterate();
+    }
+  }
+  while (!batch.empty()) batch.Iterate();
+  EXPECT_GT(seen.count, 10);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto alone = GenerateAlone(large.get(), jobs[i].source,
+                                     jobs[i].prefix, jobs[i].options);
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    const auto together = observers[i]->Wait();
+    ASSERT_TRUE(together.ok()) << together.status();
+    SCOPED_TRACE(i);
+    ExpectSameHypotheses(*alone, together->hypotheses);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SuspensionBitsTest,
+                         testing::Values(kF32Formats, kInt8Formats));
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,231 @@
+// Requests that join without a promise of KV blocks: who is suspended when
+// these run out, and that nobody's answer tells.
+#include <random>
+
+#include "server/batching/request_checks.h"
+#include "tests/server/batching/random_request.h"
+#include "tests/server/batching/running_batch_fixture.h"
+
+namespace trivium {
+namespace {
+
+class SuspensionCounter : public BatchingObserver {
+ public:
+  void OnSuspended(const ServedModel&) override { ++suspensions; }
+  void OnPrefixFound(const ServedModel&, int64_t tokens) override {
+    found += tokens;
+  }
+  int suspensions = 0;
+  int64_t found = 0;
+};
+
+class SuspensionTest : public RunningBatchFixture {
+ protected:
+  SuspensionTest() {
+    puppets_.options.end_bias = -100;
+    puppets_.options.limits.total_blocks = 30;
+    options_.observer = &seen_;
+  }
+  ~SuspensionTest() override { batch_.reset(); }
+
+  void ExpectAsIfAlone(const Request& request, RecordingObserver* observer) {
+    const absl::StatusOr<RequestResult> result = observer->Wait();
+    ASSERT_TRUE(result.ok()) << result.status();
+    ExpectSameResult(*result, Alone(request, puppets_.options));
+    EXPECT_EQ(observer->answers(), 1);
+    EXPECT_EQ(observer->tokens_after_answer(), 0);
+    for (size_t i = 0; request.stream && i < result->hypotheses.size(); ++i) {
+      EXPECT_EQ(observer->ids(i), result->hypotheses[i].ids);
+    }
+  }
+
+  SuspensionCounter seen_;
+};
+
+// Three of 2 + 10 blocks each, and 30 in all.
+TEST_F(SuspensionTest, TheYoungestGivesWayAndTheOldestIsNotHeldUp) {
+  Create();
+  std::vector<Request> requests;
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  for (int i = 0; i < 3; ++i) {
+    requests.push_back(MakeRequest(Source(8, 2 + 10 * i), Greedy(40), nullptr));
+    requests.back().stream = true;
+    EXPECT_EQ(Judge(requests[i], i), FairQueue::Verdict::kTake);
+    observers.push_back(Add(requests[i], i));
+  }
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_FALSE(observers[0]->done());
+    batch_->Iterate();
+  }
+  EXPECT_TRUE(observers[0]->done());
+  EXPECT_TRUE(observers[1]->done());
+  EXPECT_FALSE(observers[2]->done());
+  EXPECT_EQ(seen_.suspensions, 1);
+  RunAll();
+  EXPECT_EQ(seen_.suspensions, 1);
+  EXPECT_GT(seen_.found, 0);
+  for (int i = 0; i < 3; ++i) ExpectAsIfAlone(requests[i], observers[i].get());
+}
+
+TEST_F(SuspensionTest, NobodyWhoNeedsBlocksOvertakesTheSuspended) {
+  Create();
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  for (int i = 0; i < 3; ++i) {
+    observers.push_back(
+        Add(MakeRequest(Source(8, 2 + 10 * i), Greedy(40), nullptr), i));
+  }
+  while (seen_.suspensions == 0) batch_->Iterate();
+  EXPECT_EQ(Judge(MakeRequest(Source(1, 90), Greedy(1), nullptr), 9),
+            FairQueue::Verdict::kStop);
+  EXPECT_EQ(Judge(MakeRequest(Source(1, 90), std::nullopt, nullptr), 9),
+            FairQueue::Verdict::kTake);
+  RunAll();
+}
+
+TEST_F(SuspensionTest, TheSuspendedMayBeCancelledOrAborted) {
+  Create();
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  const auto cancellation = std::make_shared<Cancellation>();
+  for (int i = 0; i < 3; ++i) {
+    Request request = MakeRequest(Source(8, 2 + 10 * i), Greedy(40), nullptr);
+    if (i == 2) request.cancellation = cancellation;
+    observers.push_back(Add(std::move(request), i));
+  }
+  while (seen_.suspensions == 0) batch_->Iterate();
+  cancellation->Cancel();
+  batch_->DropDead();
+  EXPECT_EQ(observers[2]->Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(observers[1]->done());
+  RunAll();
+  observers.clear();
+  for (int i = 0; i < 3; ++i) {
+    observers.push_back(
+        Add(MakeRequest(Source(8, 2 + 10 * i), Greedy(40), nullptr), i));
+  }
+  while (seen_.suspensions == 1) batch_->Iterate();
+  batch_->Abort(absl::UnavailableError("bye"));
+  for (const auto& observer : observers) {
+    EXPECT_EQ(observer->Wait().status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(observer->answers(), 1);
+  }
+}
+
+// The prefix of one is read once for all, unless their salts differ.
+TEST_F(SuspensionTest, APrefixIsFoundByThoseWhoCome) {
+  puppets_.options.limits.total_blocks = 100;
+  Create();
+  Request request = MakeRequest(Source(8), Beams(2, 5), nullptr);
+  for (int i = 0; i < 18; ++i) request.prefix.push_back(2 + i);
+  const auto first = Add(request);
+  RunAll();
+  EXPECT_EQ(seen_.found, 0);
+  const auto second = Add(request);
+  batch_->Iterate();
+  EXPECT_EQ(seen_.found, 16);  // of 19, in blocks of 4
+  EXPECT_EQ(LastStep().decoder_rows, 3);
+  EXPECT_EQ(LastStep().projected_rows, 1);
+  RunAll();
+  Request other = request;
+  other.salt = "tenant";
+  const auto third = Add(other);
+  other.source = Source(9);
+  other.salt = "";
+  const auto fourth = Add(other);
+  RunAll();
+  EXPECT_EQ(seen_.found, 16);
+  for (const auto& observer : {first, second, third}) {
+    ExpectAsIfAlone(request, observer.get());
+  }
+  ExpectAsIfAlone(other, fourth.get());
+}
+
+// A token that is forced needs no logits.
+TEST_F(SuspensionTest, ForcedTokensAreNotProjected) {
+  puppets_.options.limits.total_blocks = 100;
+  Create();
+  for (const DecodingOptions& options :
+       {Greedy(5), Beams(3, 5), Samples(2, 5, 1)}) {
+    Request request = MakeRequest(Source(4), options, nullptr);
+    request.decoding->forced_first_id = 7;
+    request.decoding->forced_last_id = 9;
+    const auto observer = Add(request);
+    batch_->Iterate();
+    EXPECT_EQ(LastStep().projected_rows, 0);
+    batch_->Iterate();
+    EXPECT_GT(LastStep().projected_rows, 0);
+    RunAll();
+    EXPECT_EQ(LastStep().projected_rows, 0);
+    const auto result = observer->Wait();
+    for (const Hypothesis& hypothesis : result->hypotheses) {
+      EXPECT_EQ(hypothesis.ids.front(), 7);
+      EXPECT_EQ(hypothesis.ids.back(), 9);
+    }
+  }
+}
+
+class SuspensionSimulation : public SuspensionTest,
+                             public testing::WithParamInterface<int> {};
+
+// Random requests come, are cancelled and fail to fit, in a cache of any size,
+// over thousands of steps: everybody is answered once, as if alone, and all
+// blocks come back.
+TEST_P(SuspensionSimulation, EveryoneIsAnsweredAsIfAlone) {
+  std::mt19937 random(GetParam());
+  puppets_.options.end_bias = random() % 2 == 0 ? -100.0f : 1.0f;
+  puppets_.options.limits.total_blocks = 30 + static_cast<int>(random() % 90);
+  options_.max_rows = 8 + static_cast<int>(random() % 60);
+  options_.encode_budget_tokens = 20 + static_cast<int>(random() % 200);
+  Create();
+  struct Asked {
+    Request request;
+    std::shared_ptr<RecordingObserver> observer;
+    std::shared_ptr<Cancellation> cancellation;
+  };
+  std::vector<Asked> asked;
+  std::optional<Request> next;
+  for (int step = 0; step < 1000; ++step) {
+    while (random() % 3 != 0) {
+      if (!next) {
+        next = RandomRequest(&random);
+        // Many read the same source, so that they find each other's prefixes.
+        if (random() % 2 == 0) next->source = Source(6);
+      }
+      if (!CheckRequest(*next, puppets_.options.limits, options_.max_rows)
+               .ok()) {
+        next.reset();
+        continue;
+      }
+      const CallId call = random() % 5;
+      if (Judge(*next, call) != FairQueue::Verdict::kTake) break;
+      const auto cancellation = std::make_shared<Cancellation>();
+      next->cancellation = cancellation;
+      const auto observer = Add(*next, call);
+      asked.push_back({*next, observer, cancellation});
+      next.reset();
+    }
+    if (random() % 40 == 0 && !asked.empty()) {
+      asked[random() % asked.size()].cancellation->Cancel();
+    }
+    batch_->DropDead();
+    batch_->Iterate();
+  }
+  RunAll();
+  EXPECT_GT(asked.size(), 20u);
+  EXPECT_GT(seen_.found, 0);
+  for (const Asked& one : asked) {
+    ASSERT_EQ(one.observer->answers(), 1);
+    if (one.observer->Wait().ok()) {
+      ExpectAsIfAlone(one.request, one.observer.get());
+    } else {
+      EXPECT_TRUE(one.cancellation->cancelled());
+    }
+  }
+  for (const PuppetLog::Step& step : puppets_.last_log().steps()) {
+    ASSERT_LE(step.decoder_rows, options_.max_rows);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SuspensionSimulation, testing::Range(0, 24));
+
+}  // namespace
+}  // namespace trivium

@@ -33,8 +33,10 @@ endfunction()
 
 # What the programs of a test are made of beside its own sources.
 set(trivium_test_sources)
+set(trivium_test_libraries)
 if(TRIVIUM_SANITIZE STREQUAL "thread")
   set(trivium_test_sources ${PROJECT_SOURCE_DIR}/tests/tsan/abseil.cc)
+  set(trivium_test_libraries absl::status absl::synchronization absl::cord)
 endif()
 
 # trivium_test(NAME [DEPENDENCY...]): one program of the calling folder's
@@ -44,6 +46,7 @@ function(trivium_test name)
   if(sources)
     add_executable(${name} ${sources} ${trivium_test_sources})
     target_link_libraries(${name} PRIVATE trivium_options ${ARGN}
+                          ${trivium_test_libraries}
                           GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -6,72 +6,31 @@ hand-made bytes.
 """
 
 import os
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-SERVER, MODEL, STUBS = sys.argv[1:4]
-sys.path.insert(0, STUBS)
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "attacks"))
 
+import attack  # noqa: E402
 import grpc  # noqa: E402
-
-# The generated google/rpc folder would be hidden by the google package that
-# protobuf brings.
-import google  # noqa: E402
-
-google.__path__.append(os.path.join(STUBS, "google"))
 
 from google.rpc import error_details_pb2, status_pb2  # noqa: E402
 from trivium.v1 import inference_pb2, models_pb2  # noqa: E402
 
-INFERENCE = "/trivium.v1.Inference/"
+INFERENCE = attack.INFERENCE
 TIMEOUT = 60
-
-
-class Server:
-    def __init__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        ports = os.path.join(self.folder.name, "ports")
-        self.process = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen",
-             "127.0.0.1:0", "--port-file", ports, "--model", "en-de=" + MODEL])
-        give_up = time.monotonic() + 60
-        # "grpc PORT" and "metrics PORT", once it is ready.
-        while len(self._read(ports).split()) < 4:
-            if self.process.poll() is not None or time.monotonic() > give_up:
-                self.process.kill()
-                raise SystemExit("the server did not get ready")
-            time.sleep(0.01)
-        lines = dict(line.split() for line in self._read(ports).splitlines())
-        self.address = "127.0.0.1:" + lines["grpc"]
-
-    @staticmethod
-    def _read(path):
-        try:
-            with open(path) as file:
-                return file.read()
-        except FileNotFoundError:
-            return ""
-
-    def stop(self):
-        self.process.terminate()
-        code = self.process.wait(60)
-        self.folder.cleanup()
-        return code
 
 
 class ForeignClientTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server()
+        cls.server = attack.start_server()
         cls.channel = grpc.insecure_channel(cls.server.address)
 
     @classmethod
     def tearDownClass(cls):
         cls.channel.close()
-        code = cls.server.stop()
+        code, _ = cls.server.stop()
         assert code == 0, f"the server ended with {code}"
 
     def unary(self, method, response_type, request, **options):

@@ -1,0 +1,235 @@
+"""What the attacks share: a server, an honest client beside the attackers, and
+what it may come to feel. They speak only to the server that they start.
+
+    import attack
+
+    class MyAttack(attack.Attack):
+        def test_it(self):
+            with self.honest_client() as honest:
+                until = attack.deadline()
+                while time.monotonic() < until:
+                    ...  # attack self.server.address
+            self.assert_unharmed(honest)
+
+    attack.main()
+
+An attack is run as `NAME.py SERVER MODEL STUBS [SECONDS]`: the server's
+program, the embedded model, protoc's Python stubs, and how long each test
+attacks (1 second where not given).
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+INFERENCE = "/trivium.v1.Inference/"
+
+
+class Server:
+    """A trivium-server on ports of its own, with the embedded model "en-de"."""
+
+    def __init__(self, program, model, flags=()):
+        self._folder = tempfile.TemporaryDirectory()
+        ports = os.path.join(self._folder.name, "ports")
+        self.process = subprocess.Popen(
+            [program, "--listen", "127.0.0.1:0", "--metrics-listen",
+             "127.0.0.1:0", "--port-file", ports, "--model", "en-de=" + model,
+             *flags])
+        give_up = time.monotonic() + 60
+        # "grpc PORT" and "metrics PORT", once it is ready.
+        while len(self._read(ports).split()) < 4:
+            if self.process.poll() is not None or time.monotonic() > give_up:
+                self.process.kill()
+                raise SystemExit("the server did not get ready")
+            time.sleep(0.01)
+        lines = dict(line.split() for line in self._read(ports).splitlines())
+        self.address = "127.0.0.1:" + lines["grpc"]
+        self.metrics_address = "127.0.0.1:" + lines["metrics"]
+
+    @staticmethod
+    def _read(path):
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def peak_bytes(self):
+        """The most memory that the server has held (VmHWM)."""
+        for line in self._read(f"/proc/{self.process.pid}/status").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+        raise AssertionError("the server has ended")
+
+    def stop(self):
+        """Ends the server (SIGTERM); gives its exit status and the seconds that
+        it took."""
+        begin = time.monotonic()
+        self.process.terminate()
+        try:
+            code = self.process.wait(60)
+        finally:
+            self.process.kill()
+        self._folder.cleanup()
+        return code, time.monotonic() - begin
+
+
+def field(number, value):
+    """A field of a message, as bytes: `value` is bytes or a number."""
+    def varint(n):
+        out = bytearray()
+        while n >= 0x80:
+            out.append(n & 0x7F | 0x80)
+            n >>= 7
+        out.append(n)
+        return bytes(out)
+
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+class HonestClient:
+    """Translates a short text again and again, in a process of its own, one
+    call at a time on one connection, and notes how long each took."""
+
+    PAUSE_SECONDS = 0.01
+    TIMEOUT_SECONDS = 30
+
+    def __init__(self, address):
+        self._address = address
+        self.seconds = []  # of each call that was answered
+        self.errors = []   # of the others
+
+    def __enter__(self):
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, self._address], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE)
+        self._process.stdout.readline()  # one call has been answered
+        return self
+
+    def __exit__(self, *_):
+        out, _ = self._process.communicate(b"\n")
+        told = json.loads(out)
+        self.seconds = told["seconds"]
+        self.errors = told["errors"]
+
+    def percentile(self, percent):
+        """The least time within which so many percent of calls were answered
+        (nearest rank)."""
+        rank = math.ceil(len(self.seconds) * percent / 100)
+        return sorted(self.seconds)[max(rank, 1) - 1]
+
+    @classmethod
+    def run(cls, address):
+        """The process: until a line comes in."""
+        import grpc
+
+        # TranslateRequest { inputs(2) { text(1): "I ate an apple." } }
+        request = field(2, field(1, b"I ate an apple."))
+        stop = threading.Event()
+
+        def wait():
+            sys.stdin.readline()
+            stop.set()
+
+        seconds = []
+        errors = []
+        with grpc.insecure_channel(address) as channel:
+            translate = channel.unary_unary(INFERENCE + "Translate")
+            translate(request, timeout=cls.TIMEOUT_SECONDS)
+            print("ready", flush=True)
+            threading.Thread(target=wait, daemon=True).start()
+            while not stop.wait(cls.PAUSE_SECONDS):
+                begin = time.monotonic()
+                try:
+                    answer = translate(request, timeout=cls.TIMEOUT_SECONDS)
+                    if b"Apfel" not in answer:
+                        errors.append("a wrong answer")
+                except grpc.RpcError as error:
+                    errors.append(str(error.code()))
+                seconds.append(time.monotonic() - begin)
+        print(json.dumps({"seconds": seconds, "errors": errors}), flush=True)
+
+
+class Attack(unittest.TestCase):
+    """A server for all tests of the class; it must live, and end as it does
+    when nobody attacked it."""
+
+    FLAGS = ()
+    # What an honest client's 99th percentile may come to on a loaded machine.
+    MOST_SECONDS = 1.0
+    # What the server may come to hold: with the embedded model it holds 150 MB
+    # in peace.
+    MOST_BYTES = 512 << 20
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = start_server(cls.FLAGS)
+
+    @classmethod
+    def tearDownClass(cls):
+        code, seconds = cls.server.stop()
+        assert code == 0, f"the server ended with {code}"
+        assert seconds < 32, f"the server took {seconds:.1f} s to end"
+
+    def honest_client(self):
+        return HonestClient(self.server.address)
+
+    def assert_unharmed(self, honest):
+        """What the honest client felt, and the server's memory."""
+        p99 = honest.percentile(99)
+        peak = self.server.peak_bytes()
+        print(f"{self.id()}: {len(honest.seconds)} honest calls, p50 "
+              f"{honest.percentile(50) * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms; "
+              f"the server's peak {peak / 1e6:.0f} MB", flush=True)
+        self.assertEqual(honest.errors, [])
+        self.assertLess(p99, self.MOST_SECONDS)
+        self.assertLess(peak, self.MOST_BYTES)
+
+
+def start_server(flags=()):
+    """The server that the command line names."""
+    return Server(_program, _model, flags)
+
+
+def deadline():
+    """When a test has attacked for long enough (time.monotonic)."""
+    return time.monotonic() + _seconds
+
+
+def in_threads(count, attack):
+    """Runs attack(i) on `count` threads, and waits."""
+    threads = [threading.Thread(target=attack, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def add_stubs(stubs):
+    """Makes trivium.v1 and google.rpc importable from protoc's output."""
+    import google
+    sys.path.insert(0, stubs)
+    # The generated google/rpc folder would be hidden by the google package
+    # that protobuf brings.
+    google.__path__.append(os.path.join(stubs, "google"))
+
+
+def main():
+    unittest.main(argv=sys.argv[:1], verbosity=2)
+
+
+if __name__ == "__main__":
+    HonestClient.run(sys.argv[1])
+else:
+    _program, _model, _stubs = sys.argv[1:4]
+    _seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 1.0
+    add_stubs(_stubs)

@@ -74,9 +74,9 @@ constexpr double AttentionOperations(double pairs) {
 }
 
 void CountOperations(benchmark::State& state, double operations) {
-  state.counters["operations"] = benchmark::Counter(
-      operations * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate);
+  state.counters["operations"] =
+      benchmark::Counter(operations * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate);
 }
 
 // Encodes so many sources in one step.
@@ -156,9 +156,8 @@ void Prompt(benchmark::State& state, const Formats& formats) {
   for (int i = 0; i < kPromptTokens; ++i) tokens.push_back(i * 23 % 8192);
   for (auto _ : state) {
     StepPlan plan;
-    plan.decode.push_back({engine->AddHypothesis(encode.encode[0].source),
-                           tokens,
-                           {&kBest, 1}});
+    plan.decode.push_back(
+        {engine->AddHypothesis(encode.encode[0].source), tokens, {&kBest, 1}});
     status.Update(engine->Step(plan, &result));
     engine->ReleaseHypothesis(plan.decode[0].hypothesis);
   }

@@ -3,6 +3,7 @@
 #include "model/kernels/buffer.h"
 #include "model/kernels/dnnl_matrix.h"
 #include "model/kernels/panel_product.h"
+#include "model/kernels/tile_product.h"
 
 namespace trivium {
 namespace {
@@ -49,6 +50,48 @@ class PanelMatrix : public PackedMatrix {
   const RawBuffer panels_;
 };
 
+class TileMatrix : public PackedMatrix {
+ public:
+  static bool Serves(const MatmulShape& shape) {
+    return (shape.weights == WeightType::kBf16 && HasBf16Tiles(shape.k)) ||
+           (shape.weights == WeightType::kInt8 && HasByteTiles(shape.k));
+  }
+
+  TileMatrix(const MatmulShape& shape, const void* weights)
+      : PackedMatrix(shape),
+        strips_(StripsBytes(shape.n, shape.weight_row_bytes())) {
+    PackStrips(weights, shape.n, shape.weight_row_bytes(), strips_.data());
+  }
+
+  int64_t bytes() const override {
+    return static_cast<int64_t>(
+        StripsBytes(shape().n, shape().weight_row_bytes()));
+  }
+  std::string implementation() const override { return "trivium:tiles"; }
+  bool batch_invariant() const override { return true; }
+  int ComputedRows(int rows) const override { return rows; }
+
+  int column_block() const override { return kStripColumns; }
+
+  absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
+                               void* y, MatmulWorkspace*) const override {
+    const int n = shape().n, k = shape().k;
+    if (shape().weights == WeightType::kInt8) {
+      TileProduct(static_cast<const int8_t*>(strips_.data()), n, k,
+                  static_cast<const uint8_t*>(x), rows, begin, end,
+                  static_cast<int32_t*>(y));
+    } else {
+      TileProduct(static_cast<const uint16_t*>(strips_.data()), n, k,
+                  static_cast<const uint16_t*>(x), rows, begin, end,
+                  static_cast<float*>(y));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const RawBuffer strips_;
+};
+
 bool Multiplies(const MatmulShape& shape) {
   switch (shape.weights) {
     case WeightType::kF32:
@@ -75,6 +118,9 @@ absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(
   if (!Multiplies(shape)) {
     return absl::InvalidArgumentError(
         "no product multiplies these weights with these operands");
+  }
+  if (TileMatrix::Serves(shape)) {
+    return std::make_unique<TileMatrix>(shape, weights);
   }
   if (PanelMatrix::Serves(shape)) {
     return std::make_unique<PanelMatrix>(shape, weights);

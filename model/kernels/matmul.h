@@ -62,8 +62,8 @@ class MatmulWorkspace {
   std::unique_ptr<Rep> rep_;
 };
 
-// Weights, packed for the faster of our own products (panel_product.h) and
-// oneDNN's (dnnl_matrix.h).
+// Weights, packed for the fastest product: AMX's tiles (tile_product.h), panels
+// (panel_product.h) or oneDNN's (dnnl_matrix.h).
 class PackedMatrix {
  public:
   // `weights` is row-major [N, K] of shape.weights (bf16 as uint16_t).
@@ -77,8 +77,8 @@ class PackedMatrix {
 
   const MatmulShape& shape() const { return shape_; }
   virtual int64_t bytes() const = 0;
-  // What runs, for the log: "trivium:panels", or oneDNN's
-  // "brg:avx512_core_amx".
+  // What runs, for the log: "trivium:tiles", "trivium:panels", or oneDNN's
+  // "brg:avx2".
   virtual std::string implementation() const = 0;
 
   // Whether each row of a product has the same bits whatever the row count

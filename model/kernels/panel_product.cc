@@ -197,9 +197,8 @@ bool HasFloatPanels() {
   return ActiveIsa() >= Isa::kAvx512 && HWY_DYNAMIC_DISPATCH(HasPanels)();
 }
 bool HasBytePanels(int k) {
-  const Isa isa = ActiveIsa();
-  return k % ByteCall::kStep == 0 && isa >= Isa::kAvx512Vnni &&
-         isa < Isa::kAmx && HWY_DYNAMIC_DISPATCH(HasPanels)();
+  return k % ByteCall::kStep == 0 && ActiveIsa() >= Isa::kAvx512Vnni &&
+         HWY_DYNAMIC_DISPATCH(HasPanels)();
 }
 
 size_t PanelsBytes(int n, size_t row_bytes) {

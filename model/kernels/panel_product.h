@@ -12,8 +12,7 @@ namespace trivium {
 // ours take 0.7 of its time in int8. Each row's sums run over K in one order,
 // whatever the other rows.
 //
-// They run in f32 with AVX-512, in int8 with AVX512-VNNI but not with AMX,
-// which oneDNN has. (With AMX their f32 was not measured.)
+// They run in f32 with AVX-512, in int8 with AVX512-VNNI.
 bool HasFloatPanels();
 bool HasBytePanels(int k);  // k must be a multiple of 4
 

@@ -54,7 +54,7 @@ void ExpectProducts(int n, int k, const std::vector<W>& w,
 TEST(PanelProductTest, BytesAreExact) {
   std::mt19937 generator(3);
   for (const auto& [n, k] : kShapes) {
-    if (!HasBytePanels(k)) GTEST_SKIP() << "needs AVX512-VNNI without AMX";
+    if (!HasBytePanels(k)) GTEST_SKIP() << "needs AVX512-VNNI";
     std::vector<int8_t> w(static_cast<size_t>(n) * k);
     for (int8_t& v : w) v = static_cast<int8_t>(generator() % 256);
     std::vector<uint8_t> x(static_cast<size_t>(kMostRows) * k);
@@ -75,7 +75,7 @@ TEST(PanelProductTest, BytesAreExact) {
 // The extremes do not saturate.
 TEST(PanelProductTest, BytesDoNotSaturate) {
   constexpr int kN = 16, kK = 4096;
-  if (!HasBytePanels(kK)) GTEST_SKIP() << "needs AVX512-VNNI without AMX";
+  if (!HasBytePanels(kK)) GTEST_SKIP() << "needs AVX512-VNNI";
   const std::vector<int8_t> w(kN * kK, -128);
   const std::vector<uint8_t> x(kMostRows * kK, 255);
   ExpectProducts(kN, kK, w, x, int32_t{0}, [](const uint8_t*, const int8_t*) {

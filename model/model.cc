@@ -73,8 +73,9 @@ class LoadedModel : public Model {
     return languages_.Resolve(source_language, target_language);
   }
   absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
-      int64_t kv_cache_bytes) const override {
-    return TransformerEngine::Create(transformer_, kv_cache_bytes);
+      const EngineOptions& options) const override {
+    return TransformerEngine::Create(transformer_, options.kv_cache_bytes,
+                                     options.threads);
   }
 
  private:

@@ -24,6 +24,13 @@ enum class Precision { kAuto, kF32, kBf16, kInt8 };
 std::string_view PrecisionName(Precision precision);
 absl::StatusOr<Precision> ParsePrecision(std::string_view name);
 
+struct EngineOptions {
+  int64_t kv_cache_bytes = 0;  // of KV blocks, rounded down to blocks
+  // That run a step, the caller's among them. Bits do not depend on them where
+  // ModelInfo::batch_invariant.
+  int threads = 1;
+};
+
 // The three ways that meet here.
 enum class Design { kEncoder, kDecoder, kEncoderDecoder };
 
@@ -127,11 +134,10 @@ class Model {
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const = 0;
 
-  // An engine with `kv_cache_bytes` of KV blocks (rounded down to blocks;
-  // RESOURCE_EXHAUSTED when that is not enough for any sequence).
-  // Memory is taken from the system when it is first touched.
+  // RESOURCE_EXHAUSTED when the cache has no room for any sequence. Memory is
+  // taken from the system when it is first touched.
   virtual absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
-      int64_t kv_cache_bytes) const = 0;
+      const EngineOptions& options) const = 0;
 };
 
 }  // namespace trivium

@@ -140,7 +140,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
                              LoadModel(spec, options));
     Batcher::Engines engines;
     for (int i = 0; i < workers; ++i) {
-      auto engine = model->NewEngine(options.kv_cache_bytes);
+      auto engine =
+          model->NewEngine({.kv_cache_bytes = options.kv_cache_bytes});
       if (!engine.ok()) {
         return About(fmt::format("model '{}', --kv-cache-bytes {}", spec.name,
                                  options.kv_cache_bytes),

@@ -216,9 +216,10 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
   const size_t head_weights =
       static_cast<size_t>(sharing) * call.queries * layout.stride;
   HeadRows heads[kHeadsAtOnce];
-  for (int head = 0; head < call.shape.heads;) {
+  const int end_head = std::min(call.end_head, call.shape.heads);
+  for (int head = call.begin_head; head < end_head;) {
     int count = 0;
-    for (; count < kHeadsAtOnce && head < call.shape.heads; ++count, ++head) {
+    for (; count < kHeadsAtOnce && head < end_head; ++count, ++head) {
       float* weights =
           call.weights != nullptr
               ? call.weights + head * head_weights + first * layout.stride

@@ -10,6 +10,7 @@ namespace trivium {
 
 // How far a query sees where nothing bounds it.
 inline constexpr int kAllKeys = std::numeric_limits<int>::max();
+inline constexpr int kAllHeads = std::numeric_limits<int>::max();
 
 // Scaled dot-product attention of all heads for several queries (Vaswani et al.
 // 2017):
@@ -44,6 +45,10 @@ struct AttentionCall {
   int position = 0;
   int look_back = kAllKeys;
   int look_ahead = kAllKeys;
+  // Of keys and values, those that are attended; the others' outputs, and
+  // weights, stay as they are. So threads may have heads each.
+  int begin_head = 0;
+  int end_head = kAllHeads;
   const float* query;   // [queries] rows of query_heads * head_size floats ...
   size_t query_stride;  // ... this far apart
   float scale;

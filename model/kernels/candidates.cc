@@ -126,6 +126,10 @@ void RowCandidates::Add(int first_token, const ProductRow& product,
   Maxima maxima;
   HWY_DYNAMIC_DISPATCH(MaximaOfNumbers)(product, scratch, &maxima);
   if (all != nullptr) std::copy_n(scratch, n, all);
+  while (next_watched_ < watched_.size() &&
+         watched_[next_watched_] < first_token) {
+    ++next_watched_;
+  }
   const bool watches = Watches(first_token, n);
   for (; Watches(first_token, n); ++next_watched_) {
     float& logit = scratch[watched_[next_watched_] - first_token];
@@ -158,17 +162,27 @@ void RowCandidates::Collect(int first_token, std::span<const float> logits,
     if (best_.size() == top_k_) bound = std::max(bound, best_.front().logit);
     i = HWY_DYNAMIC_DISPATCH(FindAtLeast)(logits.data(), i, n, bound);
     if (i >= n) return;
-    const Candidate candidate = {first_token + i, logits[i]};
-    if (best_.size() == top_k_) {
-      if (!Better(candidate, best_.front())) continue;
-      std::pop_heap(best_.begin(), best_.end(), Better);
-      best_.back() = candidate;
-    } else {
-      best_.push_back(candidate);
-    }
-    std::push_heap(best_.begin(), best_.end(), Better);
+    Keep({first_token + i, logits[i]});
     if (top_k_ == 1) return;  // the block's maximum is in
   }
+}
+
+void RowCandidates::Keep(const Candidate& candidate) {
+  if (best_.size() == top_k_) {
+    if (!Better(candidate, best_.front())) return;
+    std::pop_heap(best_.begin(), best_.end(), Better);
+    best_.back() = candidate;
+  } else {
+    best_.push_back(candidate);
+  }
+  std::push_heap(best_.begin(), best_.end(), Better);
+}
+
+void RowCandidates::Append(const RowCandidates& next) {
+  for (const Candidate& candidate : next.best_) Keep(candidate);
+  watched_logits_.insert(watched_logits_.end(), next.watched_logits_.begin(),
+                         next.watched_logits_.end());
+  sums_.insert(sums_.end(), next.sums_.begin(), next.sums_.end());
 }
 
 void RowCandidates::Finish() {

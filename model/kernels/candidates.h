@@ -17,15 +17,20 @@ namespace trivium {
 //   row.Start(top_k, watched);
 //   for each block of columns: row.Add(first_token, product, scratch, all);
 //   row.Finish();
+//
+// Threads that have blocks each have a RowCandidates each, which in the order
+// of their blocks the first one takes in before it finishes.
 class RowCandidates {
  public:
   // `watched` (sorted) must live until Finish.
   void Start(int top_k, std::span<const int32_t> watched);
   // The next block: the logits of tokens from first_token are `product`.
-  // Blocks come in order of their tokens. `scratch` has room for them; `all`
-  // is null or gets them.
+  // Blocks come in order of their tokens, from any one on. `scratch` has room
+  // for them; `all` is null or gets them.
   void Add(int first_token, const ProductRow& product, float* scratch,
            float* all);
+  // Takes in what `next` has of the blocks that follow.
+  void Append(const RowCandidates& next);
   void Finish();
 
   // Higher logit first, then lower token.
@@ -42,6 +47,8 @@ class RowCandidates {
 
   bool Watches(int first_token, int n) const;
 
+  // A candidate that is better than the worst of those kept joins them.
+  void Keep(const Candidate& candidate);
   // Only logits of at least `bound` can be among the block's best.
   void Collect(int first_token, std::span<const float> logits, float bound);
 

@@ -31,6 +31,10 @@ size_t KvTileBytes(const KvShape& shape);
 void StoreKeyValue(const KvShape& shape, const float* key, const float* value,
                    int slot, char* tile);
 
+// Slots whose values lie between each other's, from a multiple of this on:
+// several threads must not store to such slots of one tile at once.
+inline constexpr int kSlotsTogether = 4;
+
 // A tile whose first `tokens` slots are soon read or written begins to come out
 // of memory, if int8.
 void FetchTile(const KvShape& shape, int tokens, const char* tile);

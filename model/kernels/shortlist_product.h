@@ -13,8 +13,10 @@ namespace trivium {
 //
 // Rows of W and of x [queries, k] are filled up with zeros to `stride` values,
 // a ShortlistStride. `y_stride`, the distance of the rows of y, is at least
-// rows.size() and a multiple of 4; what lies between may be overwritten. Each y
-// depends on its row of x and its row of W alone.
+// rows.size() and a multiple of kShortlistRows; what lies between may be
+// overwritten. Each y depends on its row of x and its row of W alone, so
+// threads may have rows of W each, cut at multiples of kShortlistRows.
+inline constexpr int kShortlistRows = 4;
 
 // The least stride for rows of `k` values of `value_bytes` each.
 constexpr int ShortlistStride(int k, int value_bytes) {

@@ -23,42 +23,29 @@ constexpr int kQueriesAtOnce = 16;
 // Tokens of the next call whose keys and values are fetched during one, so that
 // they do not fill the second cache.
 constexpr int kMostKeysAhead = 128;
+// Calls for each thread from which on each takes whole ones.
+constexpr int kManyPieces = 4;
+// Multiplications of keys that are worth another thread.
+constexpr double kLeastProducts = 16 << 10;
 
 }  // namespace
 
 absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
-                                    LinearScratch* scratch) {
+                                    Workspace* workspace) {
   const Attention& weights = task.weights;
-  const int width = weights.geometry.query_width();
-  rows->Begin(weights.norms, &weights.projection);
-  TRIVIUM_RETURN_IF_ERROR(Project(task, rows, scratch));
-  rows->other.Resize(rows->rows(), width);
-  for (size_t i = 0; i < task.groups.size(); ++i) {
-    const AttentionGroup& group = task.groups[i];
-    const float* out;
-    size_t out_stride;
-    if (task.relative != nullptr) {
-      out_.Reserve(static_cast<size_t>(rows->rows()) * width);
-      AttendRelatively(task, group);
-      out = out_.data();
-      out_stride = width;
-    } else {
-      Attend(task, i);
-      out = query_.data();
-      out_stride = stride_;
-    }
-    for (int row = group.first; row < group.first + group.rows; ++row) {
-      rows->other.Set(row, out + row * out_stride);
-    }
-  }
-  return weights.output.Forward(
-      rows->other, rows->rows(), scratch, [&](int row, const auto& product) {
-        rows->Add(row, product, weights.norms, task.reader);
-      });
+  rows->Begin(weights.norms, &weights.projection, workspace);
+  TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
+  rows->other.Resize(rows->rows(), weights.geometry.query_width());
+  AttendAll(task, rows, workspace);
+  return weights.output.Forward(rows->other, rows->rows(), workspace,
+                                [&](int row, const auto& product, float* y) {
+                                  rows->Add(row, product, weights.norms,
+                                            task.reader, y);
+                                });
 }
 
 absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
-                                        LinearScratch* scratch) {
+                                        Workspace* workspace) {
   const AttentionGeometry& geometry = task.weights.geometry;
   const int width = geometry.query_width(), kv_width = geometry.kv_width();
   const Linear& projection = task.weights.projection;
@@ -66,7 +53,8 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
   query_.Reserve(static_cast<size_t>(rows->rows()) * stride_);
   const bool store = task.relative == nullptr && !task.places.empty();
   return projection.Forward(
-      rows->input, rows->rows(), scratch, [&](int row, const auto& product) {
+      rows->input, rows->rows(), workspace,
+      [&](int row, const auto& product, float* key) {
         float* query = query_.data() + row * stride_;
         if (!store) {
           FinishRow(product, query);
@@ -80,76 +68,148 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
           }
         }
         FinishRow(product.Columns(0, width), query);
-        float* key = scratch->row.data();
         FinishRow(product.Columns(width, 2 * kv_width), key);
         StoreKeyValue(task.tiles.shape, key, key + kv_width, place.slot,
                       task.tiles[place.block]);
+      },
+      [&](int row) {
+        return !store || task.places[row].slot % kSlotsTogether == 0 ||
+               task.places[row].block != task.places[row - 1].block;
       });
 }
 
-void AttentionSublayer::Attend(const AttentionTask& task, size_t index) {
-  const AttentionGroup& group = task.groups[index];
-  const AttentionGeometry& geometry = task.weights.geometry;
-  tiles_.clear();
-  for (int b = 0; b * kTileTokens < group.keys; ++b) {
-    tiles_.push_back(task.tiles[group.blocks[b]]);
-  }
-  for (int first = 0; first < group.rows; first += kQueriesAtOnce) {
-    float* query = query_.data() + (group.first + first) * stride_;
-    AttentionCall call = {
-        .shape = task.tiles.shape,
-        .query_heads = geometry.heads,
-        .tiles = tiles_.data(),
-        .keys = group.keys,
-        .queries = std::min(kQueriesAtOnce, group.rows - first),
-        .position = group.position + first,
-        .look_back = geometry.look_back,
-        .look_ahead = geometry.look_ahead,
-        .query = query,
-        .query_stride = stride_,
-        .scale = geometry.scale,
-        .out = query,
-        .out_stride = stride_};
-    call.scratch = scratch_.Reserve(AttentionScratchSize(call));
-    const size_t padded = PaddedKeys(group.keys);
-    if (group.maps != nullptr) {
-      call.weights = kept_.Reserve(geometry.heads * call.queries * padded);
-    }
-    if (first + call.queries == group.rows) ListNext(task, index + 1, &call);
-    trivium::Attend(call);
-    for (int head = 0; group.maps != nullptr && head < geometry.heads; ++head) {
-      float* map = group.maps->Map(task.layer, head);
-      if (map == nullptr) continue;
-      for (int q = 0; q < call.queries; ++q) {
-        std::copy_n(call.weights + (head * call.queries + q) * padded,
-                    group.keys,
-                    map + static_cast<size_t>(first + q) * group.maps->keys());
-      }
+void AttentionSublayer::ListPieces(const AttentionTask& task) {
+  pieces_.clear();
+  for (size_t i = 0; i < task.groups.size(); ++i) {
+    const int rows = task.groups[i].rows;
+    const int most = task.relative != nullptr ? rows : kQueriesAtOnce;
+    for (int first = 0; first < rows; first += most) {
+      pieces_.push_back({i, first, std::min(most, rows - first)});
     }
   }
 }
 
-void AttentionSublayer::ListNext(const AttentionTask& task, size_t index,
-                                 AttentionCall* call) {
-  if (index == task.groups.size()) return;
-  const AttentionGroup& next = task.groups[index];
+void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
+                                  Workspace* workspace) {
+  const AttentionGeometry& geometry = task.weights.geometry;
+  const int width = geometry.query_width();
+  const int threads = workspace->threads();
+  scratch_.resize(threads);
+  float* out = query_.data();
+  size_t out_stride = stride_;
+  if (task.relative != nullptr) {
+    out = out_.Reserve(static_cast<size_t>(rows->rows()) * width);
+    out_stride = width;
+  }
+  const auto set = [&](int begin, int end) {
+    for (int row = begin; row < end; ++row) {
+      rows->other.Set(row, out + row * out_stride);
+    }
+  };
+  ListPieces(task);
+  const int pieces = static_cast<int>(pieces_.size());
+  // Threads take pieces each where there are many, else heads each.
+  const int parts =
+      pieces < kManyPieces * threads ? std::min(threads, geometry.kv_heads) : 1;
+  double products = 0;
+  for (const AttentionGroup& group : task.groups) {
+    products += static_cast<double>(group.rows) * group.keys * width;
+  }
+  const int items = parts * pieces;
+  workspace->team().Run(
+      items, static_cast<int>(kLeastProducts * items / (products + 1)) + 1,
+      [&](int begin, int end, int thread) {
+        Scratch& scratch = scratch_[thread];
+        for (int item = begin; item < end; ++item) {
+          const int part = item / pieces;
+          const Piece& piece = pieces_[item % pieces];
+          const Heads heads = {geometry.kv_heads * part / parts,
+                               geometry.kv_heads * (part + 1) / parts};
+          const AttentionGroup& group = task.groups[piece.group];
+          if (task.relative != nullptr) {
+            AttendRelatively(task, group, heads, &scratch);
+          } else {
+            const bool last = item + 1 == end || (item + 1) % pieces == 0;
+            Attend(task, piece, heads, last ? nullptr : &piece + 1, &scratch);
+          }
+          const int first = group.first + piece.first;
+          if (parts == 1) set(first, first + piece.queries);
+        }
+      });
+  if (parts == 1) return;
+  workspace->team().Run(rows->rows(), Workspace::kLeastRows,
+                        [&](int begin, int end, int) { set(begin, end); });
+}
+
+void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
+                               Heads heads, const Piece* next,
+                               Scratch* scratch) {
+  const AttentionGroup& group = task.groups[piece.group];
+  const AttentionGeometry& geometry = task.weights.geometry;
+  scratch->tiles.clear();
+  for (int b = 0; b * kTileTokens < group.keys; ++b) {
+    scratch->tiles.push_back(task.tiles[group.blocks[b]]);
+  }
+  float* query = query_.data() + (group.first + piece.first) * stride_;
+  AttentionCall call = {.shape = task.tiles.shape,
+                        .query_heads = geometry.heads,
+                        .tiles = scratch->tiles.data(),
+                        .keys = group.keys,
+                        .queries = piece.queries,
+                        .position = group.position + piece.first,
+                        .look_back = geometry.look_back,
+                        .look_ahead = geometry.look_ahead,
+                        .begin_head = heads.begin,
+                        .end_head = heads.end,
+                        .query = query,
+                        .query_stride = stride_,
+                        .scale = geometry.scale,
+                        .out = query,
+                        .out_stride = stride_};
+  call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
+  const size_t padded = PaddedKeys(group.keys);
+  if (group.maps != nullptr) {
+    call.weights =
+        scratch->kept.Reserve(geometry.heads * call.queries * padded);
+  }
+  if (next != nullptr && next->group != piece.group) {
+    ListNext(task, task.groups[next->group], &call, scratch);
+  }
+  trivium::Attend(call);
+  if (group.maps == nullptr) return;
+  const int sharing = geometry.heads / geometry.kv_heads;
+  for (int head = heads.begin * sharing; head < heads.end * sharing; ++head) {
+    float* map = group.maps->Map(task.layer, head);
+    if (map == nullptr) continue;
+    for (int q = 0; q < call.queries; ++q) {
+      std::copy_n(
+          call.weights + (head * call.queries + q) * padded, group.keys,
+          map + static_cast<size_t>(piece.first + q) * group.maps->keys());
+    }
+  }
+}
+
+void AttentionSublayer::ListNext(const AttentionTask& task,
+                                 const AttentionGroup& next,
+                                 AttentionCall* call, Scratch* scratch) {
   const int look_back = task.weights.geometry.look_back;
   const int begin =
       look_back < next.position ? (next.position - look_back) / kTileTokens : 0;
   call->next_keys = std::min(next.keys - begin * kTileTokens, kMostKeysAhead);
-  next_tiles_.clear();
+  scratch->next_tiles.clear();
   for (int b = 0; b * kTileTokens < call->next_keys; ++b) {
-    next_tiles_.push_back(task.tiles[next.blocks[begin + b]]);
+    scratch->next_tiles.push_back(task.tiles[next.blocks[begin + b]]);
   }
-  call->next_tiles = next_tiles_.data();
+  call->next_tiles = scratch->next_tiles.data();
 }
 
 void AttentionSublayer::AttendRelatively(const AttentionTask& task,
-                                         const AttentionGroup& group) {
+                                         const AttentionGroup& group,
+                                         Heads heads, Scratch* scratch) {
   const AttentionGeometry& geometry = task.weights.geometry;
   const int size = geometry.head_size, width = geometry.query_width();
   const float* query = query_.data() + group.first * stride_;
-  for (int head = 0; head < geometry.heads; ++head) {
+  for (int head = heads.begin; head < heads.end; ++head) {
     AttendRelative(
         {.head_size = size,
          .tokens = group.rows,
@@ -162,7 +222,8 @@ void AttentionSublayer::AttendRelatively(const AttentionTask& task,
          .out = out_.data() + static_cast<size_t>(group.first) * width +
                 head * size,
          .out_stride = static_cast<size_t>(width),
-         .scratch = scratch_.Reserve(RelativeScratchSize(size, group.rows)),
+         .scratch =
+             scratch->kernel.Reserve(RelativeScratchSize(size, group.rows)),
          .weights = group.maps != nullptr ? group.maps->Map(task.layer, head)
                                           : nullptr});
   }

@@ -50,25 +50,48 @@ struct AttentionTask {
 // source's. One a worker.
 class AttentionSublayer {
  public:
-  absl::Status Run(const AttentionTask& task, Rows* rows,
-                   LinearScratch* scratch);
+  absl::Status Run(const AttentionTask& task, Rows* rows, Workspace* workspace);
 
  private:
+  // Queries of a group that the kernels see in one call.
+  struct Piece {
+    size_t group;
+    int first;  // in the group
+    int queries;
+  };
+  // Of keys and values.
+  struct Heads {
+    int begin;
+    int end;
+  };
+  // What a thread needs to attend.
+  struct Scratch {
+    Buffer<float> kernel;
+    Buffer<float> kept;  // [heads, queries, padded keys]
+    std::vector<const char*> tiles, next_tiles;
+  };
+
   // Queries go to query_, keys and values to their tiles, or beside their
   // queries where relative attention reads them.
   absl::Status Project(const AttentionTask& task, Rows* rows,
-                       LinearScratch* scratch);
-  void Attend(const AttentionTask& task, size_t group);
-  void AttendRelatively(const AttentionTask& task, const AttentionGroup& group);
+                       Workspace* workspace);
+  void ListPieces(const AttentionTask& task);
+  // Leaves what the rows attended to in `rows->other`.
+  void AttendAll(const AttentionTask& task, Rows* rows, Workspace* workspace);
+  // `next`: what this thread attends next with the same heads, or null.
+  void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
+              const Piece* next, Scratch* scratch);
+  void AttendRelatively(const AttentionTask& task, const AttentionGroup& group,
+                        Heads heads, Scratch* scratch);
   // The first tiles that a group's first query reads.
-  void ListNext(const AttentionTask& task, size_t group, AttentionCall* call);
+  void ListNext(const AttentionTask& task, const AttentionGroup& next,
+                AttentionCall* call, Scratch* scratch);
 
   size_t stride_ = 0;    // floats of a row of query_
   Buffer<float> query_;  // [rows, stride_]
   Buffer<float> out_;    // [rows, query width] of relative attention
-  Buffer<float> scratch_;
-  Buffer<float> kept_;  // [heads, queries, padded keys]
-  std::vector<const char*> tiles_, next_tiles_;
+  std::vector<Piece> pieces_;
+  std::vector<Scratch> scratch_;  // [threads]
 };
 
 }  // namespace trivium

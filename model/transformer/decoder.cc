@@ -12,11 +12,11 @@ Decoder::Decoder(const Transformer& weights)
       projection_(weights) {}
 
 absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
-                          LinearScratch* scratch, PhaseTimer* timer,
+                          Workspace* workspace, PhaseTimer* timer,
                           StepResult* result) {
   Arrange(items);
   Group(items);
-  Embed(items);
+  Embed(items, workspace);
   timer->End(&PhaseSeconds::other);
   const int layers = static_cast<int>(stack_.layers.size());
   for (int layer = 0; layer < layers; ++layer) {
@@ -29,7 +29,7 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
         .places = places_,
         .tiles = cache->Tiles(layer),
         .reader = cross.has_value() ? &cross->projection : &weights.up};
-    TRIVIUM_RETURN_IF_ERROR(attention_.Run(task, &rows_, scratch));
+    TRIVIUM_RETURN_IF_ERROR(attention_.Run(task, &rows_, workspace));
     timer->End(&PhaseSeconds::self_attention);
     if (cross.has_value()) {
       TRIVIUM_RETURN_IF_ERROR(attention_.Run({.weights = *cross,
@@ -37,19 +37,19 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
                                               .groups = cross_groups_,
                                               .tiles = cache->Tiles(layer),
                                               .reader = &weights.up},
-                                             &rows_, scratch));
+                                             &rows_, workspace));
       timer->End(&PhaseSeconds::cross_attention);
     }
     TRIVIUM_RETURN_IF_ERROR(
-        rows_.FeedForward(weights, stack_.FirstReader(layer + 1), scratch));
+        rows_.FeedForward(weights, stack_.FirstReader(layer + 1), workspace));
     timer->End(&PhaseSeconds::feed_forward);
   }
-  rows_.Finish(stack_.final_norm);
+  rows_.Finish(stack_.final_norm, workspace);
   for (const Item& item : items) {
     item.hypothesis->length += static_cast<int>(item.work->tokens.size());
   }
   result->decoder_rows += rows_.rows();
-  TRIVIUM_RETURN_IF_ERROR(ProjectOut(items, scratch, result));
+  TRIVIUM_RETURN_IF_ERROR(ProjectOut(items, workspace, result));
   timer->End(&PhaseSeconds::output_projection);
   return absl::OkStatus();
 }
@@ -70,7 +70,7 @@ void Decoder::Arrange(std::span<const Item> items) {
   rows_.Resize(static_cast<int>(places_.size()));
 }
 
-void Decoder::Embed(std::span<const Item> items) {
+void Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
   int row = 0;
   for (const Item& item : items) {
     int position = item.hypothesis->length;
@@ -78,7 +78,7 @@ void Decoder::Embed(std::span<const Item> items) {
       stack_.embeddings.Lookup(token, position++, rows_.x(row++));
     }
   }
-  rows_.Embedded(stack_.embedding_norm);
+  rows_.Embedded(stack_.embedding_norm, workspace);
 }
 
 // A token sees itself and what came before it, and of its source everything.
@@ -135,7 +135,7 @@ void Decoder::Group(std::span<const Item> items) {
 // The answers lie in the order of the items and, within an item, of its
 // queries.
 absl::Status Decoder::ProjectOut(std::span<const Item> items,
-                                 LinearScratch* scratch, StepResult* result) {
+                                 Workspace* workspace, StepResult* result) {
   int asked = 0;
   int all = 0;
   for (const Item& item : items) {
@@ -154,7 +154,7 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
                       allowed);
     }
   }
-  TRIVIUM_RETURN_IF_ERROR(projection_.Run(scratch));
+  TRIVIUM_RETURN_IF_ERROR(projection_.Run(workspace));
   result->projected_rows = projection_.projected();
   result->rows.resize(items.size());
   std::span<const LogitsRow> answers = projection_.answers();

@@ -34,8 +34,7 @@ class Decoder {
 
   // rows of `result` answer `items`; lengths of hypotheses grow.
   absl::Status Run(std::span<const Item> items, KvCache* cache,
-                   LinearScratch* scratch, PhaseTimer* timer,
-                   StepResult* result);
+                   Workspace* workspace, PhaseTimer* timer, StepResult* result);
 
  private:
   // Tokens of an item's hypothesis, the new ones included.
@@ -44,8 +43,8 @@ class Decoder {
   }
   void Arrange(std::span<const Item> items);
   void Group(std::span<const Item> items);
-  void Embed(std::span<const Item> items);
-  absl::Status ProjectOut(std::span<const Item> items, LinearScratch* scratch,
+  void Embed(std::span<const Item> items, Workspace* workspace);
+  absl::Status ProjectOut(std::span<const Item> items, Workspace* workspace,
                           StepResult* result);
 
   const Stack& stack_;

@@ -13,23 +13,23 @@ Encoder::Encoder(const Transformer& weights)
       heads_(weights.pooler(), weights.head()) {}
 
 absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
-                          KvCache* cache, LinearScratch* scratch) {
-  TRIVIUM_RETURN_IF_ERROR(Load(sources, scratch));
+                          KvCache* cache, Workspace* workspace) {
+  TRIVIUM_RETURN_IF_ERROR(Load(sources, workspace));
   const int begin = sources.front()->layers_done;
   const int all = static_cast<int>(stack_.layers.size());
   const int end = std::min(begin + layers, all);
   for (int layer = begin; layer < end; ++layer) {
-    TRIVIUM_RETURN_IF_ERROR(SelfAttention(layer, scratch));
+    TRIVIUM_RETURN_IF_ERROR(SelfAttention(layer, workspace));
     if (layer + 1 == all) KeepRead(sources);
     TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(
-        stack_.layers[layer], stack_.FirstReader(layer + 1), scratch));
+        stack_.layers[layer], stack_.FirstReader(layer + 1), workspace));
   }
   if (end == all) {
-    rows_.Finish(stack_.final_norm);
-    TRIVIUM_RETURN_IF_ERROR(CrossKeyValues(sources, cache, scratch));
+    rows_.Finish(stack_.final_norm, workspace);
+    TRIVIUM_RETURN_IF_ERROR(CrossKeyValues(sources, cache, workspace));
     TRIVIUM_RETURN_IF_ERROR(heads_.Run(
         sources, [this](size_t s, int position) { return Row(s, position); },
-        scratch));
+        workspace));
   }
   for (size_t s = 0; s < sources.size(); ++s) {
     SourceState& source = *sources[s];
@@ -51,12 +51,12 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
 
 // Fills rows_ with the sources' embeddings, or with where they had got to.
 absl::Status Encoder::Load(std::span<SourceState* const> sources,
-                           LinearScratch* scratch) {
+                           Workspace* workspace) {
   Arrange(sources);
   const int rows = static_cast<int>(source_of_row_.size());
   rows_.Resize(rows);
   if (sources.front()->layers_done == 0) {
-    return embedding_.Run(sources, &rows_, scratch);
+    return embedding_.Run(sources, &rows_, workspace);
   }
   for (int row = 0; row < rows; ++row) {
     const SourceState& source = *sources[source_of_row_[row]];
@@ -64,7 +64,7 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
                                stack_.d_model],
                 stack_.d_model, rows_.x(row));
   }
-  rows_.Embedded(std::nullopt);
+  rows_.Embedded(std::nullopt, workspace);
   return absl::OkStatus();
 }
 
@@ -105,7 +105,7 @@ void Encoder::Arrange(std::span<SourceState* const> sources) {
   }
 }
 
-absl::Status Encoder::SelfAttention(int index, LinearScratch* scratch) {
+absl::Status Encoder::SelfAttention(int index, Workspace* workspace) {
   const Layer& layer = stack_.layers[index];
   const AttentionGeometry& geometry = layer.self_attention.geometry;
   AttentionTask task = {.weights = layer.self_attention,
@@ -123,7 +123,7 @@ absl::Status Encoder::SelfAttention(int index, LinearScratch* scratch) {
     task.tiles.first =
         tiles_.Reserve(task.tiles.stride * (places_.back().block + 1));
   }
-  return attention_.Run(task, &rows_, scratch);
+  return attention_.Run(task, &rows_, workspace);
 }
 
 void Encoder::KeepRead(std::span<SourceState* const> sources) {
@@ -159,7 +159,7 @@ float* Encoder::Row(size_t s, int position) {
 
 // Keys and values of all decoder layers, once a source.
 absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
-                                     KvCache* cache, LinearScratch* scratch) {
+                                     KvCache* cache, Workspace* workspace) {
   if (!weights_.cross_key_value().has_value()) return absl::OkStatus();
   const bool wanted = std::any_of(
       sources.begin(), sources.end(),
@@ -169,19 +169,20 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
   const KvShape& shape = cache->shape();
   const int width = shape.heads * shape.head_size;
   return weights_.cross_key_value()->Forward(
-      rows_.input, rows_.rows(), scratch, [&](int row, const auto& product) {
+      rows_.input, rows_.rows(), workspace,
+      [&](int row, const auto& product, float* y) {
         const SourceState& source = *sources[source_of_row_[row]];
         if (!source.options.cross_attention) return;
         const int position = position_of_row_[row];
         const int block = source.cross_blocks[position / kTileTokens];
-        float* y = scratch->row.data();
         FinishRow(product, y);
         for (int layer = 0; layer < layers; ++layer) {
           const float* key = y + 2 * layer * width;
           StoreKeyValue(shape, key, key + width, position % kTileTokens,
                         cache->Tile(block, layer));
         }
-      });
+      },
+      [this](int row) { return position_of_row_[row] % kSlotsTogether == 0; });
 }
 
 }  // namespace trivium

@@ -27,22 +27,22 @@ class Encoder {
   // `layers` layers. Those that finish the last one become ready; their cross
   // keys and values go to their blocks of `cache` (null without a decoder).
   absl::Status Run(std::span<SourceState* const> sources, int layers,
-                   KvCache* cache, LinearScratch* scratch);
+                   KvCache* cache, Workspace* workspace);
 
   // What linear layers read goes to `maxima`, too.
   void Observe(InputMaxima* maxima) { rows_.Observe(maxima); }
 
  private:
   absl::Status Load(std::span<SourceState* const> sources,
-                    LinearScratch* scratch);
+                    Workspace* workspace);
   void Arrange(std::span<SourceState* const> sources);
-  absl::Status SelfAttention(int layer, LinearScratch* scratch);
+  absl::Status SelfAttention(int layer, Workspace* workspace);
   // After the last attention: drops rows that nothing reads any more.
   void KeepRead(std::span<SourceState* const> sources);
   // The row of sources[s]'s token `position`.
   float* Row(size_t s, int position);
   absl::Status CrossKeyValues(std::span<SourceState* const> sources,
-                              KvCache* cache, LinearScratch* scratch);
+                              KvCache* cache, Workspace* workspace);
 
   const Transformer& weights_;
   const Stack& stack_;

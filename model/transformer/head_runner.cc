@@ -35,18 +35,18 @@ bool HeadRunner::Reads(const SourceState& source, int position) const {
 }
 
 absl::Status HeadRunner::Run(std::span<SourceState* const> sources,
-                             StateOf state, LinearScratch* scratch) {
+                             StateOf state, Workspace* workspace) {
   if (pooler_ != nullptr) {
-    TRIVIUM_RETURN_IF_ERROR(Pool(sources, state, scratch));
+    TRIVIUM_RETURN_IF_ERROR(Pool(sources, state, workspace));
   }
   if (head_ != nullptr) {
-    TRIVIUM_RETURN_IF_ERROR(Logits(sources, state, scratch));
+    TRIVIUM_RETURN_IF_ERROR(Logits(sources, state, workspace));
   }
   return absl::OkStatus();
 }
 
 absl::Status HeadRunner::Pool(std::span<SourceState* const> sources,
-                              StateOf state, LinearScratch* scratch) {
+                              StateOf state, Workspace* workspace) {
   const int out = pooler_->dense.out();
   results_.clear();
   input_.Resize(static_cast<int>(sources.size()), pooler_->dense.in());
@@ -57,15 +57,15 @@ absl::Status HeadRunner::Pool(std::span<SourceState* const> sources,
     source.pooled.resize(out);
     results_.push_back(source.pooled.data());
   }
-  return pooler_->dense.Forward(input_, static_cast<int>(results_.size()),
-                                scratch, [&](int i, const auto& product) {
-                                  ActivateRow(product, pooler_->activation,
-                                              results_[i]);
-                                });
+  return pooler_->dense.Forward(
+      input_, static_cast<int>(results_.size()), workspace,
+      [&](int i, const auto& product, float*) {
+        ActivateRow(product, pooler_->activation, results_[i]);
+      });
 }
 
 absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
-                                StateOf state, LinearScratch* scratch) {
+                                StateOf state, Workspace* workspace) {
   // The rows that are asked for, and where their logits go.
   results_.clear();
   std::vector<const float*> inputs;
@@ -103,8 +103,7 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
     input_.Resize(count, head_->dense->in());
     for (int i = 0; i < count; ++i) input_.Set(i, inputs[i]);
     TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
-        input_, count, scratch, [&](int i, const auto& product) {
-          float* y = scratch->row.data();
+        input_, count, workspace, [&](int i, const auto& product, float* y) {
           ActivateRow(product, head_->activation, y);
           if (head_->norm.has_value()) head_->norm->Apply(y, y);
           hidden_.Set(i, y);
@@ -114,8 +113,8 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
   }
   int begin = 0;
   for (const Linear& block : head_->output_blocks) {
-    TRIVIUM_RETURN_IF_ERROR(
-        block.Forward(hidden_, count, scratch, [&](int i, const auto& product) {
+    TRIVIUM_RETURN_IF_ERROR(block.Forward(
+        hidden_, count, workspace, [&](int i, const auto& product, float*) {
           FinishRow(product, results_[i] + begin);
         }));
     begin += block.out();

@@ -26,15 +26,15 @@ class HeadRunner {
   // those that Reads() tells.
   using StateOf = absl::FunctionRef<const float*(size_t s, int position)>;
   absl::Status Run(std::span<SourceState* const> sources, StateOf state,
-                   LinearScratch* scratch);
+                   Workspace* workspace);
 
  private:
   // Whether the source's logits are made of the pooled output.
   bool PoolsForHead(const SourceState& source) const;
   absl::Status Pool(std::span<SourceState* const> sources, StateOf state,
-                    LinearScratch* scratch);
+                    Workspace* workspace);
   absl::Status Logits(std::span<SourceState* const> sources, StateOf state,
-                      LinearScratch* scratch);
+                      Workspace* workspace);
 
   const Pooler* pooler_;
   const Head* head_;

@@ -7,6 +7,16 @@
 #include "model/kernels/runtime.h"
 
 namespace trivium {
+namespace {
+
+// With as many rows for each thread, threads take rows and all read all
+// weights; with fewer, they take columns, and each reads its weights alone.
+constexpr int kManyRows = 64;
+// Bytes of weights that are worth another thread.
+constexpr size_t kLeastWeights = 32 << 10;
+
+}  // namespace
+
 void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
                      float* offset) {
   float most = 0;
@@ -124,8 +134,28 @@ int64_t Linear::bytes() const {
                               sizeof(float));
 }
 
-ProductRow Linear::Row(const int32_t* product, const Operand& x,
+bool Linear::CutsRows(int rows, int threads) const {
+  if (matrix_->column_block() >= out()) return true;
+  return rows >= threads * kManyRows;
+}
+
+absl::Status Linear::MultiplyTogether(const void* x, int rows, int32_t* y,
+                                      Workspace* workspace) const {
+  workspace->thread(0).padding_rows += matrix_->ComputedRows(rows) - rows;
+  const int block = matrix_->column_block();
+  const size_t bytes = block * matrix_->shape().weight_row_bytes();
+  return workspace->Run(
+      (out() + block - 1) / block, static_cast<int>(kLeastWeights / bytes) + 1,
+      [&](int begin, int end, int thread) {
+        return matrix_->MultiplyColumns(x, rows, begin * block,
+                                        std::min(end * block, out()), y,
+                                        &workspace->thread(thread).products);
+      });
+}
+
+ProductRow Linear::Row(const int32_t* products, int place, const Operand& x,
                        int row) const {
+  const int32_t* product = products + static_cast<size_t>(place) * out();
   const float* bias = bias_.empty() ? nullptr : bias_.data();
   if (matrix_->shape().operands != OperandType::kInt8) {
     return {.f32 = reinterpret_cast<const float*>(product),

@@ -15,6 +15,7 @@
 #include "model/kernels/row_ops.h"
 #include "model/transformer/description.h"
 #include "model/transformer/formats.h"
+#include "model/transformer/workspace.h"
 
 namespace trivium {
 
@@ -52,12 +53,9 @@ class Operand {
 void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
                      float* offset);
 
-// One worker's scratch for Linear::Forward.
-struct LinearScratch {
-  MatmulWorkspace workspace;
-  Buffer<int32_t> product;   // [kMaxMatmulRows, N], s32 or f32
-  Buffer<float> row;         // [N]
-  int64_t padding_rows = 0;  // computed but not asked for
+// Where rows may be cut for threads: before any of them.
+struct AnyRow {
+  bool operator()(int) const { return true; }
 };
 
 // y = W x + b. Several layers that read the same
@@ -81,40 +79,90 @@ class Linear {
   const AlignedVector<float>& smoothing() const { return smoothing_; }
   bool batch_invariant() const { return matrix_->batch_invariant(); }
 
-  // Computes rows [0, rows) of x and calls sink(row, product) for each in
-  // order, with a ProductRow that FinishRow and others make real numbers, for
-  // example in scratch->row, which has room for out() of them: dequantization,
-  // bias and what comes next (activation, residual, norm, quantization for the
-  // next product) happen while the row is in the first cache.
-  template <typename Sink>
-  absl::Status Forward(const Operand& x, int rows, LinearScratch* scratch,
-                       Sink sink) const {
-    const int chunk = ChunkRows();
+  // Computes rows [0, rows) of x on the workspace's threads and calls
+  // sink(row, product, y) for each, with a ProductRow that FinishRow and others
+  // make real numbers, for example in y, which has room for out() of them:
+  // dequantization, bias and what comes next (activation, residual, norm,
+  // quantization for the next product) happen while the row is in the first
+  // cache. A thread has rows that follow each other, in order; two threads have
+  // neighbours `row - 1` and `row` only where may_cut(row).
+  template <typename Sink, typename MayCut = AnyRow>
+  absl::Status Forward(const Operand& x, int rows, Workspace* workspace,
+                       const Sink& sink, const MayCut& may_cut = {}) const {
+    if (workspace->threads() == 1) {
+      return ForwardRows(x, 0, rows, &workspace->thread(0), sink);
+    }
+    // Where a cut between the first and the last of some rows moves to.
+    const auto cut = [&](int first, int row, int last) {
+      while (row > first && row < last && !may_cut(row)) ++row;
+      return row;
+    };
+    if (CutsRows(rows, workspace->threads())) {
+      return workspace->Run(rows, 1, [&](int begin, int end, int thread) {
+        return ForwardRows(x, cut(0, begin, rows), cut(0, end, rows),
+                           &workspace->thread(thread), sink);
+      });
+    }
     int32_t* product =
-        scratch->product.Reserve(static_cast<size_t>(kMaxMatmulRows) * out());
-    scratch->row.Reserve(out());
-    // Chunks of nearly one size: a small last one would be slow.
-    const int chunks = (rows + chunk - 1) / chunk;
+        workspace->product.Reserve(static_cast<size_t>(kMaxMatmulRows) * out());
+    const int chunks = (rows + kMaxMatmulRows - 1) / kMaxMatmulRows;
     for (int i = 0, first = 0, count; i < chunks; ++i, first += count) {
       count = (rows - first) / (chunks - i);
-      scratch->padding_rows += matrix_->ComputedRows(count) - count;
       TRIVIUM_RETURN_IF_ERROR(
-          matrix_->Multiply(x.row(first), count, product, &scratch->workspace));
+          MultiplyTogether(x.row(first), count, product, workspace));
+      workspace->team().Run(
+          count, LeastRows(), [&](int begin, int end, int thread) {
+            float* y = workspace->thread(thread).row.Reserve(out());
+            const int last = first + count;
+            end = cut(first, first + end, last);
+            for (int row = cut(first, first + begin, last); row < end; ++row) {
+              sink(row, Row(product, row - first, x, row), y);
+            }
+          });
+    }
+    return absl::OkStatus();
+  }
+
+  // The same for rows [begin, end) on one thread.
+  template <typename Sink>
+  absl::Status ForwardRows(const Operand& x, int begin, int end,
+                           Workspace::Thread* thread, Sink sink) const {
+    const int chunk = ChunkRows();
+    int32_t* product =
+        thread->product.Reserve(static_cast<size_t>(kMaxMatmulRows) * out());
+    float* y = thread->row.Reserve(out());
+    // Chunks of nearly one size: a small last one would be slow.
+    const int chunks = (end - begin + chunk - 1) / chunk;
+    for (int i = 0, first = begin, count; i < chunks; ++i, first += count) {
+      count = (end - first) / (chunks - i);
+      thread->padding_rows += matrix_->ComputedRows(count) - count;
+      TRIVIUM_RETURN_IF_ERROR(
+          matrix_->Multiply(x.row(first), count, product, &thread->products));
       for (int j = 0; j < count; ++j) {
-        sink(first + j,
-             Row(product + static_cast<size_t>(j) * out(), x, first + j));
+        sink(first + j, Row(product, j, x, first + j), y);
       }
     }
     return absl::OkStatus();
   }
 
  private:
+  // Whether threads take rows each; else they take columns of all.
+  bool CutsRows(int rows, int threads) const;
+  // Of what follows a product, that are worth another thread.
+  int LeastRows() const { return std::clamp(kLeastNumbers / out(), 1, 16); }
+  // y [rows, N] = x W^T, columns of it on each thread.
+  absl::Status MultiplyTogether(const void* x, int rows, int32_t* y,
+                                Workspace* workspace) const;
   // Rows of one product: as many as keep its output within half a megabyte,
   // so that it is still in the second cache when its rows are finished.
   int ChunkRows() const {
     return std::clamp((128 << 10) / out() / 16 * 16, 16, kMaxMatmulRows);
   }
-  ProductRow Row(const int32_t* product, const Operand& x, int row) const;
+  // Row `place` of the products [rows, N] is that of x's row `row`.
+  ProductRow Row(const int32_t* products, int place, const Operand& x,
+                 int row) const;
+
+  static constexpr int kLeastNumbers = 4096;
 
   std::unique_ptr<PackedMatrix> matrix_;
   AlignedVector<float> bias_;    // [out], or empty

@@ -12,12 +12,12 @@ OutputProjection::OutputProjection(const Transformer& weights)
       shortlist_rows_(d_model_) {}
 
 void OutputProjection::Start(int rows, int all_rows) {
-  if (static_cast<int>(candidates_.size()) < rows) candidates_.resize(rows);
   if (rows > 0) x_.Resize(rows, d_model_);
   answers_.clear();
   answers_.reserve(rows);  // they are written to where they are
   places_.clear();
   all_.clear();
+  queries_.clear();
   shortlist_rows_.Clear();
   projected_ = 0;
   all_logits_.Reserve(static_cast<size_t>(all_rows) * vocabulary_);
@@ -37,39 +37,59 @@ void OutputProjection::Add(const float* x, const LogitsQuery& query,
     shortlist_rows_.Add({allowed, x, &query, all, &answer});
     return;
   }
-  const size_t row = places_.size();
-  x_.Set(static_cast<int>(row), x);
-  candidates_[row].Start(query.top_k, query.watched);
+  x_.Set(static_cast<int>(places_.size()), x);
   places_.push_back(static_cast<int>(answers_.size()) - 1);
   all_.push_back(all);
+  queries_.push_back(&query);
 }
 
-absl::Status OutputProjection::Run(LinearScratch* scratch) {
+absl::Status OutputProjection::Run(Workspace* workspace) {
   if (weights_.shortlist() != nullptr) {
-    shortlist_rows_.Run(*weights_.shortlist());
+    shortlist_rows_.Run(*weights_.shortlist(), workspace);
   }
   if (places_.empty()) return absl::OkStatus();
-  int first = 0;
-  for (const Linear& block : weights_.output_blocks()) {
-    TRIVIUM_RETURN_IF_ERROR(block.Forward(
-        x_, static_cast<int>(places_.size()), scratch,
-        [&](int row, const auto& product) {
-          float* all = all_[row] == nullptr ? nullptr : all_[row] + first;
-          candidates_[row].Add(first, product, scratch->row.data(), all);
-        }));
-    first += block.out();
+  candidates_.resize(workspace->threads());
+  for (std::vector<RowCandidates>& of_thread : candidates_) {
+    if (of_thread.size() < places_.size()) of_thread.resize(places_.size());
+    for (size_t row = 0; row < places_.size(); ++row) {
+      of_thread[row].Start(queries_[row]->top_k, queries_[row]->watched);
+    }
   }
+  TRIVIUM_RETURN_IF_ERROR(Project(workspace));
   for (size_t row = 0; row < places_.size(); ++row) {
-    candidates_[row].Finish();
+    RowCandidates& candidates = candidates_.front()[row];
+    for (size_t thread = 1; thread < candidates_.size(); ++thread) {
+      candidates.Append(candidates_[thread][row]);
+    }
+    candidates.Finish();
     LogitsRow& answer = answers_[places_[row]];
-    answer.best = candidates_[row].best();
-    answer.rest_log_sum_exp = candidates_[row].rest_log_sum_exp();
-    answer.watched = candidates_[row].watched();
+    answer.best = candidates.best();
+    answer.rest_log_sum_exp = candidates.rest_log_sum_exp();
+    answer.watched = candidates.watched();
     if (all_[row] != nullptr) {
       answer.all = {all_[row], static_cast<size_t>(vocabulary_)};
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status OutputProjection::Project(Workspace* workspace) {
+  const std::vector<Linear>& blocks = weights_.output_blocks();
+  return workspace->Run(
+      static_cast<int>(blocks.size()), 1,
+      [&](int begin, int end, int thread) -> absl::Status {
+        for (int block = begin; block < end; ++block) {
+          const int first = block * kOutputBlock;
+          TRIVIUM_RETURN_IF_ERROR(blocks[block].ForwardRows(
+              x_, 0, static_cast<int>(places_.size()),
+              &workspace->thread(thread),
+              [&](int row, const auto& product, float* y) {
+                float* all = all_[row] == nullptr ? nullptr : all_[row] + first;
+                candidates_[thread][row].Add(first, product, y, all);
+              }));
+        }
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace trivium

@@ -15,13 +15,13 @@ namespace trivium {
 
 // Answers what a step asks about logits: of the rows that are asked about, and
 // of no others, logits are computed block by block of the vocabulary, and
-// candidates are chosen while a block's logits are in the cache. Rows whose
-// source has a shortlist are multiplied with its tokens' columns only. One a
-// worker.
+// candidates are chosen while a block's logits are in the cache. Threads take
+// blocks each. Rows whose source has a shortlist are multiplied with its
+// tokens' columns only. One a worker.
 //
 //   projection.Start(rows, rows that ask for all);
 //   projection.Add(x, query, allowed);   // for each row that is asked about
-//   projection.Run(&scratch);
+//   projection.Run(&workspace);
 //   projection.answers()                 // in this order, until Start
 class OutputProjection {
  public:
@@ -35,13 +35,15 @@ class OutputProjection {
   // gets an empty answer.
   void Add(const float* x, const LogitsQuery& query,
            const AllowedTokens* allowed);
-  absl::Status Run(LinearScratch* scratch);
+  absl::Status Run(Workspace* workspace);
 
   std::span<const LogitsRow> answers() const { return answers_; }
   // Of them, the rows that were computed.
   int projected() const { return projected_; }
 
  private:
+  absl::Status Project(Workspace* workspace);
+
   const Transformer& weights_;
   const int vocabulary_;
   const int d_model_;
@@ -49,12 +51,14 @@ class OutputProjection {
   int projected_ = 0;
   // Of the rows that are multiplied with everything:
   Operand x_;
-  std::vector<int> places_;                // among the answers
-  std::vector<float*> all_;                // or null
-  std::vector<RowCandidates> candidates_;  // or more
-  ShortlistRows shortlist_rows_;           // the others
-  Buffer<float> all_logits_;               // [rows that ask, vocabulary]
-  int all_rows_ = 0;                       // of these, given out
+  std::vector<int> places_;  // among the answers
+  std::vector<float*> all_;  // or null
+  std::vector<const LogitsQuery*> queries_;
+  // [threads, rows], or more rows.
+  std::vector<std::vector<RowCandidates>> candidates_;
+  ShortlistRows shortlist_rows_;  // the others
+  Buffer<float> all_logits_;      // [rows that ask, vocabulary]
+  int all_rows_ = 0;              // of these, given out
 };
 
 }  // namespace trivium

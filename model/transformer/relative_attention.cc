@@ -39,12 +39,12 @@ absl::Status Check(const StackDescription& stack) {
 // table = x W + b for the relative embeddings x [rows, d_model].
 absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
                                            const LinearTensors& tensors,
-                                           LinearScratch* scratch) {
+                                           Workspace* workspace) {
   TRIVIUM_ASSIGN_OR_RETURN(const Linear linear,
                            Linear::Create(kF32Formats, std::span(&tensors, 1)));
   std::vector<float> table(static_cast<size_t>(rows) * linear.out());
-  TRIVIUM_RETURN_IF_ERROR(
-      linear.Forward(x, rows, scratch, [&](int row, const auto& product) {
+  TRIVIUM_RETURN_IF_ERROR(linear.Forward(
+      x, rows, workspace, [&](int row, const auto& product, float*) {
         FinishRow(product, &table[static_cast<size_t>(row) * linear.out()]);
       }));
   return table;
@@ -95,12 +95,12 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
     if (norm) norm->Apply(x.data(), x.data());
     embeddings.Set(row, x.data());
   }
-  LinearScratch scratch;
+  Workspace workspace;
   const auto add = [&](const std::optional<LinearTensors>& tensors,
                        std::vector<Buffer<float>>* tables) {
     if (!tensors) return absl::OkStatus();
     TRIVIUM_ASSIGN_OR_RETURN(const std::vector<float> table,
-                             Project(embeddings, rows, *tensors, &scratch));
+                             Project(embeddings, rows, *tensors, &workspace));
     const int width = static_cast<int>(tensors->weight->shape[0]);
     Buffer<float>& by_column = tables->emplace_back(width * attention.columns_);
     spread(table, width, by_column.data());

@@ -7,7 +7,7 @@
 namespace trivium {
 
 Rows::Rows(OperandType type, int d_model)
-    : input(type), other(type), d_model_(d_model), normal_(d_model) {}
+    : input(type), other(type), d_model_(d_model) {}
 
 void Rows::Resize(int rows) {
   rows_ = rows;
@@ -24,11 +24,20 @@ void Rows::Keep(std::span<const int> kept) {
   }
 }
 
-void Rows::SetInput(int row, const float* x, Range range,
-                    const Linear* reader) {
+template <typename F>
+void Rows::ForEach(Workspace* workspace, const F& f) {
+  workspace->team().Run(
+      rows_, Workspace::kLeastRows, [&](int begin, int end, int thread) {
+        float* scratch = workspace->thread(thread).row.Reserve(d_model_);
+        for (int row = begin; row < end; ++row) f(row, scratch);
+      });
+}
+
+void Rows::SetInput(int row, const float* x, Range range, const Linear* reader,
+                    float* scratch) {
   if (reader != nullptr && !reader->smoothing().empty()) {
-    range = ScaleRow(x, reader->smoothing().data(), d_model_, normal_.data());
-    x = normal_.data();
+    range = ScaleRow(x, reader->smoothing().data(), d_model_, scratch);
+    x = scratch;
   }
   if (reader != nullptr && maxima_ != nullptr) {
     maxima_->Add(*reader, std::span(x, d_model_));
@@ -36,61 +45,63 @@ void Rows::SetInput(int row, const float* x, Range range,
   input.Set(row, x, range);
 }
 
-void Rows::Embedded(const std::optional<Norm>& embedding_norm) {
+void Rows::Embedded(const std::optional<Norm>& embedding_norm,
+                    Workspace* workspace) {
   input_is_x_ = false;
   if (!embedding_norm.has_value()) return;
-  for (int row = 0; row < rows_; ++row) embedding_norm->Apply(x(row), x(row));
+  ForEach(workspace,
+          [&](int row, float*) { embedding_norm->Apply(x(row), x(row)); });
 }
 
-void Rows::Begin(const Norms& norms, const Linear* reader) {
+void Rows::Begin(const Norms& norms, const Linear* reader,
+                 Workspace* workspace) {
   if (norms.before.has_value()) {
-    for (int row = 0; row < rows_; ++row) {
-      const Range range = norms.before->Apply(x(row), normal_.data());
-      SetInput(row, normal_.data(), range, reader);
-    }
+    ForEach(workspace, [&](int row, float* scratch) {
+      const Range range = norms.before->Apply(x(row), scratch);
+      SetInput(row, scratch, range, reader, scratch);
+    });
   } else if (!input_is_x_) {
-    for (int row = 0; row < rows_; ++row) {
-      SetInput(row, x(row), RangeOf(x(row), d_model_), reader);
-    }
+    ForEach(workspace, [&](int row, float* scratch) {
+      SetInput(row, x(row), RangeOf(x(row), d_model_), reader, scratch);
+    });
   }
   input_is_x_ = norms.after.has_value();
 }
 
 void Rows::Add(int row, const ProductRow& product, const Norms& norms,
-               const Linear* reader) {
+               const Linear* reader, float* scratch) {
   float* const sum = x(row);
   const auto add = [&](const ProductRow& output) {
     if (norms.after.has_value()) {
       const Range range = norms.after->Add(output, sum, sum);
-      SetInput(row, sum, range, reader);
+      SetInput(row, sum, range, reader, scratch);
     } else {
       AddRow(output, sum);
     }
   };
   if (norms.of_output.has_value()) {
-    norms.of_output->Add(product, nullptr, normal_.data());
-    add({.f32 = normal_.data(), .n = d_model_});
+    norms.of_output->Add(product, nullptr, scratch);
+    add({.f32 = scratch, .n = d_model_});
   } else {
     add(product);
   }
 }
 
-void Rows::Finish(const std::optional<Norm>& final_norm) {
+void Rows::Finish(const std::optional<Norm>& final_norm, Workspace* workspace) {
   if (input_is_x_ && !final_norm.has_value()) return;
-  for (int row = 0; row < rows_; ++row) {
+  ForEach(workspace, [&](int row, float*) {
     if (final_norm.has_value()) final_norm->Apply(x(row), x(row));
     input.Set(row, x(row));
-  }
+  });
 }
 
 absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
-                               LinearScratch* scratch) {
+                               Workspace* workspace) {
   const int inner = layer.down.in();
-  Begin(layer.feed_forward_norms, &layer.up);
+  Begin(layer.feed_forward_norms, &layer.up, workspace);
   other.Resize(rows_, inner);
-  TRIVIUM_RETURN_IF_ERROR(
-      layer.up.Forward(input, rows_, scratch, [&](int row, const auto& up) {
-        float* y = scratch->row.data();
+  TRIVIUM_RETURN_IF_ERROR(layer.up.Forward(
+      input, rows_, workspace, [&](int row, const auto& up, float* y) {
         const Range range =
             layer.gated()
                 ? GateRow(up.Columns(0, inner), up.Columns(inner, inner),
@@ -98,10 +109,10 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
                 : ActivateRow(up, layer.activation, y);
         other.Set(row, y, range);
       }));
-  return layer.down.Forward(other, rows_, scratch,
-                            [&](int row, const auto& down) {
-                              Add(row, down, layer.feed_forward_norms, reader);
-                            });
+  return layer.down.Forward(
+      other, rows_, workspace, [&](int row, const auto& down, float* y) {
+        Add(row, down, layer.feed_forward_norms, reader, y);
+      });
 }
 
 }  // namespace trivium

@@ -14,7 +14,7 @@
 namespace trivium {
 
 // The packed rows [rows, d_model] that go through a stack of layers together,
-// whatever sequences they belong to, and the scratch of one worker.
+// whatever sequences they belong to, and what they read.
 //
 // A sublayer f (attention, feed-forward) makes `input` what it reads with
 // Begin() and ends each row with Add():
@@ -36,36 +36,41 @@ class Rows {
   void Keep(std::span<const int> kept);
 
   // After x was filled: applies the norm, if any.
-  void Embedded(const std::optional<Norm>& embedding_norm);
+  void Embedded(const std::optional<Norm>& embedding_norm,
+                Workspace* workspace);
   // Makes `input` what the next sublayer reads.
-  void Begin(const Norms& norms, const Linear* reader);
-  // x of a row after a sublayer whose output is `product` [d_model].
+  void Begin(const Norms& norms, const Linear* reader, Workspace* workspace);
+  // x of a row after a sublayer whose output is `product` [d_model]; `scratch`
+  // has room for as many floats. Threads may add different rows at once.
   void Add(int row, const ProductRow& product, const Norms& norms,
-           const Linear* reader);
+           const Linear* reader, float* scratch);
   // After the last layer: applies the final norm, if any, and makes `input`
   // the result.
-  void Finish(const std::optional<Norm>& final_norm);
+  void Finish(const std::optional<Norm>& final_norm, Workspace* workspace);
 
   // The feed-forward sublayer: W_down activation(W_up x).
   absl::Status FeedForward(const Layer& layer, const Linear* reader,
-                           LinearScratch* scratch);
+                           Workspace* workspace);
 
-  // What readers read goes to `maxima`, too.
+  // What readers read goes to `maxima`, too, with a workspace of one thread.
   void Observe(InputMaxima* maxima) { maxima_ = maxima; }
 
   Operand input;  // what linear layers read, [rows, d_model]
   Operand other;  // a second operand: attention's output, the hidden layer
 
  private:
-  // `x` may be normal_.
-  void SetInput(int row, const float* x, Range range, const Linear* reader);
+  // `x` may be `scratch` [d_model].
+  void SetInput(int row, const float* x, Range range, const Linear* reader,
+                float* scratch);
+  // Calls f(row, scratch [d_model]) for all rows, on the workspace's threads.
+  template <typename F>
+  void ForEach(Workspace* workspace, const F& f);
 
   int d_model_;
   int rows_ = 0;
   // Whether the sublayer under way leaves x in `input` for the next one.
   bool input_is_x_ = false;
   Buffer<float> x_;
-  AlignedVector<float> normal_;  // one row
   InputMaxima* maxima_ = nullptr;
 };
 

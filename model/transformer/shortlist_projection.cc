@@ -13,6 +13,8 @@ namespace {
 
 // Rows of one source that read the weights together.
 constexpr int kGroup = 16;
+// Tokens whose columns are worth another thread.
+constexpr int kLeastTokens = 128;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
@@ -84,7 +86,8 @@ void ShortlistProjection::Run(std::span<const int32_t> tokens, const void* x,
 
 ShortlistRows::ShortlistRows(int d_model) : d_model_(d_model) {}
 
-void ShortlistRows::Run(const ShortlistProjection& projection) {
+void ShortlistRows::Run(const ShortlistProjection& projection,
+                        Workspace* workspace) {
   if (rows_.empty()) return;
   if (answers_.size() < rows_.size()) answers_.resize(rows_.size());
   quantized_.Resize(kGroup, d_model_);
@@ -99,7 +102,7 @@ void ShortlistRows::Run(const ShortlistProjection& projection) {
       ++last;
     }
     RunGroup(projection, std::span(rows_).subspan(first, last - first),
-             std::span(answers_).subspan(first, last - first));
+             std::span(answers_).subspan(first, last - first), workspace);
   }
 }
 
@@ -107,7 +110,7 @@ void ShortlistRows::Run(const ShortlistProjection& projection) {
 // list of all tokens are the full projection's.
 void ShortlistRows::RunGroup(const ShortlistProjection& projection,
                              std::span<const Row> rows,
-                             std::span<Answer> answers) {
+                             std::span<Answer> answers, Workspace* workspace) {
   const AllowedTokens& allowed = *rows.front().allowed;
   const std::span<const int32_t> tokens = allowed.tokens;
   for (size_t q = 0; q < rows.size(); ++q) {
@@ -133,8 +136,16 @@ void ShortlistRows::RunGroup(const ShortlistProjection& projection,
   for (size_t begin = 0; begin < tokens.size(); begin += kOutputBlock) {
     const auto block = tokens.subspan(
         begin, std::min<size_t>(kOutputBlock, tokens.size() - begin));
-    projection.Run(block, operands_.data(), static_cast<int>(rows.size()),
-                   product_.data(), kOutputBlock);
+    const int columns = static_cast<int>(block.size());
+    workspace->team().Run(
+        (columns + kShortlistRows - 1) / kShortlistRows,
+        kLeastTokens / kShortlistRows, [&](int first, int last, int) {
+          first *= kShortlistRows;
+          last = std::min(last * kShortlistRows, columns);
+          projection.Run(block.subspan(first, last - first), operands_.data(),
+                         static_cast<int>(rows.size()), product_.data() + first,
+                         kOutputBlock);
+        });
     for (size_t q = 0; q < rows.size(); ++q) {
       const int32_t* sums = product_.data() + q * kOutputBlock;
       const bool int8 = projection.int8();

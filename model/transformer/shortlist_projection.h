@@ -79,7 +79,7 @@ class ShortlistRows {
   void Add(const Row& row) { rows_.push_back(row); }
   // Neighbours with the same allowed tokens, a source's hypotheses, read the
   // weights together.
-  void Run(const ShortlistProjection& projection);
+  void Run(const ShortlistProjection& projection, Workspace* workspace);
 
  private:
   // A row's candidates by their places among the allowed tokens, and its
@@ -92,7 +92,8 @@ class ShortlistRows {
   };
 
   void RunGroup(const ShortlistProjection& projection,
-                std::span<const Row> rows, std::span<Answer> answers);
+                std::span<const Row> rows, std::span<Answer> answers,
+                Workspace* workspace);
   // Converts the rows to what the product reads.
   void SetOperands(const ShortlistProjection& projection,
                    std::span<const Row> rows);

@@ -54,10 +54,10 @@ absl::StatusOr<InputMaxima> MeasureInputs(const Transformer& weights) {
   InputMaxima maxima;
   Encoder encoder(weights);
   encoder.Observe(&maxima);
-  LinearScratch scratch;
+  Workspace workspace;
   TRIVIUM_RETURN_IF_ERROR(encoder.Run(sources,
                                       static_cast<int>(stack.layers.size()),
-                                      /*cache=*/nullptr, &scratch));
+                                      /*cache=*/nullptr, &workspace));
   return maxima;
 }
 

@@ -7,7 +7,7 @@
 namespace trivium {
 
 absl::Status SourceEmbedding::Run(std::span<SourceState* const> sources,
-                                  Rows* rows, LinearScratch* scratch) {
+                                  Rows* rows, Workspace* workspace) {
   const Embeddings& embeddings = stack_.embeddings;
   const bool projected = stack_.embedding_projection.has_value();
   const int width = embeddings.width();
@@ -32,13 +32,15 @@ absl::Status SourceEmbedding::Run(std::span<SourceState* const> sources,
     }
   }
   if (!projected) {
-    rows->Embedded(stack_.embedding_norm);
+    rows->Embedded(stack_.embedding_norm, workspace);
     return absl::OkStatus();
   }
   TRIVIUM_RETURN_IF_ERROR(stack_.embedding_projection->Forward(
-      narrow_, rows->rows(), scratch,
-      [&](int i, const auto& product) { FinishRow(product, rows->x(i)); }));
-  rows->Embedded(std::nullopt);
+      narrow_, rows->rows(), workspace,
+      [&](int i, const auto& product, float*) {
+        FinishRow(product, rows->x(i));
+      }));
+  rows->Embedded(std::nullopt, workspace);
   return absl::OkStatus();
 }
 

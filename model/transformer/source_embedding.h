@@ -22,7 +22,7 @@ class SourceEmbedding {
 
   // Fills `rows`, which has room for the tokens of all `sources`.
   absl::Status Run(std::span<SourceState* const> sources, Rows* rows,
-                   LinearScratch* scratch);
+                   Workspace* workspace);
 
  private:
   const Stack& stack_;

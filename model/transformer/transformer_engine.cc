@@ -18,7 +18,8 @@ constexpr int kEncoderRows = 256;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
-    std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes) {
+    std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes,
+    int threads) {
   int64_t blocks = 0;
   if (weights->decoder().has_value()) {
     const Stack& decoder = *weights->decoder();
@@ -35,8 +36,8 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
     }
   }
   try {
-    return std::unique_ptr<TransformerEngine>(
-        new TransformerEngine(std::move(weights), static_cast<int>(blocks)));
+    return std::unique_ptr<TransformerEngine>(new TransformerEngine(
+        std::move(weights), static_cast<int>(blocks), threads));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(fmt::format(
         "out of memory for a KV cache of {} bytes", kv_cache_bytes));
@@ -44,8 +45,10 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
 }
 
 TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
-                                     int blocks)
-    : weights_(std::move(weights)), sharers_gone_(blocks, 0) {
+                                     int blocks, int threads)
+    : weights_(std::move(weights)),
+      workspace_(threads),
+      sharers_gone_(blocks, 0) {
   limits_.block_tokens = kTileTokens;
   limits_.total_blocks = blocks;
   if (weights_->encoder().has_value()) {
@@ -223,7 +226,6 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
   result->encoder_rows = result->decoder_rows = result->padding_rows = 0;
   result->projected_rows = 0;
   result->rows.clear();
-  scratch_.padding_rows = 0;
   TRIVIUM_RETURN_IF_ERROR(Check(plan));
   TRIVIUM_RETURN_IF_ERROR(MakeRoom(plan));
   TRIVIUM_RETURN_IF_ERROR(Encode(plan, result));
@@ -241,10 +243,10 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
       items_.push_back({&work, &hypothesis, source});
     }
     TRIVIUM_RETURN_IF_ERROR(
-        decoder_->Run(items_, &*cache_, &scratch_, &timer_, result));
+        decoder_->Run(items_, &*cache_, &workspace_, &timer_, result));
     for (const Decoder::Item& item : items_) KnowBeginning(item.hypothesis);
   }
-  result->padding_rows = static_cast<int>(scratch_.padding_rows);
+  result->padding_rows = static_cast<int>(workspace_.TakePaddingRows());
   timer_.End(&PhaseSeconds::other);
   result->seconds = timer_.seconds();
   return absl::OkStatus();
@@ -324,7 +326,7 @@ absl::Status TransformerEngine::Encode(const StepPlan& plan,
     result->encoder_rows += rows;
     TRIVIUM_RETURN_IF_ERROR(
         encoder_->Run(encode_group_, group.second,
-                      cache_.has_value() ? &*cache_ : nullptr, &scratch_));
+                      cache_.has_value() ? &*cache_ : nullptr, &workspace_));
   }
   return absl::OkStatus();
 }

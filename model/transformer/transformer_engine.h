@@ -18,10 +18,12 @@ namespace trivium {
 // hands an iteration's rows to the encoder and the decoder.
 class TransformerEngine : public Engine {
  public:
-  // With `kv_cache_bytes` of KV blocks, rounded down to blocks.
+  // With `kv_cache_bytes` of KV blocks, rounded down to blocks, and `threads`
+  // that run a step, the caller's among them; bits do not depend on them.
   // RESOURCE_EXHAUSTED when that is less than one longest sequence needs.
   static absl::StatusOr<std::unique_ptr<TransformerEngine>> Create(
-      std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes);
+      std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes,
+      int threads = 1);
 
   const EngineLimits& limits() const override { return limits_; }
   int free_blocks() const override {
@@ -48,7 +50,8 @@ class TransformerEngine : public Engine {
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 
  private:
-  TransformerEngine(std::shared_ptr<const Transformer> weights, int blocks);
+  TransformerEngine(std::shared_ptr<const Transformer> weights, int blocks,
+                    int threads);
 
   absl::Status Check(const StepPlan& plan) const;
   // Sources of the plan that are encoded together: those at the same layer
@@ -77,7 +80,7 @@ class TransformerEngine : public Engine {
   std::optional<KvCache> cache_;  // with a decoder
   std::optional<Encoder> encoder_;
   std::optional<Decoder> decoder_;
-  LinearScratch scratch_;
+  Workspace workspace_;
   PhaseTimer timer_;
   Slots<SourceState> sources_;
   Slots<HypothesisState> hypotheses_;

@@ -29,6 +29,7 @@ struct Flags {
   std::string precision = "auto";
   std::string max_isa;
   int workers = 1;
+  int worker_threads = 1;
   int in_flight = 0;
   int rounds = 1;
 };
@@ -66,8 +67,9 @@ absl::Status Run(const Flags& flags) {
   Batcher::Options options;
   options.workers = flags.workers;
   options.observer = &phases;
-  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
-                           MakeBenchBatcher(served, options));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Batcher> batcher,
+      MakeBenchBatcher(served, options, flags.worker_threads));
 
   int64_t tokens = 0;
   for (const auto& sentence : sentences) {
@@ -122,7 +124,9 @@ int main(int argc, char** argv) {
                  "Where the vectors go, f32, one after the other");
   app.add_option("--precision", flags.precision, "f32, bf16, int8 or auto");
   app.add_option("--max-isa", flags.max_isa, "avx2, avx512, vnni, bf16, amx");
-  app.add_option("--workers", flags.workers, "Threads")
+  app.add_option("--workers", flags.workers, "Engines")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--worker-threads", flags.worker_threads, "Threads of each")
       ->check(CLI::Range(1, 1024));
   app.add_option("--in-flight", flags.in_flight,
                  "Sentences under way at a time; 0: all")

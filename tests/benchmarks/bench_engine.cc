@@ -29,6 +29,7 @@ struct Flags {
   std::string max_isa;
   bool shortlist = false;
   int workers = 1;
+  int worker_threads = 1;
   int running = 32;
   bool choose_rows = false;
   int beam = 1;
@@ -75,8 +76,9 @@ absl::Status Run(const Flags& flags) {
   options.max_rows = flags.running * flags.beam;
   options.fixed_rows = !flags.choose_rows;
   options.observer = &phases;
-  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Batcher> batcher,
-                           MakeBenchBatcher(served, options));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Batcher> batcher,
+      MakeBenchBatcher(served, options, flags.worker_threads));
 
   std::vector<double> seconds;
   std::vector<std::vector<int32_t>> ids(sentences.size());
@@ -125,7 +127,9 @@ int main(int argc, char** argv) {
   app.add_option("--max-isa", flags.max_isa, "avx2, avx512, vnni, bf16, amx");
   app.add_flag("--shortlist", flags.shortlist,
                "Use the folder's vocabulary shortlist");
-  app.add_option("--workers", flags.workers, "Threads")
+  app.add_option("--workers", flags.workers, "Engines")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--worker-threads", flags.worker_threads, "Threads of each")
       ->check(CLI::Range(1, 1024));
   app.add_option("--running", flags.running, "Requests a worker runs at once")
       ->check(CLI::Range(1, 4096));

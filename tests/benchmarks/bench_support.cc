@@ -63,12 +63,12 @@ absl::StatusOr<ModelHandle> LoadForBench(const std::string& folder,
 }
 
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
-    const ModelHandle& model, Batcher::Options options) {
+    const ModelHandle& model, Batcher::Options options, int threads) {
   constexpr int64_t kKvCacheBytes = int64_t{1} << 30;
   Batcher::Engines engines;
   for (int i = 0; i < options.workers; ++i) {
     TRIVIUM_ASSIGN_OR_RETURN(auto engine,
-                             model->model->NewEngine(kKvCacheBytes));
+                             model->model->NewEngine({kKvCacheBytes, threads}));
     engines.push_back(std::move(engine));
   }
   options.max_waiting_tokens = int64_t{1} << 40;

@@ -27,9 +27,10 @@ absl::StatusOr<ModelHandle> LoadForBench(const std::string& folder,
                                          const std::string& max_isa,
                                          LoadOptions options = {});
 
-// A batcher of options.workers engines of `model` whose queue takes everything.
+// A batcher of options.workers engines of `model`, of `threads` each, whose
+// queue takes everything.
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBenchBatcher(
-    const ModelHandle& model, Batcher::Options options);
+    const ModelHandle& model, Batcher::Options options, int threads);
 
 // Adds up where the time of all iterations went.
 class PhaseSums : public BatchingObserver {

@@ -130,7 +130,7 @@ TEST_P(Bf16GoldenTest, IsOffByNoMoreThanRounding) {
   auto model = Model::Load(described_.golden->model_folder(), options);
   ASSERT_TRUE(model.ok()) << model.status();
   model_ = *std::move(model);
-  engine_ = model_->NewEngine(int64_t{64} << 20).value();
+  engine_ = model_->NewEngine({.kv_cache_bytes = int64_t{64} << 20}).value();
 
   std::mt19937 random(1);
   const reference::Numbers bf16 = {

@@ -60,7 +60,7 @@ class GoldenTest : public ::testing::TestWithParam<std::string> {
     ASSERT_EQ(loaded.error, "") << GetParam();
     golden_ = loaded.golden.get();
     model_ = loaded.model.get();
-    auto engine = model_->NewEngine(kKvCacheBytes);
+    auto engine = model_->NewEngine({.kv_cache_bytes = kKvCacheBytes});
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
     blocks_ = engine_->free_blocks();

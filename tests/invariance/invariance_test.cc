@@ -1,13 +1,14 @@
 // The promise: the same request gives the same bits whatever else runs. Real
 // model, real batcher, real threads; greedy, beams and seeded sampling mixed;
 // requests that arrive at random steps of the others; every answer compared
-// with that of the request alone on an engine of its own.
+// with that of the request alone on an engine of its own, of one thread.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -256,7 +257,7 @@ TEST_P(InvarianceTest, AnswersDoNotDependOnTheBatch) {
   const std::vector<Job> jobs = Jobs(**model);
   std::vector<std::vector<Hypothesis>> alone;
   {
-    auto engine = (*model)->NewEngine(kCacheBytes);
+    auto engine = (*model)->NewEngine({.kv_cache_bytes = kCacheBytes});
     ASSERT_TRUE(engine.ok()) << engine.status();
     for (const Job& job : jobs) {
       auto result = GenerateAlone(engine->get(), {job.ids, {}},
@@ -266,13 +267,14 @@ TEST_P(InvarianceTest, AnswersDoNotDependOnTheBatch) {
     }
   }
 
-  for (const int workers : {1, 2}) {
-    SCOPED_TRACE(fmt::format("{} workers", workers));
+  for (const auto& [workers, threads] :
+       std::vector<std::pair<int, int>>{{1, 3}, {2, 1}}) {
+    SCOPED_TRACE(fmt::format("{} workers of {} threads", workers, threads));
     Progress progress;
     Batcher::Engines engines;
     for (int i = 0; i < workers; ++i) {
       engines.push_back(std::make_unique<GatedEngine>(
-          (*model)->NewEngine(kCacheBytes).value(), &progress));
+          (*model)->NewEngine({kCacheBytes, threads}).value(), &progress));
     }
     Batcher::Options options;
     options.workers = workers;

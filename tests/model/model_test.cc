@@ -112,10 +112,11 @@ TEST(ModelTest, LoadsEveryGoldenWithoutATokenizer) {
 TEST(ModelTest, MakesEngines) {
   const auto model = Load("tests/golden/marian.translate");
   ASSERT_NE(model, nullptr);
-  const auto engine = model->NewEngine(16 << 20);
+  const auto engine = model->NewEngine({.kv_cache_bytes = 16 << 20});
   ASSERT_TRUE(engine.ok()) << engine.status();
   EXPECT_EQ((*engine)->limits().vocabulary, 307);
-  EXPECT_TRUE(absl::IsResourceExhausted(model->NewEngine(1).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      model->NewEngine({.kv_cache_bytes = 1}).status()));
 }
 
 TEST(ModelTest, RevisionsTellModelsApart) {

@@ -150,7 +150,7 @@ TEST_F(ShortlistFolderTest, TheEndIsAlwaysAllowed) {
   const auto model = Model::Load(folder_.path(), kOn);
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_THAT((*model)->decoding_defaults().end_ids, ElementsAre(0));
-  const auto engine = (*model)->NewEngine(16 << 20);
+  const auto engine = (*model)->NewEngine({.kv_cache_bytes = 16 << 20});
   ASSERT_TRUE(engine.ok());
   const SourceId source = (*engine)->AddSource({{3, 0}, {}}, {}).value();
   StepPlan plan;

@@ -49,7 +49,7 @@ class RealModelTest : public ::testing::Test {
     EXPECT_TRUE(model.ok()) << model.status();
     if (!model.ok()) return {};
     EXPECT_EQ((*model)->info().max_source_tokens, 256);
-    const auto engine = (*model)->NewEngine(1 << 20);
+    const auto engine = (*model)->NewEngine({.kv_cache_bytes = 1 << 20});
     EXPECT_TRUE(engine.ok()) << engine.status();
     EncodeOptions options;
     options.max_tokens = (*model)->info().max_source_tokens;

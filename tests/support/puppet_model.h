@@ -190,7 +190,8 @@ class PuppetModel : public Model {
     }
     return Direction();
   }
-  absl::StatusOr<std::unique_ptr<Engine>> NewEngine(int64_t) const override {
+  absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
+      const EngineOptions&) const override {
     return absl::FailedPreconditionError("a puppet has no engine");
   }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -318,6 +319,28 @@ TEST(AttendTest, AChunkHasTheBitsOfOneQueryAfterTheOther) {
                              .look_ahead = 0});
           }
         }
+      }
+    }
+  }
+}
+
+TEST(AttendTest, HeadsMayBeAttendedApart) {
+  for (const KvType type : kTypes) {
+    for (const int sharing : {1, 3}) {
+      for (const bool keep : {false, true}) {
+        Heads heads(type, 24, 40, 5, sharing, /*kv_heads=*/5);
+        std::vector<float> together(heads.q.size()), apart(heads.q.size());
+        Attend(heads.Call(0, 5, together.data(), keep));
+        const std::vector<float> weights = heads.weights;
+        AttentionCall call = heads.Call(0, 5, apart.data(), keep);
+        for (const auto& [begin, end] :
+             std::vector<std::pair<int, int>>{{3, kAllHeads}, {0, 1}, {1, 3}}) {
+          call.begin_head = begin;
+          call.end_head = end;
+          Attend(call);
+        }
+        EXPECT_EQ(apart, together);
+        EXPECT_EQ(heads.weights, weights);
       }
     }
   }

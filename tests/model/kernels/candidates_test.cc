@@ -61,13 +61,18 @@ TEST(RowCandidatesTest, EqualsSortingTheRow) {
       if (generator() % every == 0) watched.push_back(i);
     }
     row.Start(top_k, watched);
+    RowCandidates later;  // has the blocks from here on
+    const int border = block * static_cast<int>(generator() % 5);
+    later.Start(top_k, watched);
     for (int first = 0; first < vocabulary; first += block) {
       const int count = std::min(block, vocabulary - first);
       const std::span<const float> part(logits.data() + first,
                                         static_cast<size_t>(count));
-      const std::vector<float> all = Add(&row, first, part);
+      const std::vector<float> all =
+          Add(first < border ? &row : &later, first, part);
       ASSERT_TRUE(std::equal(part.begin(), part.end(), all.begin()));
     }
+    row.Append(later);
     row.Finish();
 
     const std::vector<Candidate> expected = SortedBest(logits, top_k, watched);

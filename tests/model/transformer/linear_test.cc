@@ -78,21 +78,21 @@ TEST(LinearTest, Int8EqualsItsDefinition) {
       Operand operand(OperandType::kInt8);
       operand.Resize(rows, in);
       for (int r = 0; r < rows; ++r) operand.Set(r, &x[r * in]);
-      LinearScratch scratch;
+      Workspace workspace;
       int next = 0;
-      ASSERT_TRUE(linear
-                      ->Forward(operand, rows, &scratch,
-                                [&](int row, const ProductRow& product) {
-                                  ASSERT_EQ(row, next++);
-                                  const std::vector<float> y =
-                                      Finished(product);
-                                  const auto expected = Int8Reference(
-                                      random, out, in, &x[row * in], levels);
-                                  for (int i = 0; i < out; ++i) {
-                                    ASSERT_NEAR(y[i], expected[i], 1e-4);
-                                  }
-                                })
-                      .ok());
+      ASSERT_TRUE(
+          linear
+              ->Forward(operand, rows, &workspace,
+                        [&](int row, const ProductRow& product, float*) {
+                          ASSERT_EQ(row, next++);
+                          const std::vector<float> y = Finished(product);
+                          const auto expected = Int8Reference(
+                              random, out, in, &x[row * in], levels);
+                          for (int i = 0; i < out; ++i) {
+                            ASSERT_NEAR(y[i], expected[i], 1e-4);
+                          }
+                        })
+              .ok());
       EXPECT_EQ(next, rows);
     }
   }
@@ -108,21 +108,22 @@ TEST(LinearTest, Int8IsCloseToF32) {
   std::mt19937 generator(2);
   std::normal_distribution<float> normal;
   for (float& v : x) v = normal(generator);
-  LinearScratch scratch;
+  Workspace workspace;
   std::vector<float> y;
   Operand f32(OperandType::kF32), int8(OperandType::kInt8);
   f32.Resize(1, 256);
   int8.Resize(1, 256);
   f32.Set(0, x.data());
   int8.Set(0, x.data());
-  ASSERT_TRUE(
-      exact
-          ->Forward(f32, 1, &scratch,
-                    [&](int, const ProductRow& row) { y = Finished(row); })
-          .ok());
+  ASSERT_TRUE(exact
+                  ->Forward(f32, 1, &workspace,
+                            [&](int, const ProductRow& row, float*) {
+                              y = Finished(row);
+                            })
+                  .ok());
   ASSERT_TRUE(coarse
-                  ->Forward(int8, 1, &scratch,
-                            [&](int, const ProductRow& product) {
+                  ->Forward(int8, 1, &workspace,
+                            [&](int, const ProductRow& product, float*) {
                               const std::vector<float> row = Finished(product);
                               for (int i = 0; i < 200; ++i) {
                                 EXPECT_NEAR(row[i], y[i], 0.08);
@@ -144,16 +145,17 @@ TEST(LinearTest, StacksPartsAndTakesSlices) {
   x.Resize(1, 8);
   const std::vector<float> row = {1, -2, 3, 0.5f, 0, 1, 2, -1};
   x.Set(0, row.data());
-  LinearScratch scratch;
+  Workspace workspace;
   std::vector<float> y;
-  ASSERT_TRUE(
-      stacked
-          ->Forward(x, 1, &scratch,
-                    [&](int, const ProductRow& row) { y = Finished(row); })
-          .ok());
+  ASSERT_TRUE(stacked
+                  ->Forward(x, 1, &workspace,
+                            [&](int, const ProductRow& row, float*) {
+                              y = Finished(row);
+                            })
+                  .ok());
   ASSERT_TRUE(slice
-                  ->Forward(x, 1, &scratch,
-                            [&](int, const ProductRow& product) {
+                  ->Forward(x, 1, &workspace,
+                            [&](int, const ProductRow& product, float*) {
                               const std::vector<float> out = Finished(product);
                               for (int i = 0; i < 3; ++i) {
                                 EXPECT_NEAR(out[i], y[5 + 2 + i], 1e-5);

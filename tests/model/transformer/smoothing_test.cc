@@ -77,11 +77,11 @@ TEST(SmoothingTest, AGreatDimensionDoesNotCostTheOthers) {
     Operand operand(OperandType::kInt8);
     operand.Resize(1, kIn);
     operand.Set(0, input.data());
-    LinearScratch scratch;
+    Workspace workspace;
     std::vector<float> y(kOut);
     EXPECT_TRUE(linear
-                    ->Forward(operand, 1, &scratch,
-                              [&](int, const ProductRow& row) {
+                    ->Forward(operand, 1, &workspace,
+                              [&](int, const ProductRow& row, float*) {
                                 FinishRow(row, y.data());
                               })
                     .ok());

@@ -1,0 +1,273 @@
+// An engine's answers have the same bits whatever the number of its threads,
+// which here are more than most machines have cores.
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/kernels/runtime.h"
+#include "model/transformer/shortlist.h"
+#include "tests/model/transformer/random_engine.h"
+#include "tests/support/generate.h"
+#include "tests/support/random_transformer.h"
+
+namespace trivium {
+namespace {
+
+using Shape = RandomTransformer::Shape;
+using Buckets = RelativeAttentionDescription::Buckets;
+
+constexpr int kTeams[] = {2, 3, 8};
+constexpr int kVocabulary = 3500;  // several blocks of the projection
+
+std::vector<Formats> AllFormats() {
+  std::vector<Formats> formats = {kF32Formats, kInt8Formats};
+  if (ActiveIsa() >= Isa::kAvx512Bf16) formats.push_back(kBf16Formats);
+  return formats;
+}
+
+std::vector<int32_t> RandomIds(int count, uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::vector<int32_t> ids(count);
+  for (int32_t& id : ids) id = static_cast<int32_t>(generator() % kVocabulary);
+  return ids;
+}
+
+// What a test reads of engines, in order.
+using Bits = std::vector<float>;
+void Append(std::span<const float> values, Bits* bits) {
+  bits->insert(bits->end(), values.begin(), values.end());
+}
+
+// With the answers of one thread, where they depend on nothing else.
+template <typename Answers>
+void ExpectSameBits(const TransformerDescription& description,
+                    const Answers& answers) {
+  for (const Formats& formats : AllFormats()) {
+    auto transformer = Transformer::Create(description, formats);
+    ASSERT_TRUE(transformer.ok()) << transformer.status();
+    if (!(*transformer)->batch_invariant()) {
+      ASSERT_EQ(formats, kBf16Formats);
+      continue;  // cuts of rows would show
+    }
+    const auto engine = [&](int threads) {
+      return TransformerEngine::Create(*transformer, 16 << 20, threads).value();
+    };
+    const Bits alone = answers(engine(1).get());
+    ASSERT_FALSE(alone.empty());
+    for (const int threads : kTeams) {
+      SCOPED_TRACE(threads);
+      EXPECT_TRUE(answers(engine(threads).get()) == alone);
+    }
+  }
+}
+
+// ------------------------------------------------------------- Encoders
+
+class EncoderThreadsTest : public ::testing::TestWithParam<Shape> {};
+
+// Few rows, of which threads compute columns, and many, of which they have rows
+// each; one source and several; all layers at once and one at a time.
+TEST_P(EncoderThreadsTest, BitsDoNotDependOnThem) {
+  const RandomTransformer random(GetParam(), 1);
+  ExpectSameBits(random.description(), [&](Engine* engine) {
+    Bits bits;
+    const SourceOptions options = {.states = States::kAll,
+                                   .pooled = engine->limits().pooled_size > 0,
+                                   .logits = engine->limits().head_outputs > 0,
+                                   .attention = true,
+                                   .selection = {}};
+    for (const std::vector<int>& lengths :
+         {std::vector<int>{1}, {37}, {3, 64, 17, 30, 1, 50, 26, 9}}) {
+      StepPlan plan;
+      for (const int tokens : lengths) {
+        plan.encode.push_back(
+            {engine->AddSource({RandomIds(tokens, tokens), {}}, options)
+                 .value(),
+             lengths.size() > 1 ? 1 : engine->limits().encoder_layers});
+      }
+      StepResult result;
+      for (int i = 0; i < engine->limits().encoder_layers;
+           i += plan.encode.front().layers) {
+        EXPECT_TRUE(engine->Step(plan, &result).ok());
+      }
+      for (const StepPlan::Encode& encode : plan.encode) {
+        Append(engine->EncoderStates(encode.source), &bits);
+        Append(engine->PooledOutput(encode.source), &bits);
+        Append(engine->HeadLogits(encode.source), &bits);
+        Append(engine->EncoderAttention(encode.source), &bits);
+        engine->ReleaseSource(encode.source);
+      }
+    }
+    return bits;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, EncoderThreadsTest,
+    ::testing::Values(
+        // BERT
+        Shape{.d_model = 192,
+              .heads = 6,
+              .feed_forward = 768,
+              .decoder_layers = 0,
+              .vocabulary = kVocabulary,
+              .activation = Activation::kGelu,
+              .positions = PositionEncoding::kLearned,
+              .embedding_norm = true,
+              .type_vocabulary = 2,
+              .pooler = true,
+              .head = HeadKind::kClassify},
+        // ALBERT
+        Shape{.d_model = 128,
+              .heads = 4,
+              .feed_forward = 512,
+              .encoder_layers = 3,
+              .decoder_layers = 0,
+              .vocabulary = kVocabulary,
+              .positions = PositionEncoding::kLearned,
+              .embedding_norm = true,
+              .embedding_width = 64,
+              .distinct_layers = 1,
+              .head = HeadKind::kFillMask},
+        // DeBERTa
+        Shape{.d_model = 192,
+              .heads = 6,
+              .feed_forward = 512,
+              .decoder_layers = 0,
+              .vocabulary = kVocabulary,
+              .positions = PositionEncoding::kNone,
+              .embedding_norm = true,
+              .relative = Buckets::kLogarithmic,
+              .head = HeadKind::kTag},
+        // Norms before, one head of keys for several of queries, windows.
+        Shape{.d_model = 128,
+              .heads = 8,
+              .kv_heads = 2,
+              .window = 9,
+              .feed_forward = 512,
+              .decoder_layers = 0,
+              .vocabulary = kVocabulary,
+              .gated = true,
+              .norm_placement =
+                  RandomTransformer::NormPlacement::kBeforeAndOfOutput,
+              .final_norm = true}));
+
+// ------------------------------------------------------------- Decoders
+
+constexpr Shape kMarian = {.d_model = 192,
+                           .heads = 6,
+                           .feed_forward = 768,
+                           .vocabulary = kVocabulary,
+                           .activation = Activation::kSwish};
+
+void Append(const LogitsRow& row, Bits* bits) {
+  for (const Candidate& candidate : row.best) {
+    bits->push_back(static_cast<float>(candidate.token));
+    bits->push_back(candidate.logit);
+  }
+  bits->push_back(row.rest_log_sum_exp);
+  Append(row.watched, bits);
+  Append(row.all, bits);
+}
+
+// Prefixes of several tokens, hypotheses that share a source and one that has
+// another; every kind of query.
+Bits Decode(Engine* engine) {
+  Bits bits;
+  const std::vector<int32_t> watched = {0, 7, 1023, 1024, 2050, 3499};
+  const LogitsQuery queries[] = {
+      {.top_k = 5, .watched = watched}, {.top_k = 1}, kAllLogits};
+  const AttentionSelection everything;
+  for (const int count : {1, 6, 40}) {
+    StepPlan plan;
+    std::vector<SourceId> sources;
+    std::deque<std::vector<int32_t>> tokens;
+    for (const int length : {33, 5}) {
+      sources.push_back(
+          engine->AddSource({RandomIds(length, length), {}}, {}).value());
+      plan.encode.push_back({sources.back(), engine->limits().encoder_layers});
+    }
+    for (int i = 0; i < count; ++i) {
+      tokens.push_back(RandomIds(i % 3 == 0 ? 21 : 3, i));
+      plan.decode.push_back(
+          {.hypothesis = engine->AddHypothesis(sources[i < count / 2]),
+           .tokens = tokens.back(),
+           .queries = queries,
+           .states = true,
+           .self_attention = i % 4 == 0 ? &everything : nullptr,
+           .cross_attention = i % 4 == 1 ? &everything : nullptr});
+    }
+    for (int step = 0; step < 3; ++step) {
+      StepResult result;
+      EXPECT_TRUE(engine->Step(plan, &result).ok());
+      for (const StepResult::Row& row : result.rows) {
+        for (const LogitsRow& logits : row.logits) Append(logits, &bits);
+        Append(row.states, &bits);
+        Append(row.self_attention, &bits);
+        Append(row.cross_attention, &bits);
+      }
+      plan.encode.clear();
+      for (StepPlan::Decode& decode : plan.decode) {  // a token each
+        decode.tokens = decode.tokens.first(1);
+        decode.queries = std::span(queries).first(1);
+      }
+    }
+    for (const StepPlan::Decode& decode : plan.decode) {
+      engine->ReleaseHypothesis(decode.hypothesis);
+    }
+    for (const SourceId source : sources) engine->ReleaseSource(source);
+  }
+  return bits;
+}
+
+// Whole searches.
+Bits Generate(Engine* engine) {
+  Bits bits;
+  for (const int beams : {1, 4}) {
+    DecodingOptions options;
+    options.beam_size = beams;
+    options.hypotheses = beams;
+    options.max_new_tokens = 12;
+    for (const int tokens : {2, 40}) {
+      const auto found = GenerateAlone(
+          engine, {RandomIds(tokens, 90 + tokens), {}}, {0}, options);
+      EXPECT_TRUE(found.ok()) << found.status();
+      for (const Hypothesis& hypothesis : *found) {
+        bits.insert(bits.end(), hypothesis.ids.begin(), hypothesis.ids.end());
+        bits.push_back(hypothesis.score);
+        bits.push_back(hypothesis.log_probability);
+      }
+    }
+  }
+  return bits;
+}
+
+TEST(DecoderThreadsTest, BitsOfStepsDoNotDependOnThem) {
+  ExpectSameBits(RandomTransformer(kMarian, 2).description(), Decode);
+}
+
+TEST(DecoderThreadsTest, SearchesDoNotDependOnThem) {
+  ExpectSameBits(RandomTransformer(kMarian, 3).description(), Generate);
+}
+
+TEST(DecoderThreadsTest, NorWithAShortlist) {
+  const RandomTransformer random(kMarian, 4);
+  Shortlist::Table table;
+  table.always = RandomIds(1500, 5);
+  std::sort(table.always.begin(), table.always.end());
+  table.always.erase(std::unique(table.always.begin(), table.always.end()),
+                     table.always.end());
+  table.offsets.assign(kVocabulary + 1, 0);
+  TransformerDescription description = random.description();
+  description.shortlist =
+      Shortlist::Create(table, {}, kVocabulary, kVocabulary, kVocabulary)
+          .value();
+  ExpectSameBits(description, Decode);
+  ExpectSameBits(description, Generate);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <memory>
 #include <vector>
 
 #include "model/families/activation_names.h"
+#include "model/families/derived_tensors.h"
 #include "model/families/encoder_head.h"
 #include "model/families/encoder_stack.h"
 #include "model/families/family_reader.h"
@@ -74,7 +73,7 @@ void RefuseOptions(ConfigReader* config, const StackDescription& encoder) {
                  .value_or(head_size) != head_size);
 }
 
-DebertaConfig ReadConfig(ConfigReader* config) {
+DebertaConfig ReadDebertaConfig(ConfigReader* config) {
   DebertaConfig result;
   StackDescription& encoder = result.encoder;
   encoder = ReadEncoderConfig(config);
@@ -116,25 +115,14 @@ void ReadJoinedProjections(const std::string& name, TensorReader* tensors,
   const TensorView* joined =
       tensors->Required(name + "in_proj.weight", {3 * d_model, d_model});
   if (joined == nullptr) return;
-  struct Tensor {
-    TensorView view;
-    std::vector<std::byte> data;
-  };
-  const size_t of_head =
-      d_model / encoder.heads * d_model * DTypeSize(joined->dtype);
-  LinearTensors* const parts[] = {&attention->query, &attention->key,
-                                  &attention->value};
-  for (int part = 0; part < 3; ++part) {
-    auto tensor = std::make_shared<Tensor>();
-    tensor->data.resize(of_head * encoder.heads);
-    for (int head = 0; head < encoder.heads; ++head) {
-      std::memcpy(&tensor->data[head * of_head],
-                  &joined->data[(3 * head + part) * of_head], of_head);
-    }
-    tensor->view = {joined->dtype, {d_model, d_model}, tensor->data};
-    parts[part]->weight = &tensor->view;
-    description->memory.push_back(std::move(tensor));
-  }
+  const int64_t head_size = d_model / encoder.heads;
+  const std::vector<const TensorView*> parts =
+      SplitRows(*joined, encoder.heads,
+                std::vector<int64_t>{head_size, head_size, head_size},
+                &description->memory);
+  attention->query.weight = parts[0];
+  attention->key.weight = parts[1];
+  attention->value.weight = parts[2];
 }
 
 void ReadHeads(const DebertaConfig& config, ConfigReader* reader,
@@ -177,7 +165,7 @@ FamilyModel LoadDeberta(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const reader = family.config();
-  const DebertaConfig config = ReadConfig(reader);
+  const DebertaConfig config = ReadDebertaConfig(reader);
   FamilyModel model;
   TransformerDescription& description = model.description;
   description.encoder = config.encoder;
@@ -217,7 +205,7 @@ FamilyModel LoadDebertaV2(const nlohmann::json& json, const Weights* weights,
                           Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const reader = family.config();
-  DebertaConfig config = ReadConfig(reader);
+  DebertaConfig config = ReadDebertaConfig(reader);
   config.share_projections = reader->Boolean("share_att_key").value_or(false);
   const int buckets =
       reader->Integer("position_buckets", -1, kMaxPositions).value_or(-1);

@@ -1,0 +1,86 @@
+#include "model/families/derived_tensors.h"
+
+#include <cstring>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace trivium {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A tensor of 0, 1, 2, ...
+class Counting {
+ public:
+  explicit Counting(std::vector<int64_t> shape) : shape_(std::move(shape)) {
+    int64_t elements = 1;
+    for (const int64_t size : shape_) elements *= size;
+    for (int64_t i = 0; i < elements; ++i) {
+      values_.push_back(static_cast<float>(i));
+    }
+  }
+  TensorView view() const {
+    return {DType::kF32, shape_, std::as_bytes(std::span(values_))};
+  }
+
+ private:
+  std::vector<int64_t> shape_;
+  std::vector<float> values_;
+};
+
+std::vector<float> Values(const TensorView& tensor) {
+  std::vector<float> values(tensor.elements());
+  CopyToF32(tensor, 0, values);
+  return values;
+}
+
+// Queries, keys and values one after the other, fewer of the latter.
+TEST(DerivedTensorsTest, PartsFollowEachOther) {
+  const Counting joined({4, 2});
+  TensorMemory memory;
+  const auto parts = SplitRows(joined.view(), /*groups=*/1,
+                               std::vector<int64_t>{2, 1, 1}, &memory);
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_THAT(parts[0]->shape, ElementsAre(2, 2));
+  EXPECT_THAT(Values(*parts[0]), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(parts[2]->shape, ElementsAre(1, 2));
+  EXPECT_THAT(Values(*parts[1]), ElementsAre(4, 5));
+  EXPECT_THAT(Values(*parts[2]), ElementsAre(6, 7));
+}
+
+// Two heads, each with a row of a query and two of a key.
+TEST(DerivedTensorsTest, HeadsHaveTheirPartsTogether) {
+  const Counting joined({6, 1});
+  TensorMemory memory;
+  const auto parts = SplitRows(joined.view(), /*groups=*/2,
+                               std::vector<int64_t>{1, 2}, &memory);
+  EXPECT_THAT(Values(*parts[0]), ElementsAre(0, 3));
+  EXPECT_THAT(Values(*parts[1]), ElementsAre(1, 2, 4, 5));
+}
+
+TEST(DerivedTensorsTest, BiasesAreSplitAlike) {
+  const Counting joined({6});
+  TensorMemory memory;
+  const auto parts = SplitRows(joined.view(), /*groups=*/2,
+                               std::vector<int64_t>{1, 2}, &memory);
+  EXPECT_THAT(parts[1]->shape, ElementsAre(4));
+  EXPECT_THAT(Values(*parts[1]), ElementsAre(1, 2, 4, 5));
+}
+
+TEST(DerivedTensorsTest, TransposedInItsOwnType) {
+  // Two bytes a number.
+  const std::vector<uint16_t> values = {0x3f80, 0x4000, 0x4040,
+                                        0x4080, 0x40a0, 0x40c0};
+  const TensorView tensor = {
+      DType::kBf16, {2, 3}, std::as_bytes(std::span(values))};
+  TensorMemory memory;
+  const TensorView* transposed = Transpose(tensor, &memory);
+  EXPECT_EQ(transposed->dtype, DType::kBf16);
+  EXPECT_THAT(transposed->shape, ElementsAre(3, 2));
+  EXPECT_THAT(Values(*transposed), ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
+}  // namespace
+}  // namespace trivium

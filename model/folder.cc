@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/json.h"
@@ -116,6 +119,36 @@ void ReadEncoderUse(const std::string& path, Problems* problems,
   }
 }
 
+// One infinite weight, or one that is not a number, would spoil every answer.
+void CheckFinite(const TransformerDescription& description,
+                 const Weights& weights, Problems* problems) {
+  std::map<const TensorView*, std::string_view> names;
+  for (const std::string_view name : weights.Names()) {
+    names.emplace(weights.Find(name), name);
+  }
+  std::set<const TensorView*> seen;
+  std::string first;
+  int others = -1;
+  ForEachTensor(description, [&](const TensorView& tensor) {
+    if (!seen.insert(&tensor).second) return;
+    const std::optional<int64_t> at = FirstNotFinite(tensor);
+    if (!at.has_value()) return;
+    ++others;
+    if (!first.empty()) return;
+    const auto name = names.find(&tensor);
+    first = fmt::format(
+        "element {} of {}", *at,
+        name == names.end() ? "a part of a joined tensor" : name->second);
+  });
+  if (first.empty()) return;
+  problems->push_back(fmt::format(
+      "weights: {} is infinite or not a number{}; fetch the model again, or "
+      "one that was saved before its training failed",
+      first,
+      others > 0 ? fmt::format(", and so are some of {} other tensors", others)
+                 : ""));
+}
+
 }  // namespace
 
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
@@ -158,6 +191,9 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   FamilyModel model = load(folder.config, folder.weights.get(), problems);
   folder.description = std::move(model.description);
   if (folder.weights == nullptr) return folder;
+  if (problems->empty()) {
+    CheckFinite(folder.description, *folder.weights, problems);
+  }
   if (folder.description.decoder) {
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <optional>
+#include <span>
 
 #include "model/weights/weights.h"
 
@@ -24,6 +27,33 @@ float F16ToF32(uint16_t half) {
   const uint32_t bits =
       special ? magnitude | 0x7f800000u : std::bit_cast<uint32_t>(scaled);
   return std::bit_cast<float>(bits | sign);
+}
+
+// The first of the numbers whose exponent is all ones, in an integer of their
+// size.
+template <class Bits>
+std::optional<int64_t> FirstWith(Bits exponent,
+                                 std::span<const std::byte> data) {
+  constexpr int64_t kBlock = 1024;  // so that compilers make vectors of it
+  const int64_t count = static_cast<int64_t>(data.size() / sizeof(Bits));
+  const auto is_special = [exponent, &data](int64_t i) {
+    Bits bits;
+    std::memcpy(&bits, data.data() + i * sizeof(Bits), sizeof(bits));
+    return (bits & exponent) == exponent;
+  };
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    bool any = count - begin < kBlock;  // perhaps
+    if (!any) {
+      Bits found = 0;
+      for (int64_t i = 0; i < kBlock; ++i) found |= is_special(begin + i);
+      any = found != 0;
+    }
+    if (!any) continue;
+    for (int64_t i = begin; i < std::min(begin + kBlock, count); ++i) {
+      if (is_special(i)) return i;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -67,6 +97,19 @@ std::string_view DTypeName(DType dtype) {
 
 int64_t TensorView::elements() const {
   return static_cast<int64_t>(data.size()) / DTypeSize(dtype);
+}
+
+std::optional<int64_t> FirstNotFinite(const TensorView& tensor) {
+  switch (tensor.dtype) {
+    case DType::kF32:
+      return FirstWith<uint32_t>(0x7f800000u, tensor.data);
+    case DType::kF16:
+      return FirstWith<uint16_t>(0x7c00u, tensor.data);
+    case DType::kBf16:
+      return FirstWith<uint16_t>(0x7f80u, tensor.data);
+    default:
+      return std::nullopt;
+  }
 }
 
 void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out) {

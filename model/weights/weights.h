@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ struct TensorView {
 // Copies the elements [begin, begin + out.size()) as f32 (from f32, f16 or
 // bf16; the latter two exactly).
 void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out);
+// The first element (of f32, f16 or bf16) that is infinite or not a number.
+std::optional<int64_t> FirstNotFinite(const TensorView& tensor);
 
 // The tensors of a model folder by name: model.safetensors, its sharded form
 // (model.safetensors.index.json), pytorch_model.bin in its zip and its older

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
 #include "tests/model/weights/weight_files.h"
@@ -158,6 +160,21 @@ TEST(ModelTest, CheckListsEveryProblem) {
   EXPECT_THAT(Model::Check(folder.path(), kF32),
               ElementsAre(HasSubstr("model_type is \"newest\"; this server "
                                     "knows albert, bert")));
+}
+
+TEST(ModelTest, EveryWeightIsANumber) {
+  const TemporaryFolder folder;
+  CopyFile("tests/golden/marian.translate", folder, "config.json");
+  std::string weights =
+      ReadWholeFile("tests/golden/marian.translate/model.safetensors");
+  const uint32_t kInfinity = 0x7f800000u;
+  std::memcpy(weights.data() + weights.size() - sizeof(kInfinity), &kInfinity,
+              sizeof(kInfinity));
+  folder.Write("model.safetensors", weights);
+  EXPECT_THAT(Model::Check(folder.path(), kF32),
+              ElementsAre(testing::ContainsRegex(
+                  "weights: element [0-9]+ of model\\..* is infinite or not "
+                  "a number; fetch")));
 }
 
 TEST(ModelTest, TokenizerAndModelMustMatch) {

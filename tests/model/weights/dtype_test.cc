@@ -4,6 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "model/weights/weights.h"
 
@@ -66,6 +69,33 @@ TEST(DTypeTest, CopiesPartsOfUnalignedTensors) {
   std::vector<float> three(3);
   CopyToF32(bf16, 0, three);
   EXPECT_THAT(three, testing::ElementsAre(1.5f, -2.0f, 0.25f));
+}
+
+template <class Bits>
+TensorView ViewOf(DType dtype, const std::vector<Bits>& values) {
+  return {dtype,
+          {static_cast<int64_t>(values.size())},
+          std::as_bytes(std::span(values))};
+}
+
+// Wherever it stands: in a block, at a border, in the rest.
+TEST(DTypeTest, WhatIsNotFiniteIsFound) {
+  for (const size_t size : {1, 1023, 1024, 1025, 3000}) {
+    for (const size_t at : {size_t{0}, size / 2, size - 1}) {
+      // The greatest finite numbers of either sign.
+      std::vector<float> f32(size, -3.4028235e38f);
+      std::vector<uint16_t> f16(size, 0x7bff), bf16(size, 0xff7f);
+      EXPECT_EQ(FirstNotFinite(ViewOf(DType::kF32, f32)), std::nullopt);
+      EXPECT_EQ(FirstNotFinite(ViewOf(DType::kF16, f16)), std::nullopt);
+      EXPECT_EQ(FirstNotFinite(ViewOf(DType::kBf16, bf16)), std::nullopt);
+      f32[at] = NAN;
+      f16[at] = 0xfc00;  // -infinity
+      bf16[at] = 0x7f81;
+      EXPECT_EQ(FirstNotFinite(ViewOf(DType::kF32, f32)), at);
+      EXPECT_EQ(FirstNotFinite(ViewOf(DType::kF16, f16)), at);
+      EXPECT_EQ(FirstNotFinite(ViewOf(DType::kBf16, bf16)), at);
+    }
+  }
 }
 
 }  // namespace

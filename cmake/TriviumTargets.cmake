@@ -17,6 +17,18 @@ if(TRIVIUM_SANITIZE)
     -fsanitize=${TRIVIUM_SANITIZE})
 endif()
 
+# Files of a folder that are compiled together, so that the headers they share
+# are read once: a third of the time of a build from nothing. A file must not
+# lean on what another includes or names, so the preset for development compiles
+# each by itself. Those that cannot share are marked SKIP_UNITY_BUILD_INCLUSION.
+set(trivium_files_at_once 8)
+function(trivium_compile_together name)
+  if(TRIVIUM_UNITY)
+    set_target_properties(${name} PROPERTIES
+      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${trivium_files_at_once})
+  endif()
+endfunction()
+
 # trivium_library(NAME [DEPENDENCY...]): the library of the calling folder,
 # made of its *.cc (not of its subfolders').
 function(trivium_library name)
@@ -24,6 +36,7 @@ function(trivium_library name)
   list(FILTER sources EXCLUDE REGEX "main\\.cc$")
   if(sources)
     add_library(${name} STATIC ${sources})
+    trivium_compile_together(${name})
     target_link_libraries(${name} PUBLIC trivium_options ${ARGN})
   else()
     add_library(${name} INTERFACE)
@@ -45,6 +58,7 @@ function(trivium_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   if(sources)
     add_executable(${name} ${sources} ${trivium_test_sources})
+    trivium_compile_together(${name})
     target_link_libraries(${name} PRIVATE trivium_options ${ARGN}
                           ${trivium_test_libraries}
                           GTest::gmock GTest::gtest_main)
@@ -59,6 +73,7 @@ function(trivium_isa_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources}
                  ${PROJECT_SOURCE_DIR}/tests/support/isa_main.cc)
+  trivium_compile_together(${name})
   target_link_libraries(${name} PRIVATE trivium_options trivium_kernels
                         ${ARGN} GTest::gmock GTest::gtest)
   foreach(isa avx2 avx512 vnni bf16 amx)

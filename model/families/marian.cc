@@ -50,7 +50,7 @@ StackDescription ReadStack(ConfigReader* config, const std::string& side) {
   return stack;
 }
 
-MarianConfig ReadConfig(ConfigReader* config) {
+MarianConfig ReadMarianConfig(ConfigReader* config) {
   MarianConfig result;
   result.encoder = ReadStack(config, "encoder");
   // What both stacks read is reported once.
@@ -196,7 +196,7 @@ void ReadEmbeddings(const MarianConfig& config, TensorReader* tensors,
 FamilyModel LoadMarian(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {
   FamilyReader family(json, weights, problems);
-  const MarianConfig config = ReadConfig(family.config());
+  const MarianConfig config = ReadMarianConfig(family.config());
   FamilyModel model;
   model.generation_defaults = {{"decoder_start_token_id", 58100},
                                {"eos_token_id", 0},

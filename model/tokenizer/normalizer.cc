@@ -61,7 +61,7 @@ class FunctionNormalizer : public Normalizer {
 };
 
 template <typename Function>
-std::unique_ptr<Normalizer> Make(Function function) {
+std::unique_ptr<Normalizer> MakeNormalizer(Function function) {
   return std::make_unique<FunctionNormalizer<Function>>(std::move(function));
 }
 
@@ -135,35 +135,35 @@ std::unique_ptr<Normalizer> MakeBertNormalizer(
 }
 
 std::unique_ptr<Normalizer> MakeLowerCase() {
-  return Make([](NormalizedText* text) { text->LowerCase(); });
+  return MakeNormalizer([](NormalizedText* text) { text->LowerCase(); });
 }
 
 std::unique_ptr<Normalizer> MakeUnicodeNormalizer(DecompositionKind kind,
                                                   bool compose) {
-  return Make([kind, compose](NormalizedText* text) {
+  return MakeNormalizer([kind, compose](NormalizedText* text) {
     text->Normalize(kind, compose);
   });
 }
 
 std::unique_ptr<Normalizer> MakeStripAccents() {
-  return Make([](NormalizedText* text) {
+  return MakeNormalizer([](NormalizedText* text) {
     text->Filter([](char32_t c) { return !IsMark(c); });
   });
 }
 
 std::unique_ptr<Normalizer> MakeStripCombining() {
-  return Make([](NormalizedText* text) {
+  return MakeNormalizer([](NormalizedText* text) {
     text->Filter([](char32_t c) { return CombiningClass(c) == 0; });
   });
 }
 
 std::unique_ptr<Normalizer> MakeStrip(bool left, bool right) {
-  return Make(
+  return MakeNormalizer(
       [left, right](NormalizedText* text) { Strip(left, right, text); });
 }
 
 std::unique_ptr<Normalizer> MakePrepend(std::string prefix) {
-  return Make([prefix = std::move(prefix)](NormalizedText* text) {
+  return MakeNormalizer([prefix = std::move(prefix)](NormalizedText* text) {
     text->Prepend(prefix);
   });
 }
@@ -175,7 +175,7 @@ std::unique_ptr<Normalizer> MakeReplace(std::unique_ptr<Pattern> pattern,
 }
 
 std::unique_ptr<Normalizer> MakeNmt() {
-  return Make([](NormalizedText* text) {
+  return MakeNormalizer([](NormalizedText* text) {
     text->Filter([](char32_t c) { return !DroppedByNmt(c); });
     text->Map([](char32_t c) { return SpaceToNmt(c) ? U' ' : c; });
   });

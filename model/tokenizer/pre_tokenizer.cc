@@ -56,7 +56,7 @@ class FunctionPreTokenizer : public PreTokenizer {
 };
 
 template <typename Function>
-std::unique_ptr<PreTokenizer> Make(Function function) {
+std::unique_ptr<PreTokenizer> MakePreTokenizer(Function function) {
   return std::make_unique<FunctionPreTokenizer<Function>>(std::move(function));
 }
 
@@ -98,20 +98,20 @@ class PreTokenizerSequence : public PreTokenizer {
 }  // namespace
 
 std::unique_ptr<PreTokenizer> MakeBertPreTokenizer() {
-  return Make([](Segments* segments) {
+  return MakePreTokenizer([](Segments* segments) {
     SplitAll(Characters(IsWhiteSpace), SplitBehavior::kRemoved, segments);
     SplitAll(Characters(IsPunctuation), SplitBehavior::kIsolated, segments);
   });
 }
 
 std::unique_ptr<PreTokenizer> MakeWhitespaceSplit() {
-  return Make([](Segments* segments) {
+  return MakePreTokenizer([](Segments* segments) {
     SplitAll(Characters(IsWhiteSpace), SplitBehavior::kRemoved, segments);
   });
 }
 
 std::unique_ptr<PreTokenizer> MakePunctuation(SplitBehavior behavior) {
-  return Make([behavior](Segments* segments) {
+  return MakePreTokenizer([behavior](Segments* segments) {
     SplitAll(Characters(IsPunctuation), behavior, segments);
   });
 }
@@ -119,7 +119,7 @@ std::unique_ptr<PreTokenizer> MakePunctuation(SplitBehavior behavior) {
 std::unique_ptr<PreTokenizer> MakeDigits(bool individual) {
   const SplitBehavior behavior =
       individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous;
-  return Make([behavior](Segments* segments) {
+  return MakePreTokenizer([behavior](Segments* segments) {
     SplitAll(Characters(IsNumber), behavior, segments);
   });
 }

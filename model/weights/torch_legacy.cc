@@ -21,7 +21,7 @@ constexpr int64_t kProtocol = 1001;
 
 using StorageMap = std::map<std::string, std::span<const std::byte>>;
 
-absl::Status Problem(std::string what) {
+absl::Status LegacyProblem(std::string what) {
   return absl::InvalidArgumentError(std::move(what));
 }
 
@@ -29,11 +29,12 @@ absl::Status CheckPreamble(const Pickle& magic, const Pickle& protocol,
                            const Pickle& system) {
   const PickleValue& number = magic.at(magic.root);
   if (number.kind != Kind::kBytes || number.text != kMagic) {
-    return Problem("does not begin as weights of torch do; fetch it again");
+    return LegacyProblem(
+        "does not begin as weights of torch do; fetch it again");
   }
   const PickleValue& version = protocol.at(protocol.root);
   if (version.kind != Kind::kInteger || version.integer != kProtocol) {
-    return Problem(
+    return LegacyProblem(
         "is of an unknown version of torch's format; save it with a current "
         "torch");
   }
@@ -41,7 +42,7 @@ absl::Status CheckPreamble(const Pickle& magic, const Pickle& protocol,
   const PickleValue* little = system.Find(info, "little_endian");
   if (little == nullptr || little->kind != Kind::kBool ||
       little->integer == 0) {
-    return Problem(
+    return LegacyProblem(
         "was written by a big-endian machine; save it on a little-endian one");
   }
   return absl::OkStatus();
@@ -69,19 +70,19 @@ absl::StatusOr<StorageMap> ReadStorages(std::span<const std::byte> bytes,
     const std::string& key = keys.at(item).text;
     const auto storage = named.find(key);
     if (storage == named.end()) {
-      return Problem(
+      return LegacyProblem(
           fmt::format("storage {} belongs to no tensor; fetch the file again",
                       Quoted(key)));
     }
     if (!storage->second.dtype) {
-      return Problem(
+      return LegacyProblem(
           fmt::format("storage {} is a {}, which is not supported; "
                       "save the tensors as float32",
                       Quoted(key), storage->second.type));
     }
     int64_t elements = 0;
     if (bytes.size() < sizeof(elements)) {
-      return Problem(
+      return LegacyProblem(
           fmt::format("ends before storage {}; it is truncated, fetch it again",
                       Quoted(key)));
     }
@@ -90,13 +91,14 @@ absl::StatusOr<StorageMap> ReadStorages(std::span<const std::byte> bytes,
     const std::optional<int64_t> size =
         ByteCount(elements, *storage->second.dtype);
     if (elements < 0 || !size || *size > static_cast<int64_t>(bytes.size())) {
-      return Problem(fmt::format(
+      return LegacyProblem(fmt::format(
           "storage {} claims {} elements where {} bytes are left; the file is "
           "truncated, fetch it again",
           Quoted(key), elements, bytes.size()));
     }
     if (!storages.emplace(key, bytes.subspan(0, *size)).second) {
-      return Problem(fmt::format("storage {} appears twice", Quoted(key)));
+      return LegacyProblem(
+          fmt::format("storage {} appears twice", Quoted(key)));
     }
     bytes = bytes.subspan(*size);
   }
@@ -127,11 +129,11 @@ absl::StatusOr<TensorFile> ReadTorchLegacy(std::span<const std::byte> bytes) {
           int64_t size) -> absl::StatusOr<std::span<const std::byte>> {
     const auto found = storages.find(key);
     if (found == storages.end()) {
-      return Problem(fmt::format(
+      return LegacyProblem(fmt::format(
           "its storage {} is missing; fetch the file again", Quoted(key)));
     }
     if (static_cast<int64_t>(found->second.size()) != size) {
-      return Problem(fmt::format(
+      return LegacyProblem(fmt::format(
           "its storage {} has {} bytes instead of {}; fetch the file again",
           Quoted(key), found->second.size(), size));
     }

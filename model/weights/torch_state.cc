@@ -15,7 +15,7 @@ using Kind = PickleValue::Kind;
 
 constexpr size_t kMaxDimensions = 16;
 
-absl::Status Problem(std::string what) {
+absl::Status StateProblem(std::string what) {
   return absl::InvalidArgumentError(std::move(what));
 }
 
@@ -91,7 +91,7 @@ absl::StatusOr<StridedView> ParseView(const Pickle& pickle,
   auto strides = ParseSizes(pickle, pickle.at(tensor.items[3]));
   if (offset.kind != Kind::kInteger || offset.integer < 0 || !shape ||
       !strides || shape->size() != strides->size()) {
-    return Problem("its offset, sizes or strides make no sense");
+    return StateProblem("its offset, sizes or strides make no sense");
   }
   StridedView view{offset.integer, *std::move(shape), *std::move(strides)};
   // The stride of a dimension of one element is never taken and may be absurd.
@@ -102,7 +102,7 @@ absl::StatusOr<StridedView> ParseView(const Pickle& pickle,
   const std::optional<int64_t> count = ElementCount(view.shape);
   const std::optional<int64_t> end = view.End();
   if (!count || !end || *end > storage.elements) {
-    return Problem(fmt::format(
+    return StateProblem(fmt::format(
         "sizes [{}] with strides [{}] at element {} reach beyond the {} "
         "elements of its storage",
         fmt::join(view.shape, ", "), fmt::join(view.strides, ", "), view.offset,
@@ -110,7 +110,7 @@ absl::StatusOr<StridedView> ParseView(const Pickle& pickle,
   }
   // Only a stride of 0 repeats elements; no weight is stored so.
   if (*count > storage.elements) {
-    return Problem(
+    return StateProblem(
         "it repeats the elements of its storage; save a contiguous copy");
   }
   return view;
@@ -122,16 +122,16 @@ absl::StatusOr<TensorView> ReadTensor(const Pickle& pickle,
                                       CopyArena* arena) {
   const std::optional<TorchStorage> storage =
       ParseTorchStorage(pickle, pickle.at(tensor.items[0]));
-  if (!storage) return Problem("its storage is not described well");
+  if (!storage) return StateProblem("its storage is not described well");
   if (!storage->dtype) {
-    return Problem(fmt::format(
+    return StateProblem(fmt::format(
         "a {} is not supported; save the tensor as float32", storage->type));
   }
   TRIVIUM_ASSIGN_OR_RETURN(const StridedView view,
                            ParseView(pickle, tensor, *storage));
   const std::optional<int64_t> root_bytes =
       ByteCount(storage->root_elements, *storage->dtype);
-  if (!root_bytes) return Problem("its storage is larger than any memory");
+  if (!root_bytes) return StateProblem("its storage is larger than any memory");
   TRIVIUM_ASSIGN_OR_RETURN(std::span<const std::byte> bytes,
                            lookup(storage->key, *root_bytes));
   const size_t element_size = DTypeSize(*storage->dtype);
@@ -145,7 +145,8 @@ absl::StatusOr<TensorView> ReadTensor(const Pickle& pickle,
     return result;
   }
   const std::optional<std::span<std::byte>> copy = arena->Allocate(size);
-  if (!copy) return Problem("there is no memory for a contiguous copy of it");
+  if (!copy)
+    return StateProblem("there is no memory for a contiguous copy of it");
   CopyRowMajor(view, bytes, element_size, *copy);
   result.data = *copy;
   return result;
@@ -188,7 +189,7 @@ absl::StatusOr<TensorFile> ReadTorchState(const Pickle& pickle,
                                           std::shared_ptr<CopyArena> arena) {
   const PickleValue& root = pickle.at(pickle.root);
   if (root.kind != Kind::kDict) {
-    return Problem(
+    return StateProblem(
         "does not hold a dictionary of tensors; save the model's state_dict() "
         "in it");
   }
@@ -201,15 +202,16 @@ absl::StatusOr<TensorFile> ReadTorchState(const Pickle& pickle,
     absl::StatusOr<TensorView> tensor =
         ReadTensor(pickle, value, lookup, arena.get());
     if (!tensor.ok()) {
-      return Problem(fmt::format("tensor {}: {}", Quoted(name.text),
-                                 std::string(tensor.status().message())));
+      return StateProblem(fmt::format("tensor {}: {}", Quoted(name.text),
+                                      std::string(tensor.status().message())));
     }
     if (!result.tensors.emplace(name.text, *std::move(tensor)).second) {
-      return Problem(fmt::format("tensor {} appears twice", Quoted(name.text)));
+      return StateProblem(
+          fmt::format("tensor {} appears twice", Quoted(name.text)));
     }
   }
   if (result.tensors.empty()) {
-    return Problem("has no tensors; save the model's state_dict() in it");
+    return StateProblem("has no tensors; save the model's state_dict() in it");
   }
   return result;
 }

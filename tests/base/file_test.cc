@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string Error(const std::string& path, size_t most = 100) {
+std::string FileError(const std::string& path, size_t most = 100) {
   return ReadFile(path, most).status().ToString();
 }
 
@@ -21,7 +21,7 @@ TEST(FileTest, ReadsUpToTheLimit) {
   const std::string contents("a\0b\n", 4);
   folder.Write("x", contents);
   EXPECT_EQ(ReadFile(folder.path() + "/x", 4).value(), contents);
-  EXPECT_THAT(Error(folder.path() + "/x", 3),
+  EXPECT_THAT(FileError(folder.path() + "/x", 3),
               AllOf(HasSubstr("/x: has 4 bytes"), HasSubstr("at most 3")));
 }
 
@@ -31,7 +31,7 @@ TEST(FileTest, RefusesWhatIsNoRegularFile) {
   ASSERT_EQ(mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
   std::filesystem::create_symlink("/dev/zero", folder.path() + "/zero");
   for (const char* name : {"/pipe", "/zero", "/."}) {
-    EXPECT_THAT(Error(folder.path() + name),
+    EXPECT_THAT(FileError(folder.path() + name),
                 AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr(name),
                       HasSubstr("not a regular file")));
   }
@@ -46,7 +46,8 @@ TEST(FileTest, SaysWhatIsMissing) {
   EXPECT_TRUE(absl::IsNotFound(ReadFile(folder.path() + "/none").status()));
   EXPECT_TRUE(absl::IsNotFound(ReadFile(folder.path() + "/dangling").status()));
   EXPECT_TRUE(absl::IsNotFound(ReadFile(folder.path() + "/empty/x").status()));
-  EXPECT_THAT(Error(folder.path() + "/circle"), HasSubstr("cannot be opened"));
+  EXPECT_THAT(FileError(folder.path() + "/circle"),
+              HasSubstr("cannot be opened"));
 }
 
 TEST(FileTest, FollowsLinks) {

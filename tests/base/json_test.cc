@@ -13,7 +13,8 @@ using testing::HasSubstr;
 
 constexpr JsonLimits kSmall = {1000, 1 << 20};
 
-std::string Error(const std::string& text, const JsonLimits& limits = kSmall) {
+std::string JsonError(const std::string& text,
+                      const JsonLimits& limits = kSmall) {
   return ParseJson(text, limits).status().ToString();
 }
 
@@ -32,31 +33,32 @@ TEST(JsonTest, ReadsValues) {
 }
 
 TEST(JsonTest, BoundsTheDepth) {
-  EXPECT_EQ(Error(Nested(kMaxJsonDepth)), "OK");
-  EXPECT_THAT(Error(Nested(kMaxJsonDepth + 1)), HasSubstr("deeper than 64"));
+  EXPECT_EQ(JsonError(Nested(kMaxJsonDepth)), "OK");
+  EXPECT_THAT(JsonError(Nested(kMaxJsonDepth + 1)),
+              HasSubstr("deeper than 64"));
   // What would overflow the stack of whoever recurses.
-  EXPECT_THAT(Error(Nested(100'000), kTokenizerJson),
+  EXPECT_THAT(JsonError(Nested(100'000), kTokenizerJson),
               HasSubstr("deeper than 64"));
   // Brackets one after the other, or in a string, are not deep.
   std::string flat = "[\"" + std::string(200, '[') + "\"";
   for (int i = 0; i < 100; ++i) flat += ",[]";
-  EXPECT_EQ(Error(flat + "]"), "OK");
+  EXPECT_EQ(JsonError(flat + "]"), "OK");
 }
 
 TEST(JsonTest, BoundsTheMemory) {
   std::string values = "[{}";
   for (int i = 0; i < 300; ++i) values += ",{}";
   values += "]";
-  EXPECT_EQ(Error(values, {1000, 64'000}), "OK");
-  EXPECT_THAT(Error(values, {1000, 10'000}), HasSubstr("memory"));
-  EXPECT_THAT(Error(values, {100, 64'000}), HasSubstr("at most 100"));
+  EXPECT_EQ(JsonError(values, {1000, 64'000}), "OK");
+  EXPECT_THAT(JsonError(values, {1000, 10'000}), HasSubstr("memory"));
+  EXPECT_THAT(JsonError(values, {100, 64'000}), HasSubstr("at most 100"));
 }
 
 TEST(JsonTest, RefusesWhatIsNoJson) {
   for (const char* text :
        {"", "[", "]", "[]]", "{\"a\"", "\"", "\"\\", "{1:2}", "[1e999]",
         "\"\xff\"", "[1,]", "nul", "\xef\xbb\xbf"}) {
-    EXPECT_THAT(Error(text), HasSubstr("is not JSON")) << text;
+    EXPECT_THAT(JsonError(text), HasSubstr("is not JSON")) << text;
   }
 }
 

@@ -12,7 +12,7 @@
 namespace trivium {
 namespace {
 
-constexpr int kMostRows = 70;
+constexpr int kTriedRows = 70;
 
 // N: parts of a tile, of a strip, of pairs of strips; K in steps of tiles.
 constexpr int kWidths[] = {1, 15, 16, 17, 31, 32, 33, 48, 64, 80, 97, 200};
@@ -22,14 +22,14 @@ template <class W, class X, class Y>
 struct Case {
   int n, k;
   std::vector<W> w;  // [n, k]
-  std::vector<X> x;  // [kMostRows, k]
+  std::vector<X> x;  // [kTriedRows, k]
   Buffer<char> packed;
 
   Case(int n, int k)
       : n(n),
         k(k),
         w(static_cast<size_t>(n) * k),
-        x(static_cast<size_t>(kMostRows) * k) {}
+        x(static_cast<size_t>(kTriedRows) * k) {}
 
   void Pack() {
     packed = Buffer<char>(StripsBytes(n, sizeof(W) * k));
@@ -66,7 +66,7 @@ TEST(TileProductTest, BytesAreExact) {
       for (int8_t& v : one.w) v = static_cast<int8_t>(generator() % 256);
       for (uint8_t& v : one.x) v = static_cast<uint8_t>(generator() % 256);
       one.Pack();
-      for (int rows = 1; rows <= kMostRows; ++rows) {
+      for (int rows = 1; rows <= kTriedRows; ++rows) {
         const int cut = (n - 1) / kStripColumns * kStripColumns;
         for (const auto& [begin, end] :
              {std::pair(0, cut), std::pair(cut, n)}) {
@@ -126,11 +126,11 @@ TEST(TileProductTest, Bf16RowsDoNotDependOnOthers) {
       fill(&one.x);
       one.Pack();
       std::vector<float> alone;  // each row by itself
-      for (int row = 0; row < kMostRows; ++row) {
+      for (int row = 0; row < kTriedRows; ++row) {
         const std::vector<float> y = one.Multiply(row, 1, 0, n, -7);
         alone.insert(alone.end(), y.begin(), y.begin() + n);
       }
-      for (int row = 0; row < kMostRows; ++row) {
+      for (int row = 0; row < kTriedRows; ++row) {
         for (int i = 0; i < n; ++i) {
           double sum = 0, size = 0;
           for (int j = 0; j < k; ++j) {
@@ -144,8 +144,8 @@ TEST(TileProductTest, Bf16RowsDoNotDependOnOthers) {
           ASSERT_NEAR(alone[row * n + i], sum, size * k * 0x1p-24);
         }
       }
-      for (int rows = 2; rows <= kMostRows; ++rows) {
-        const int first = kMostRows - rows;
+      for (int rows = 2; rows <= kTriedRows; ++rows) {
+        const int first = kTriedRows - rows;
         const std::vector<float> y = one.Multiply(first, rows, 0, n, -7);
         ASSERT_EQ(std::memcmp(y.data(), &alone[static_cast<size_t>(first) * n],
                               sizeof(float) * rows * n),

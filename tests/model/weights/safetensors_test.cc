@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string Error(const std::string& file) {
+std::string ReadError(const std::string& file) {
   const absl::StatusOr<TensorFile> read = ReadSafetensors(Bytes(file));
   return read.ok() ? "no error" : std::string(read.status().message());
 }
@@ -49,47 +49,47 @@ TEST(SafetensorsTest, ReadsTensorsAsViews) {
 TEST(SafetensorsTest, RefusesEveryTruncation) {
   const std::string file =
       OneTensor(R"({"dtype": "F32", "shape": [4], "data_offsets": [0, 16]})");
-  ASSERT_EQ(Error(file), "no error");
+  ASSERT_EQ(ReadError(file), "no error");
   for (size_t size = 0; size < file.size(); ++size) {
-    EXPECT_NE(Error(file.substr(0, size)), "no error") << size;
+    EXPECT_NE(ReadError(file.substr(0, size)), "no error") << size;
   }
-  EXPECT_THAT(Error(file + "x"), HasSubstr("1 bytes at its end"));
+  EXPECT_THAT(ReadError(file + "x"), HasSubstr("1 bytes at its end"));
 }
 
 TEST(SafetensorsTest, RefusesLyingHeaders) {
-  EXPECT_THAT(Error(LittleEndian(~uint64_t{0}, 8) + "{}"),
+  EXPECT_THAT(ReadError(LittleEndian(~uint64_t{0}, 8) + "{}"),
               HasSubstr("header of 18446744073709551615 bytes"));
-  EXPECT_THAT(Error(Safetensors("[]", "")), HasSubstr("not a JSON object"));
-  EXPECT_THAT(Error(Safetensors("{\"x\"", "")),
+  EXPECT_THAT(ReadError(Safetensors("[]", "")), HasSubstr("not a JSON object"));
+  EXPECT_THAT(ReadError(Safetensors("{\"x\"", "")),
               HasSubstr("header is not JSON"));
-  EXPECT_THAT(Error(OneTensor("3")), HasSubstr("tensor 'x'"));
-  EXPECT_THAT(Error(OneTensor("{}")), HasSubstr("no dtype"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F64", "shape": [2],
+  EXPECT_THAT(ReadError(OneTensor("3")), HasSubstr("tensor 'x'"));
+  EXPECT_THAT(ReadError(OneTensor("{}")), HasSubstr("no dtype"));
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F64", "shape": [2],
                                   "data_offsets": [0, 16]})")),
               HasSubstr("type 'F64' is not supported"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [-4],
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [-4],
                                   "data_offsets": [0, 16]})")),
               HasSubstr("shape is not a list of sizes"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [4.0],
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [4.0],
                                   "data_offsets": [0, 16]})")),
               HasSubstr("shape is not a list of sizes"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [4],
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [4],
                                   "data_offsets": [0, 16, 32]})")),
               HasSubstr("data_offsets"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [4],
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [4],
                                   "data_offsets": [16, 0]})")),
               HasSubstr("ends before it begins"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [5],
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [5],
                                   "data_offsets": [0, 20]})")),
               HasSubstr("truncated"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32", "shape": [3],
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [3],
                                   "data_offsets": [0, 16]})")),
               HasSubstr("does not take the 16 bytes"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32",
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [4294967296, 4294967296, 4],
                       "data_offsets": [0, 16]})")),
               HasSubstr("does not take the 16 bytes"));
-  EXPECT_THAT(Error(OneTensor(R"({"dtype": "F32",
+  EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [18446744073709551615],
                       "data_offsets": [0, 16]})")),
               HasSubstr("shape is not a list of sizes"));
@@ -97,13 +97,13 @@ TEST(SafetensorsTest, RefusesLyingHeaders) {
 
 TEST(SafetensorsTest, EveryByteBelongsToOneTensor) {
   EXPECT_THAT(
-      Error(Safetensors(
+      ReadError(Safetensors(
           R"({"x": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
               "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
           "abcd")),
       HasSubstr("tensor 'y' overlaps"));
   EXPECT_THAT(
-      Error(Safetensors(
+      ReadError(Safetensors(
           R"({"x": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
               "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
           "abcd")),
@@ -118,13 +118,13 @@ TEST(SafetensorsTest, NamesAreShownSafely) {
 
 TEST(SafetensorsTest, BoundsTheHeader) {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
-  EXPECT_THAT(Error(OneTensor(deep)), HasSubstr("nested deeper than 64"));
+  EXPECT_THAT(ReadError(OneTensor(deep)), HasSubstr("nested deeper than 64"));
   // Few bytes a value.
   std::string values = "{\"__metadata__\": [{}";
   for (int i = 0; i < 3'000'000; ++i) values += ",{}";
-  EXPECT_THAT(Error(Safetensors(values + "]}", "")), HasSubstr("memory"));
+  EXPECT_THAT(ReadError(Safetensors(values + "]}", "")), HasSubstr("memory"));
   const std::string spaces(17 << 20, ' ');
-  EXPECT_THAT(Error(Safetensors("{" + spaces + "}", "")),
+  EXPECT_THAT(ReadError(Safetensors("{" + spaces + "}", "")),
               HasSubstr("at most 16777216"));
 }
 

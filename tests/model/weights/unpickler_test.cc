@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using Kind = PickleValue::Kind;
 
-std::string Error(const std::string& pickle) {
+std::string UnpickleError(const std::string& pickle) {
   const absl::StatusOr<Pickle> read = Unpickle(Bytes(pickle));
   return read.ok() ? "no error" : std::string(read.status().message());
 }
@@ -49,27 +49,29 @@ TEST(UnpicklerTest, ReadsPlainData) {
 
 TEST(UnpicklerTest, RefusesCodeByName) {
   // What `pickle.dumps` makes of an object whose __reduce__ runs a command.
-  EXPECT_THAT(Error(PickleWriter()
-                        .Global("posix", "system")
-                        .Text("touch /tmp/owned")
-                        .Raw("\x85R")
-                        .Stop()),
+  EXPECT_THAT(UnpickleError(PickleWriter()
+                                .Global("posix", "system")
+                                .Text("touch /tmp/owned")
+                                .Raw("\x85R")
+                                .Stop()),
               HasSubstr("'posix.system'"));
   EXPECT_THAT(
-      Error(PickleWriter().Text("builtins").Text("eval").Raw("\x93").Stop()),
+      UnpickleError(
+          PickleWriter().Text("builtins").Text("eval").Raw("\x93").Stop()),
       HasSubstr("'builtins.eval'"));
   // Of an allowed module, but not an allowed name.
   for (const char* name :
        {"load", "hub.load", "FloatStorage.__init__", "FloatStorageX", ""}) {
-    EXPECT_THAT(Error(PickleWriter().Global("torch", name).Stop()),
+    EXPECT_THAT(UnpickleError(PickleWriter().Global("torch", name).Stop()),
                 HasSubstr("never run"))
         << name;
   }
-  EXPECT_THAT(Error(PickleWriter().Raw("i").Stop()), HasSubstr("opcode 0x69"));
-  EXPECT_THAT(Error(PickleWriter()
-                        .Global("collections", "OrderedDict")
-                        .Raw(")\x81")
-                        .Stop()),
+  EXPECT_THAT(UnpickleError(PickleWriter().Raw("i").Stop()),
+              HasSubstr("opcode 0x69"));
+  EXPECT_THAT(UnpickleError(PickleWriter()
+                                .Global("collections", "OrderedDict")
+                                .Raw(")\x81")
+                                .Stop()),
               HasSubstr("opcode 0x81"));
 }
 
@@ -81,52 +83,53 @@ TEST(UnpicklerTest, RefusesCallsThatMakeNoSense) {
         .Raw("R")
         .Stop();
   };
-  EXPECT_THAT(Error(call("_rebuild_tensor_v2", ")")),
+  EXPECT_THAT(UnpickleError(call("_rebuild_tensor_v2", ")")),
               HasSubstr("arguments that it does not take"));
-  EXPECT_THAT(Error(call("_rebuild_tensor_v2", "(NNNNt")),
+  EXPECT_THAT(UnpickleError(call("_rebuild_tensor_v2", "(NNNNt")),
               HasSubstr("arguments that it does not take"));
-  EXPECT_THAT(Error(call("_rebuild_parameter", "N\x85")),
+  EXPECT_THAT(UnpickleError(call("_rebuild_parameter", "N\x85")),
               HasSubstr("arguments that it does not take"));
-  EXPECT_THAT(Error(call("_rebuild_parameter", "N")),
+  EXPECT_THAT(UnpickleError(call("_rebuild_parameter", "N")),
               HasSubstr("not a function"));
-  EXPECT_THAT(Error(PickleWriter().Raw("N)R").Stop()),
+  EXPECT_THAT(UnpickleError(PickleWriter().Raw("N)R").Stop()),
               HasSubstr("not a function"));
-  EXPECT_THAT(Error(PickleWriter()
-                        .Global("collections", "OrderedDict")
-                        .Raw("](Ne\x85R")
-                        .Stop()),
+  EXPECT_THAT(UnpickleError(PickleWriter()
+                                .Global("collections", "OrderedDict")
+                                .Raw("](Ne\x85R")
+                                .Stop()),
               HasSubstr("OrderedDict"));
-  EXPECT_THAT(Error(PickleWriter().Raw("(NNtQ").Stop()),
+  EXPECT_THAT(UnpickleError(PickleWriter().Raw("(NNtQ").Stop()),
               HasSubstr("persistent id"));
 }
 
 TEST(UnpicklerTest, RefusesBrokenStacks) {
-  EXPECT_THAT(Error("."), HasSubstr("stack is empty"));
-  EXPECT_THAT(Error("t."), HasSubstr("no mark"));
-  EXPECT_THAT(Error("h\x05."), HasSubstr("remembered"));
-  EXPECT_THAT(Error("q\x05."), HasSubstr("stack is empty"));
-  EXPECT_THAT(Error("N(Nu."), HasSubstr("not a container"));
-  EXPECT_THAT(Error("}(Nu."), HasSubstr("key without a value"));
-  EXPECT_THAT(Error("N(\x85."), HasSubstr("stack is empty"));
-  EXPECT_THAT(Error("2"), HasSubstr("stack is empty"));
-  EXPECT_THAT(Error(""), HasSubstr("ends early"));
+  EXPECT_THAT(UnpickleError("."), HasSubstr("stack is empty"));
+  EXPECT_THAT(UnpickleError("t."), HasSubstr("no mark"));
+  EXPECT_THAT(UnpickleError("h\x05."), HasSubstr("remembered"));
+  EXPECT_THAT(UnpickleError("q\x05."), HasSubstr("stack is empty"));
+  EXPECT_THAT(UnpickleError("N(Nu."), HasSubstr("not a container"));
+  EXPECT_THAT(UnpickleError("}(Nu."), HasSubstr("key without a value"));
+  EXPECT_THAT(UnpickleError("N(\x85."), HasSubstr("stack is empty"));
+  EXPECT_THAT(UnpickleError("2"), HasSubstr("stack is empty"));
+  EXPECT_THAT(UnpickleError(""), HasSubstr("ends early"));
 }
 
 TEST(UnpicklerTest, RefusesEveryTruncation) {
   const std::string pickle = StateDict(
       {{"x", {.storage_elements = 4, .shape = {2, 2}, .strides = {2, 1}}}});
-  ASSERT_EQ(Error(pickle), "no error");
+  ASSERT_EQ(UnpickleError(pickle), "no error");
   for (size_t size = 0; size < pickle.size(); ++size) {
-    EXPECT_NE(Error(pickle.substr(0, size)), "no error") << size;
+    EXPECT_NE(UnpickleError(pickle.substr(0, size)), "no error") << size;
   }
 }
 
 TEST(UnpicklerTest, MemoryIsBounded) {
-  EXPECT_THAT(Error(std::string(2'000'000, ']')), HasSubstr("more values"));
-  EXPECT_THAT(Error("N" + std::string(20'000'000, '2')),
+  EXPECT_THAT(UnpickleError(std::string(2'000'000, ']')),
+              HasSubstr("more values"));
+  EXPECT_THAT(UnpickleError("N" + std::string(20'000'000, '2')),
               HasSubstr("more items"));
-  EXPECT_THAT(Error(std::string(20'000'000, '(')), HasSubstr("marks"));
-  EXPECT_THAT(Error("X\xff\xff\xff\x7fshort"), HasSubstr("ends early"));
+  EXPECT_THAT(UnpickleError(std::string(20'000'000, '(')), HasSubstr("marks"));
+  EXPECT_THAT(UnpickleError("X\xff\xff\xff\x7fshort"), HasSubstr("ends early"));
   // A long list of pairs that a small loop copies again and again.
   std::string bomb = PickleWriter()
                          .Global("collections", "OrderedDict")
@@ -135,7 +138,7 @@ TEST(UnpicklerTest, MemoryIsBounded) {
   bomb.pop_back();
   bomb += std::string(100'000, '2') + "e\x85q\x02";
   for (int i = 0; i < 1000; ++i) bomb += "h\x01h\x02R";
-  EXPECT_THAT(Error(bomb), HasSubstr("more items"));
+  EXPECT_THAT(UnpickleError(bomb), HasSubstr("more items"));
 }
 
 // A call may look at a long list of arguments and make nothing of it.
@@ -149,7 +152,7 @@ TEST(UnpicklerTest, WorkIsBounded) {
   bomb += std::string(1'000'000, '2') + "tq\x02";
   for (int i = 0; i < 1'000'000; ++i) bomb += "h\x01h\x02R0";
   // It ends early: each call costs a step and not a million.
-  EXPECT_EQ(Error(bomb + "N."), "no error");
+  EXPECT_EQ(UnpickleError(bomb + "N."), "no error");
   // Where it must walk the list, each walk counts.
   std::string walks = PickleWriter()
                           .Global("collections", "OrderedDict")
@@ -158,7 +161,7 @@ TEST(UnpicklerTest, WorkIsBounded) {
   walks.pop_back();
   walks += std::string(1'000'000, '2') + "Ne\x85q\x02";
   for (int i = 0; i < 1000; ++i) walks += "h\x01h\x02R0";
-  EXPECT_NE(Error(walks + "N."), "no error");
+  EXPECT_NE(UnpickleError(walks + "N."), "no error");
 }
 
 TEST(UnpicklerTest, DepthAndCyclesAreNoTrouble) {
@@ -166,9 +169,9 @@ TEST(UnpicklerTest, DepthAndCyclesAreNoTrouble) {
   std::string deep;
   for (int i = 0; i < 300'000; ++i) deep += "]";
   for (int i = 1; i < 300'000; ++i) deep += "a";
-  EXPECT_EQ(Error(deep + "."), "no error");
-  EXPECT_EQ(Error(std::string("]q\x01h\x01"
-                              "a.")),
+  EXPECT_EQ(UnpickleError(deep + "."), "no error");
+  EXPECT_EQ(UnpickleError(std::string("]q\x01h\x01"
+                                      "a.")),
             "no error");
 }
 
@@ -182,7 +185,7 @@ TEST(UnpicklerTest, RandomDamageNeverCrashes) {
     for (int change = random() % 4; change >= 0; --change) {
       bad[random() % bad.size()] = static_cast<char>(random());
     }
-    Error(bad);
+    UnpickleError(bad);
   }
 }
 

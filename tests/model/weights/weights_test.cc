@@ -26,7 +26,7 @@ std::string Error(const TemporaryFolder& folder) {
   return status.ok() ? "no error" : std::string(status.message());
 }
 
-std::string OneTensor(const std::string& name) {
+std::string FileOfTensor(const std::string& name) {
   return Safetensors(
       "{\"" + name +
           R"(": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}})",
@@ -71,13 +71,13 @@ TEST(WeightsTest, TheEmbeddedModelIsHalfPrecision) {
 
 TEST(WeightsTest, FingerprintSeesNamesAndData) {
   const TemporaryFolder folder;
-  folder.Write("model.safetensors", OneTensor("x"));
+  folder.Write("model.safetensors", FileOfTensor("x"));
   const std::string first = Open(folder.path())->Fingerprint();
   EXPECT_EQ(first.size(), 16u);
   EXPECT_EQ(Open(folder.path())->Fingerprint(), first);
-  folder.Write("model.safetensors", OneTensor("y"));
+  folder.Write("model.safetensors", FileOfTensor("y"));
   EXPECT_NE(Open(folder.path())->Fingerprint(), first);
-  std::string other = OneTensor("x");
+  std::string other = FileOfTensor("x");
   other.back() = '!';
   folder.Write("model.safetensors", other);
   EXPECT_NE(Open(folder.path())->Fingerprint(), first);
@@ -94,8 +94,8 @@ TEST(WeightsTest, AFolderWithoutWeightsNamesWhatIsLookedFor) {
 
 TEST(WeightsTest, ReadsShards) {
   const TemporaryFolder folder;
-  folder.Write("a.safetensors", OneTensor("x"));
-  folder.Write("b.safetensors", OneTensor("y"));
+  folder.Write("a.safetensors", FileOfTensor("x"));
+  folder.Write("b.safetensors", FileOfTensor("y"));
   folder.Write("model.safetensors.index.json",
                R"({"weight_map": {"x": "a.safetensors",
                                   "y": "b.safetensors"}})");
@@ -118,7 +118,7 @@ TEST(WeightsTest, ReadsShardsOfTorch) {
 
 TEST(WeightsTest, RefusesBadIndexes) {
   const TemporaryFolder folder;
-  folder.Write("a.safetensors", OneTensor("x"));
+  folder.Write("a.safetensors", FileOfTensor("x"));
   const auto error = [&](const std::string& index) {
     folder.Write("model.safetensors.index.json", index);
     return Error(folder);

@@ -74,6 +74,27 @@ class FlagSet {
                   help));
   }
 
+  // `auto`, which leaves the value unset, or from 1 to `most`.
+  void AutoOrCount(const std::string& name, int most, std::optional<int>* value,
+                   const std::string& help) {
+    const auto parse = [name, most,
+                        value](const std::string& text) -> absl::Status {
+      value->reset();
+      if (text == "auto") return absl::OkStatus();
+      int count = 0;
+      const char* const end = text.data() + text.size();
+      const auto [rest, code] = std::from_chars(text.data(), end, count);
+      if (code != std::errc() || rest != end || count < 1 || count > most) {
+        return absl::InvalidArgumentError(
+            fmt::format("--{} '{}' must be auto or a number from 1 to {}", name,
+                        text, most));
+      }
+      *value = count;
+      return absl::OkStatus();
+    };
+    Parsed(name, help, parse)->default_str("auto");
+  }
+
   CLI::Option* Finish(const std::string& name, CLI::Option* option) {
     std::string variable = "TRIVIUM_";
     for (const char c : name) {
@@ -178,10 +199,13 @@ void AddFlags(CLI::App* app, Options* options) {
   AddModelFlags(&flags, app, options);
 
   flags.set_group("Resources");
-  flags
-      .Add("threads", &options->threads,
-           "Workers, one a core; 0: as many as there are physical cores to use")
-      ->check(CLI::Range(0, 4096));
+  flags.AutoOrCount("workers", 4096, &options->workers,
+                    "Engines that work side by side, each on requests of its "
+                    "own; auto: by the size of the largest model, so that "
+                    "all physical cores have work");
+  flags.AutoOrCount("worker-threads", 256, &options->worker_threads,
+                    "Threads that share a worker's work, so that a lone "
+                    "request is answered sooner; auto: likewise");
   flags.Bytes("kv-cache-bytes", &options->kv_cache_bytes,
               "Cache of keys and values, of each worker and model");
   flags

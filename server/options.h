@@ -38,7 +38,8 @@ struct Options {
   bool vocabulary_shortlist = false;
   std::optional<Isa> max_isa;
 
-  int threads = 0;                     // 0: as many as there are cores to use
+  std::optional<int> workers;          // unset: see ChooseWorkers
+  std::optional<int> worker_threads;   // of each, likewise
   int64_t kv_cache_bytes = 256 << 20;  // of each worker, for each model
   int64_t max_waiting_tokens = 1 << 20;
   int64_t result_cache_bytes = 0;  // of all models; 0: none

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -12,6 +13,7 @@
 #include "base/cpu_limits.h"
 #include "base/status.h"
 #include "model/kernels/runtime.h"
+#include "server/workers.h"
 
 namespace trivium {
 namespace {
@@ -125,23 +127,32 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
-  const int workers = options.threads > 0 ? options.threads : UsableCores();
+  std::vector<std::unique_ptr<Model>> models;
+  int64_t most_weights = 0;
+  for (const ModelSpec& spec : specs) {
+    TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(spec, options));
+    most_weights = std::max(most_weights, models.back()->info().weight_bytes);
+  }
+  const Workers workers = ChooseWorkers(options.workers, options.worker_threads,
+                                        UsableCores(), most_weights);
+  Log(spdlog::level::info, "workers",
+      {{"workers", int64_t{workers.count}},
+       {"worker_threads", int64_t{workers.threads}}});
 
   Server::Parts parts;
-  parts.metrics = std::make_unique<Metrics>(workers);
+  parts.metrics = std::make_unique<Metrics>(workers.count);
   Batcher::Options batching;
-  batching.workers = workers;
+  batching.workers = workers.count;
   batching.max_waiting_tokens = options.max_waiting_tokens;
   batching.result_cache_bytes = options.result_cache_bytes;
   batching.observer = parts.metrics.get();
   TRIVIUM_ASSIGN_OR_RETURN(parts.batcher, Batcher::Create(batching));
-  for (const ModelSpec& spec : specs) {
-    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                             LoadModel(spec, options));
+  for (size_t m = 0; m < models.size(); ++m) {
+    const ModelSpec& spec = specs[m];
     Batcher::Engines engines;
-    for (int i = 0; i < workers; ++i) {
+    for (int i = 0; i < workers.count; ++i) {
       auto engine =
-          model->NewEngine({.kv_cache_bytes = options.kv_cache_bytes});
+          models[m]->NewEngine({options.kv_cache_bytes, workers.threads});
       if (!engine.ok()) {
         return About(fmt::format("model '{}', --kv-cache-bytes {}", spec.name,
                                  options.kv_cache_bytes),
@@ -152,8 +163,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
     WarnOfSmallCache(spec, *engines[0]);
     const auto served = std::make_shared<const ServedModel>(
         ServedModel{.name = spec.name,
-                    .model = std::move(model),
-                    .kv_cache_bytes = options.kv_cache_bytes * workers,
+                    .model = std::move(models[m]),
+                    .kv_cache_bytes = options.kv_cache_bytes * workers.count,
                     .result_cache_bytes = options.result_cache_bytes});
     parts.metrics->AddModel(*served);
     TRIVIUM_RETURN_IF_ERROR(

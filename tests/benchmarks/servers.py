@@ -81,7 +81,7 @@ def own_server(options, workload, work):
         "--metrics-listen", "off", "--log-level", "warn",
         "--model", f"measured={workload.folder}",
         "--precision", options.precision,
-        "--threads", len(options.server_cores),
+        "--workers", len(options.server_cores), "--worker-threads", 1,
         *shlex.split(options.server_flags),
     ]
     return Server("Trivium", options.server_cores, command,

@@ -36,7 +36,7 @@ def parse_arguments():
     parser.add_argument("--precision", default="int8",
                         choices=["int8", "bf16", "f32"])
     parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--workers", default="auto")
     parser.add_argument("--card", type=pathlib.Path, help="write the table "
                         "into this file, between its score marks")
     parser.add_argument("--json", help="write every figure there, too")
@@ -99,7 +99,7 @@ def measure(options):
     chosen = {name: read(options.test_sets / TEST_SETS[name])
               for name in options.only or TEST_SETS}
     with Served(options.programs, options.model, options.precision,
-                options.threads) as server:
+                options.workers) as server:
         report["isa"] = server.isa
         directions = [language for language in ("de", "en")
                       if language in server.targets]

@@ -12,13 +12,13 @@ class Served:
     """A context in which `model` is served as an ordinary user would, with the
     programs trivium-server and trivium of a folder."""
 
-    def __init__(self, programs, model, precision="int8", threads=0):
+    def __init__(self, programs, model, precision="int8", workers="auto"):
         programs = pathlib.Path(programs)
         self._client = str(programs / "trivium")
         self._command = [
             str(programs / "trivium-server"), "--listen", "127.0.0.1:0",
-            "--metrics-listen", "off", "--log-level", "warn", "--threads",
-            str(threads), "--model", f"served={model},precision={precision}"]
+            "--metrics-listen", "off", "--log-level", "warn", "--workers",
+            str(workers), "--model", f"served={model},precision={precision}"]
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()

@@ -18,7 +18,7 @@ class OptionsTest : public testing::Test {
                         &exit_code_);
   }
   void TearDown() override {
-    unsetenv("TRIVIUM_THREADS");
+    unsetenv("TRIVIUM_WORKERS");
     unsetenv("TRIVIUM_MODEL");
     unsetenv("TRIVIUM_TRUNCATE");
   }
@@ -46,8 +46,10 @@ TEST_F(OptionsTest, ReadsFlags) {
                                  "int8",
                                  "--max-isa",
                                  "avx512",
-                                 "--threads",
+                                 "--workers",
                                  "3",
+                                 "--worker-threads",
+                                 "2",
                                  "--kv-cache-bytes",
                                  "64MiB",
                                  "--drain-timeout",
@@ -66,7 +68,10 @@ TEST_F(OptionsTest, ReadsFlags) {
                                    ModelSpec{"b", "/y,z", Precision::kF32}));
   EXPECT_EQ(options.precision, Precision::kInt8);
   EXPECT_EQ(options.max_isa, Isa::kAvx512);
-  EXPECT_EQ(options.threads, 3);
+  EXPECT_EQ(options.workers, 3);
+  EXPECT_EQ(options.worker_threads, 2);
+  EXPECT_FALSE(Parse({}).workers);
+  EXPECT_FALSE(Parse({"--workers", "auto"}).workers);
   EXPECT_EQ(options.kv_cache_bytes, 64 << 20);
   EXPECT_EQ(options.result_cache_bytes, 3 << 20);
   EXPECT_EQ(Parse({"--result-cache-bytes", "0"}).result_cache_bytes, 0);
@@ -98,21 +103,23 @@ TEST_F(OptionsTest, SettingsOfAModel) {
 }
 
 TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
-  setenv("TRIVIUM_THREADS", "5", 1);
+  setenv("TRIVIUM_WORKERS", "5", 1);
   setenv("TRIVIUM_MODEL", "a=/x;b=/y", 1);
   setenv("TRIVIUM_TRUNCATE", "true", 1);
-  EXPECT_EQ(Parse({}).threads, 5);
+  EXPECT_EQ(Parse({}).workers, 5);
   EXPECT_EQ(Parse({}).models.size(), 2);
   EXPECT_TRUE(Parse({}).truncate);
-  EXPECT_EQ(Parse({"--threads", "2"}).threads, 2);
+  EXPECT_EQ(Parse({"--workers", "2"}).workers, 2);
   EXPECT_EQ(Parse({"--model", "c=/z"}).models.size(), 1);
 }
 
 TEST_F(OptionsTest, RefusesNonsense) {
   for (const std::vector<const char*>& arguments :
        std::vector<std::vector<const char*>>{{"--nonsense"},
-                                             {"--threads", "-1"},
-                                             {"--threads", "many"},
+                                             {"--workers", "-1"},
+                                             {"--workers", "many"},
+                                             {"--workers", "0"},
+                                             {"--worker-threads", "257"},
                                              {"--model", "no-folder"},
                                              {"--model", "a=/x,precision=f8"},
                                              {"--precision", "f64"},

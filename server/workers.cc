@@ -1,0 +1,36 @@
+// Workers that have a core each never wait for each other, but each reads all
+// weights at every step. While these lie in the caches that is the fastest way.
+// Weights out of memory are read again for every worker, and a lone request
+// waits for all of them; threads that share a worker's step read each weight
+// once.
+#include "server/workers.h"
+
+#include <algorithm>
+
+namespace trivium {
+namespace {
+
+// Between the embedded model (13 MB), which answers fewer requests with two
+// threads of a worker in the place of two workers, and OPUS-MT's shape (138
+// MB), of which a lone request takes half the time (measure_threads).
+constexpr int64_t kWeightsOfAThread = int64_t{96} << 20;
+
+}  // namespace
+
+Workers ChooseWorkers(std::optional<int> workers,
+                      std::optional<int> worker_threads, int cores,
+                      int64_t weight_bytes) {
+  const auto share = [cores](int others) {
+    return std::max(1, cores / others);
+  };
+  if (!workers.has_value()) {
+    const int threads =
+        worker_threads.value_or(static_cast<int>(std::clamp<int64_t>(
+            (weight_bytes + kWeightsOfAThread - 1) / kWeightsOfAThread, 1,
+            cores)));
+    workers = share(threads);
+  }
+  return {*workers, worker_threads.value_or(share(*workers))};
+}
+
+}  // namespace trivium

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,6 +20,9 @@
 
 namespace trivium {
 namespace {
+
+// Beyond --drain-timeout, for what has to be cancelled and closed.
+constexpr absl::Duration kStopGrace = absl::Seconds(2);
 
 int Check(const Options& options) {
   LoadOptions load;
@@ -46,6 +50,15 @@ absl::Status WritePorts(const std::string& path, const Server& server) {
         fmt::format("cannot write --port-file {}", path));
   }
   return absl::OkStatus();
+}
+
+// Connections are files; the limit that processes begin with is for programs
+// that cannot count beyond it.
+void RaiseFileLimit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
 }
 
 sigset_t StopSignals() {
@@ -88,6 +101,13 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
     Log(spdlog::level::warn, "stopped at once by a second signal");
     _exit(128 + again);
   }).detach();
+  // Whatever holds it up: who stopped it waits no longer than was said.
+  std::thread([time =
+                   options.drain_delay + options.drain_timeout + kStopGrace] {
+    absl::SleepFor(time);
+    Log(spdlog::level::critical, "not stopped in time; ends at once");
+    _exit(EXIT_FAILURE);
+  }).detach();
   if (!server->Drain()) {
     Log(spdlog::level::warn, "calls were cancelled after --drain-timeout");
   }
@@ -105,6 +125,7 @@ int Main(int argc, char** argv) {
   }
   if (!options.check_folder.empty()) return Check(options);
   CaptureLibraryLogs();
+  RaiseFileLimit();
   // Before any thread is made: they all inherit it, and only sigwait answers.
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

@@ -188,6 +188,12 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.set_group("Network");
   flags.Add("listen", &options->listen,
             "HOST:PORT of gRPC; port 0 is any that is free");
+  flags.Count("max-connections", &options->max_connections,
+              "Connections at a time; for one more, the one that has been idle "
+              "the longest goes. Fewer where the limit of open files asks for "
+              "it");
+  flags.Count("max-streams", &options->max_streams,
+              "Calls at a time on one connection");
   flags
       .Add("metrics-listen", &options->metrics_listen,
            "HOST:PORT of /metrics, /healthz and /readyz; 'off' or nothing "

@@ -30,6 +30,8 @@ struct ModelSpec {
 // What the command line and the environment say; --help documents each.
 struct Options {
   std::string listen = "127.0.0.1:50051";
+  int max_connections = 4096;
+  int max_streams = 1024;                         // of a connection
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   std::string port_file;
 

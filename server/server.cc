@@ -39,8 +39,14 @@ class ServerImpl : public Server {
     for (const ModelHandle& model : parts_.models) {
       TRIVIUM_RETURN_IF_ERROR(environment_.models.Add(model));
     }
-    TRIVIUM_ASSIGN_OR_RETURN(grpc_,
-                             GrpcServer::Create(options_.listen, environment_));
+    TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
+                             ParseHostPort(options_.listen));
+    Relay::Options relay;
+    relay.host = address.host;
+    relay.port = address.port;
+    relay.max_connections = options_.max_connections;
+    relay.max_streams = options_.max_streams;
+    TRIVIUM_ASSIGN_OR_RETURN(grpc_, GrpcServer::Create(relay, environment_));
     TRIVIUM_RETURN_IF_ERROR(ListenForMetrics());
     SetServing(true);
     return absl::OkStatus();
@@ -65,7 +71,7 @@ class ServerImpl : public Server {
     TRIVIUM_ASSIGN_OR_RETURN(
         http_,
         HttpServer::Create({address.host, address.port}, parts_.metrics.get(),
-                           [this] { return serving_.load(); }));
+                           [this] { return serving_ && grpc_->answering(); }));
     return absl::OkStatus();
   }
 

@@ -22,6 +22,8 @@ class Server {
  public:
   struct Options {
     std::string listen = "127.0.0.1:0";
+    int max_connections = 4096;
+    int max_streams = 1024;      // calls at a time, of a connection
     std::string metrics_listen;  // empty: none
     RequestLimits limits;
     bool truncate = false;

@@ -174,6 +174,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
 
   Server::Options server;
   server.listen = options.listen;
+  server.max_connections = options.max_connections;
+  server.max_streams = options.max_streams;
   server.metrics_listen = options.metrics_listen;
   server.limits = options.limits;
   server.truncate = options.truncate;

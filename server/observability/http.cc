@@ -5,7 +5,6 @@
 #include "server/observability/http.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -15,11 +14,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/socket.h"
 #include "server/observability/http_connection.h"
 
 namespace trivium {
@@ -29,77 +28,26 @@ using SteadyClock = std::chrono::steady_clock;
 
 // What Prometheus names its text format.
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
-constexpr int kBacklog = 128;
 // How long to wait where the process has no descriptor for a new connection.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
-// A socket that listens, or -1.
-int ListenAt(const addrinfo& address) {
-  const int listener = socket(
-      address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
-      address.ai_protocol);
-  if (listener < 0) return -1;
-  // Not SO_REUSEPORT: with it a second server on the port would silently take
-  // some of the scrapes.
-  const int yes = 1;
-  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  if (bind(listener, address.ai_addr, address.ai_addrlen) == 0 &&
-      listen(listener, kBacklog) == 0) {
-    return listener;
-  }
-  close(listener);
-  return -1;
-}
-
-int ListenAt(const std::string& host, int port) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) !=
-      0) {
-    return -1;
-  }
-  int listener = -1;
-  for (addrinfo* at = found; at != nullptr && listener < 0; at = at->ai_next) {
-    listener = ListenAt(*at);
-  }
-  freeaddrinfo(found);
-  return listener;
-}
-
-int PortOf(int listener) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  char port[NI_MAXSERV] = "0";
-  if (getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) ==
-      0) {
-    getnameinfo(reinterpret_cast<sockaddr*>(&address), size, nullptr, 0, port,
-                sizeof(port), NI_NUMERICSERV);
-  }
-  return std::atoi(port);
-}
-
 class HttpServerImpl : public HttpServer {
  public:
-  HttpServerImpl(int listener, absl::Duration timeout, const Metrics* metrics,
-                 std::function<bool()> ready)
+  HttpServerImpl(UniqueFd listener, absl::Duration timeout,
+                 const Metrics* metrics, std::function<bool()> ready)
       : metrics_(metrics),
         ready_(std::move(ready)),
         timeout_(absl::ToChronoMilliseconds(timeout)),
-        listener_(listener),
-        port_(PortOf(listener)),
+        listener_(std::move(listener)),
+        port_(PortOf(listener_.get())),
         stop_(eventfd(0, EFD_CLOEXEC)),
         thread_([this] { Run(); }) {}
 
   ~HttpServerImpl() override {
     const uint64_t one = 1;
-    while (write(stop_, &one, sizeof(one)) < 0 && errno == EINTR) {
+    while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
     }
     thread_.join();
-    close(listener_);
-    close(stop_);
   }
 
   int port() const override { return port_; }
@@ -115,9 +63,9 @@ class HttpServerImpl : public HttpServer {
   const Metrics* const metrics_;
   const std::function<bool()> ready_;
   const std::chrono::milliseconds timeout_;
-  const int listener_;
+  const UniqueFd listener_;
   const int port_;
-  const int stop_;
+  const UniqueFd stop_;
 
   // The thread's own.
   std::vector<HttpConnection> connections_;  // oldest first
@@ -154,8 +102,8 @@ bool HttpServerImpl::Wait() {
   const SteadyClock::time_point now = SteadyClock::now();
   const bool accepts = accept_from_ <= now;
   polled_.clear();
-  polled_.push_back({stop_, POLLIN, 0});
-  polled_.push_back({accepts ? listener_ : -1, POLLIN, 0});
+  polled_.push_back({stop_.get(), POLLIN, 0});
+  polled_.push_back({accepts ? listener_.get() : -1, POLLIN, 0});
   SteadyClock::time_point next = SteadyClock::time_point::max();
   if (!accepts) next = accept_from_;
   for (const HttpConnection& connection : connections_) {
@@ -196,8 +144,8 @@ void HttpServerImpl::AdvanceReady() {
 
 void HttpServerImpl::Accept() {
   for (int i = 0; i < kMaxConnections / 4; ++i) {
-    const int client =
-        accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int client = accept4(listener_.get(), nullptr, nullptr,
+                               SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (client < 0) {
       const bool none_left = errno == EMFILE || errno == ENFILE ||
                              errno == ENOBUFS || errno == ENOMEM;
@@ -225,14 +173,17 @@ void HttpServerImpl::Run() {
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Create(
     const Options& options, const Metrics* metrics,
     std::function<bool()> ready) {
-  const int listener = ListenAt(options.host, options.port);
-  if (listener < 0) {
+  absl::StatusOr<std::vector<UniqueFd>> listeners =
+      Listen(options.host, options.port);
+  if (!listeners.ok()) {
     return absl::UnavailableError(fmt::format(
-        "cannot listen on {}:{} for metrics; is the port in use? Choose "
-        "another with --metrics-listen, or none with --metrics-listen=",
-        options.host, options.port));
+        "cannot listen on {}:{} for metrics: {}; choose another address or "
+        "port with --metrics-listen, or none with --metrics-listen=",
+        options.host, options.port, std::string(listeners.status().message())));
   }
-  return std::make_unique<HttpServerImpl>(listener, options.timeout, metrics,
+  // Of a name with several addresses, the first.
+  return std::make_unique<HttpServerImpl>(std::move(listeners->front()),
+                                          options.timeout, metrics,
                                           std::move(ready));
 }
 

@@ -7,6 +7,9 @@
 #include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/time/clock.h"
 
 namespace trivium {
 namespace {
@@ -85,6 +88,32 @@ void Log(LogLevel level, std::string_view message,
   if (!LogEnabled(level)) return;
   spdlog::default_logger_raw()->log(
       level, "{}", FormatLogLine(log_format.load(), message, fields));
+}
+
+bool LogLimit::Allow(absl::Time now, int64_t* left_out) {
+  MutexLock lock(&mutex_);
+  if (now >= begin_ + absl::Minutes(1)) {
+    begin_ = now;
+    written_ = 0;
+  }
+  if (written_ == kLines) {
+    ++left_out_;
+    return false;
+  }
+  ++written_;
+  *left_out = std::exchange(left_out_, 0);
+  return true;
+}
+
+void LogLimit::Log(LogLevel level, std::string_view message,
+                   std::initializer_list<LogField> fields) {
+  int64_t left_out = 0;
+  if (!LogEnabled(level) || !Allow(absl::Now(), &left_out)) return;
+  if (left_out > 0) {
+    trivium::Log(level, "lines like the next were left out",
+                 {{"lines", left_out}});
+  }
+  trivium::Log(level, message, fields);
 }
 
 }  // namespace trivium

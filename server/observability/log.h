@@ -11,6 +11,8 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "base/mutex.h"
 
 namespace trivium {
 
@@ -42,6 +44,25 @@ void Log(LogLevel level, std::string_view message,
 
 // Whether Log at this level writes; to skip building costly fields.
 bool LogEnabled(LogLevel level);
+
+// Writes at most kLines lines in a minute, and tells how many it left out: for
+// what a client may cause as often as it likes. Thread-safe.
+class LogLimit {
+ public:
+  static constexpr int kLines = 10;
+
+  void Log(LogLevel level, std::string_view message,
+           std::initializer_list<LogField> fields = {});
+  // Whether a line may be written at this time; if so, `left_out` says how many
+  // were not before it.
+  bool Allow(absl::Time now, int64_t* left_out);
+
+ private:
+  Mutex mutex_;
+  absl::Time begin_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  int written_ ABSL_GUARDED_BY(mutex_) = 0;  // since begin_
+  int64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
+};
 
 // The text of a line after its time and level; for Log and its tests.
 std::string FormatLogLine(LogFormat format, std::string_view message,

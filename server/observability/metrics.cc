@@ -23,6 +23,13 @@ Metrics::Metrics(int workers)
                             "Memory of the cached results.")),
       cache_results_(AddGauge(registry_.get(), "trivium_result_cache_results",
                               "Results in the cache.")),
+      connections_(AddGauge(registry_.get(), "trivium_connections",
+                            "Clients' connections.")),
+      connections_ended_(
+          &prometheus::BuildCounter()
+               .Name("trivium_connections_ended_total")
+               .Help("Connections that the server ended, by reason.")
+               .Register(*registry_)),
       unknown_model_(registry_, "") {
   auto& in_flight = BuildGauge()
                         .Name("trivium_requests_in_flight")
@@ -198,6 +205,14 @@ void Metrics::OnCacheLookup(const ServedModel& model, bool hit) {
 void Metrics::OnCacheSize(int64_t bytes, int64_t results) {
   cache_bytes_->Set(static_cast<double>(bytes));
   cache_results_->Set(static_cast<double>(results));
+}
+
+void Metrics::OnConnections(int64_t open) {
+  connections_->Set(static_cast<double>(open));
+}
+
+void Metrics::OnConnectionEnded(const char* reason) {
+  connections_ended_->Add({{"reason", reason}}).Increment();
 }
 
 std::string Metrics::Text() const {

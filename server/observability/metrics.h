@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_OBSERVABILITY_METRICS_H_
 #define TRIVIUM_SERVER_OBSERVABILITY_METRICS_H_
 
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
@@ -63,6 +65,12 @@ class Metrics : public BatchingObserver {
   void OnCacheLookup(const ServedModel& model, bool hit) override;
   void OnCacheSize(int64_t bytes, int64_t results) override;
 
+  // Clients' connections that are open now.
+  void OnConnections(int64_t open);
+  // Ended by the server. `reason`: "evicted" (idle, to make room), "refused"
+  // (no room), "abuse" (of HTTP/2).
+  void OnConnectionEnded(const char* reason);
+
   // Everything in Prometheus' text format.
   std::string Text() const;
 
@@ -75,6 +83,8 @@ class Metrics : public BatchingObserver {
   const std::shared_ptr<prometheus::Registry> registry_;
   prometheus::Gauge* const cache_bytes_;
   prometheus::Gauge* const cache_results_;
+  prometheus::Gauge* const connections_;
+  prometheus::Family<prometheus::Counter>* const connections_ended_;
   std::array<prometheus::Gauge*, kRpcs> in_flight_;
   const ProcessFigures process_figures_;
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <climits>
 #include <mutex>
+#include <string>
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
@@ -26,7 +27,7 @@ constexpr absl::Duration kShutdownGrace = absl::Milliseconds(500);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
-    const std::string& address, const Environment& environment) {
+    const Relay::Options& options, const Environment& environment) {
   static std::once_flag plugins;
   std::call_once(plugins, [] {
     grpc::EnableDefaultHealthCheckService(true);
@@ -34,9 +35,12 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   });
   auto server = absl::WrapUnique(new GrpcServer());
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
-                           &server->port_);
-  server->services_ = NewServices(environment);
+  using ExternalConnectionType =
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+  server->environment_ = std::make_unique<RpcEnvironment>(environment);
+  server->services_ = NewServices(server->environment_.get());
   for (const auto& service : server->services_) {
     builder.RegisterService(service.get());
   }
@@ -44,8 +48,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(std::min<int64_t>(receive, INT_MAX)));
   builder.SetMaxSendMessageSize(-1);  // handlers check
-  // Else a second server on the port would silently share its calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             options.max_streams);
   // Notices clients that vanished, and lets those ping that look after
   // their idle connections.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
@@ -54,12 +58,26 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || server->port_ == 0) {
-    return absl::UnavailableError(fmt::format(
-        "cannot listen on {}; is the address right and the port free? "
-        "Choose another with --listen",
-        address));
+  if (server->server_ == nullptr) {
+    return absl::InternalError("gRPC's server did not start");
   }
+  auto relay = Relay::Create(
+      options,
+      [acceptor = server->acceptor_.get()](int socket) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
+            connection;
+        connection.fd = socket;
+        acceptor->HandleNewConnection(&connection);
+      },
+      environment.metrics, &server->environment_->resets);
+  if (!relay.ok()) {
+    return absl::UnavailableError(fmt::format(
+        "cannot listen on {}:{}: {}; choose another address or port with "
+        "--listen",
+        options.host, options.port, std::string(relay.status().message())));
+  }
+  server->relay_ = *std::move(relay);
+  server->probe_ = std::make_unique<ListenerProbe>(server->relay_->address());
   return server;
 }
 
@@ -74,6 +92,7 @@ void GrpcServer::SetServing(bool serving) {
 }
 
 void GrpcServer::Stop() {
+  probe_.reset();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kShutdownGrace));
   server_->Wait();
 }

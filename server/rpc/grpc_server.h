@@ -2,30 +2,38 @@
 #define TRIVIUM_SERVER_RPC_GRPC_SERVER_H_
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/handlers/environment.h"
+#include "server/rpc/listener_probe.h"
+#include "server/rpc/relay.h"
+#include "server/rpc/rpc_environment.h"
 
 namespace grpc {
 class Server;
 class Service;
+namespace experimental {
+class ExternalConnectionAcceptor;
+}  // namespace experimental
 }  // namespace grpc
 
 namespace trivium {
 
-// The API over gRPC on one port, with health and reflection.
+// The API over gRPC on one port, with health and reflection, behind a Relay.
 class GrpcServer {
  public:
-  // Listens on `address`, "host:port", where port 0 is any. The error names
-  // the address. `environment` outlives the server.
+  // Listens when it returns. The error names the address. `environment`
+  // outlives the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Create(
-      const std::string& address, const Environment& environment);
+      const Relay::Options& options, const Environment& environment);
 
   ~GrpcServer();
 
-  int port() const { return port_; }
+  int port() const { return relay_->port(); }
+
+  // Whether a new client would be heard (as of the last second or so).
+  bool answering() const { return probe_->answering(); }
 
   // What health says from now on.
   void SetServing(bool serving);
@@ -37,9 +45,12 @@ class GrpcServer {
  private:
   GrpcServer();
 
+  std::unique_ptr<RpcEnvironment> environment_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
-  int port_ = 0;
+  std::unique_ptr<Relay> relay_;
+  std::unique_ptr<ListenerProbe> probe_;
 };
 
 }  // namespace trivium

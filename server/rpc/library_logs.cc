@@ -11,7 +11,12 @@ namespace trivium {
 namespace {
 
 void LogFromGrpc(gpr_log_func_args* args) {
-  Log(spdlog::level::debug, "grpc", {{"detail", args->message}});
+  if (args->severity == GPR_LOG_SEVERITY_ERROR) {
+    static LogLimit limit;
+    limit.Log(spdlog::level::warn, "grpc", {{"detail", args->message}});
+  } else {
+    Log(spdlog::level::debug, "grpc", {{"detail", args->message}});
+  }
 }
 
 void LogFromProtobuf(google::protobuf::LogLevel level, const char* filename,

@@ -3,8 +3,9 @@
 
 namespace trivium {
 
-// Leads the messages of gRPC and protobuf into the server's log at debug
-// level.
+// Leads the messages of gRPC and protobuf into the server's log: gRPC's errors
+// as warnings, of which a client may cause as many as it likes, so at most ten
+// in a minute; the rest at debug level.
 void CaptureLibraryLogs();
 
 }  // namespace trivium

@@ -12,6 +12,7 @@
 
 #include "server/handlers/status.h"
 #include "server/rpc/grpc_status.h"
+#include "server/rpc/relay.h"
 #include "server/rpc/wire.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -33,7 +34,7 @@ CallContext ToCallContext(const Context& context) {
   CallContext out;
   out.request_id = Metadata(context, "x-request-id");
   out.traceparent = Metadata(context, "traceparent");
-  out.peer = context.peer();
+  out.peer = PeerOfRelayed(context.peer());
   const auto deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) {
     out.deadline = absl::FromChrono(deadline);
@@ -55,11 +56,13 @@ grpc::Status Close(const Ending& ending, Context* context) {
 
 class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
  public:
-  UnaryReactor(NewHandler* new_handler, const Environment& environment,
+  UnaryReactor(NewHandler* new_handler, RpcEnvironment* environment,
                Context* context, const Bytes* request, Bytes* response)
-      : handler_(new_handler(environment, ToCallContext(*context), this)),
+      : handler_(
+            new_handler(environment->handlers, ToCallContext(*context), this)),
+        environment_(environment),
         context_(context),
-        max_request_bytes_(environment.limits.max_request_bytes),
+        max_request_bytes_(environment->handlers.limits.max_request_bytes),
         request_(request),
         response_(response) {
     handler_->Start();
@@ -74,10 +77,14 @@ class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
   }
 
   void OnCancel() override { handler_->OnCancel(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (context_->IsCancelled()) environment_->resets.OnDone();
+    delete this;
+  }
 
  private:
   const std::unique_ptr<Handler> handler_;
+  RpcEnvironment* const environment_;
   Context* const context_;
   const int64_t max_request_bytes_;
   const Bytes* const request_;
@@ -87,11 +94,13 @@ class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
 class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
                         public ResponseStream {
  public:
-  GenerateReactor(const Environment& environment, Context* context,
+  GenerateReactor(RpcEnvironment* environment, Context* context,
                   const Bytes* request)
-      : handler_(NewGenerate(environment, ToCallContext(*context), this)),
+      : handler_(
+            NewGenerate(environment->handlers, ToCallContext(*context), this)),
+        environment_(environment),
         context_(context),
-        max_request_bytes_(environment.limits.max_request_bytes),
+        max_request_bytes_(environment->handlers.limits.max_request_bytes),
         request_(request) {
     handler_->Start();
   }
@@ -115,10 +124,14 @@ class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
 
   void OnWriteDone(bool ok) override { handler_->OnWritten(ok); }
   void OnCancel() override { handler_->OnCancel(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (context_->IsCancelled()) environment_->resets.OnDone();
+    delete this;
+  }
 
  private:
   const std::unique_ptr<Handler> handler_;
+  RpcEnvironment* const environment_;
   Context* const context_;
   const int64_t max_request_bytes_;
   const Bytes* const request_;
@@ -128,11 +141,12 @@ class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
 class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
                                public RequestStream {
  public:
-  TranslateStreamReactor(const Environment& environment, Context* context)
-      : handler_(
-            NewTranslateStream(environment, ToCallContext(*context), this)),
+  TranslateStreamReactor(RpcEnvironment* environment, Context* context)
+      : handler_(NewTranslateStream(environment->handlers,
+                                    ToCallContext(*context), this)),
+        environment_(environment),
         context_(context),
-        max_request_bytes_(environment.limits.max_request_bytes) {
+        max_request_bytes_(environment->handlers.limits.max_request_bytes) {
     handler_->Start();
   }
 
@@ -162,10 +176,14 @@ class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
   void OnReadDone(bool ok) override { handler_->OnRead(ok); }
   void OnWriteDone(bool ok) override { handler_->OnWritten(ok); }
   void OnCancel() override { handler_->OnCancel(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (context_->IsCancelled()) environment_->resets.OnDone();
+    delete this;
+  }
 
  private:
   const std::unique_ptr<Handler> handler_;
+  RpcEnvironment* const environment_;
   Context* const context_;
   const int64_t max_request_bytes_;
   Bytes incoming_;  // of the read that has ended
@@ -175,7 +193,7 @@ class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
 }  // namespace
 
 grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
-                                     const Environment& environment,
+                                     RpcEnvironment* environment,
                                      grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* response) {
@@ -183,13 +201,13 @@ grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGenerate(
-    const Environment& environment, grpc::CallbackServerContext* context,
+    RpcEnvironment* environment, grpc::CallbackServerContext* context,
     const grpc::ByteBuffer* request) {
   return new GenerateReactor(environment, context, request);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
-StartTranslateStream(const Environment& environment,
+StartTranslateStream(RpcEnvironment* environment,
                      grpc::CallbackServerContext* context) {
   return new TranslateStreamReactor(environment, context);
 }

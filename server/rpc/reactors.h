@@ -6,6 +6,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "server/handlers/handlers.h"
+#include "server/rpc/rpc_environment.h"
 
 namespace trivium {
 
@@ -13,17 +14,17 @@ namespace trivium {
 // itself with it when gRPC is done with the call.
 
 grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
-                                     const Environment& environment,
+                                     RpcEnvironment* environment,
                                      grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* response);
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGenerate(
-    const Environment& environment, grpc::CallbackServerContext* context,
+    RpcEnvironment* environment, grpc::CallbackServerContext* context,
     const grpc::ByteBuffer* request);
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
-StartTranslateStream(const Environment& environment,
+StartTranslateStream(RpcEnvironment* environment,
                      grpc::CallbackServerContext* context);
 
 }  // namespace trivium

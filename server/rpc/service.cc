@@ -24,7 +24,7 @@ using RawInference = v1::Inference::WithRawCallbackMethod_Encode<
 
 class InferenceService : public RawInference {
  public:
-  explicit InferenceService(const Environment& environment)
+  explicit InferenceService(RpcEnvironment* environment)
       : environment_(environment) {}
 
   grpc::ServerUnaryReactor* Encode(Context* context, const Bytes* request,
@@ -71,7 +71,7 @@ class InferenceService : public RawInference {
   }
 
  private:
-  const Environment& environment_;
+  RpcEnvironment* const environment_;
 };
 
 using RawModels = v1::Models::WithRawCallbackMethod_ListModels<
@@ -79,7 +79,7 @@ using RawModels = v1::Models::WithRawCallbackMethod_ListModels<
 
 class ModelsService : public RawModels {
  public:
-  explicit ModelsService(const Environment& environment)
+  explicit ModelsService(RpcEnvironment* environment)
       : environment_(environment) {}
 
   grpc::ServerUnaryReactor* ListModels(Context* context, const Bytes* request,
@@ -92,13 +92,13 @@ class ModelsService : public RawModels {
   }
 
  private:
-  const Environment& environment_;
+  RpcEnvironment* const environment_;
 };
 
 }  // namespace
 
 std::vector<std::unique_ptr<grpc::Service>> NewServices(
-    const Environment& environment) {
+    RpcEnvironment* environment) {
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(std::make_unique<InferenceService>(environment));
   services.push_back(std::make_unique<ModelsService>(environment));

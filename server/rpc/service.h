@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "server/handlers/environment.h"
+#include "server/rpc/rpc_environment.h"
 
 namespace trivium {
 
 // The services trivium.v1.Inference and trivium.v1.Models, to register with a
 // grpc::ServerBuilder. They and `environment` outlive the server.
 std::vector<std::unique_ptr<grpc::Service>> NewServices(
-    const Environment& environment);
+    RpcEnvironment* environment);
 
 }  // namespace trivium
 

@@ -13,9 +13,9 @@ what it may come to feel. They speak only to the server that they start.
 
     attack.main()
 
-An attack is run as `NAME.py SERVER MODEL STUBS [SECONDS]`: the server's
-program, the embedded model, protoc's Python stubs, and how long each test
-attacks (1 second where not given).
+An attack is run as `NAME.py SERVER MODEL STUBS [SECONDS [TEST...]]`: the
+server's program, the embedded model, protoc's Python stubs, how long each test
+attacks (1 second where not given), and which tests (all).
 """
 
 import json
@@ -224,7 +224,7 @@ def add_stubs(stubs):
 
 
 def main():
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ LAYERS = {
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/handlers": (r"server/(batching|observability)/.*",) + MODEL,
-    "server/rpc": (r"server/handlers/.*", r"server/observability/log\.h"),
+    "server/rpc": (r"server/handlers/.*", r"server/observability/(log|metrics)\.h"),
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
     "client": (r"client/.*",),

@@ -39,5 +39,22 @@ TEST(LogTest, LevelsAreChecked) {
   EXPECT_TRUE(LogEnabled(spdlog::level::debug));
 }
 
+TEST(LogTest, ALimitLeavesOutAndTellsHowMany) {
+  LogLimit limit;
+  absl::Time now = absl::UnixEpoch();
+  int64_t left_out = -1;
+  for (int i = 0; i < LogLimit::kLines; ++i) {
+    EXPECT_TRUE(limit.Allow(now, &left_out));
+    EXPECT_EQ(left_out, 0);
+  }
+  EXPECT_FALSE(limit.Allow(now + absl::Seconds(59), &left_out));
+  EXPECT_FALSE(limit.Allow(now + absl::Seconds(59), &left_out));
+  now += absl::Minutes(1);
+  EXPECT_TRUE(limit.Allow(now, &left_out));
+  EXPECT_EQ(left_out, 2);
+  EXPECT_TRUE(limit.Allow(now, &left_out));
+  EXPECT_EQ(left_out, 0);
+}
+
 }  // namespace
 }  // namespace trivium

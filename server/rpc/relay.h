@@ -1,0 +1,57 @@
+#ifndef TRIVIUM_SERVER_RPC_RELAY_H_
+#define TRIVIUM_SERVER_RPC_RELAY_H_
+
+#include <sys/socket.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/observability/metrics.h"
+#include "server/rpc/reset_streams.h"
+
+namespace trivium {
+
+// Accepts the clients' connections and carries their bytes to gRPC and back.
+// gRPC's own listener never accepts again after a moment without file
+// descriptors, counts no connections, and lets a few of them take all of its
+// threads; this one
+//   - takes at most max_connections, fewer where the limit of open files asks
+//     for it; for one more, the one that has been idle the longest goes;
+//   - lets pass what Http2Guard lets pass, and reads from all in turn;
+//   - holds at most 64 KiB of each in either direction: who does not read is
+//     not read from.
+// One thread, which never waits for a client.
+class Relay {
+ public:
+  struct Options {
+    std::string host = "127.0.0.1";
+    int port = 0;  // 0: any that is free
+    int max_connections = 4096;
+    int max_streams = 1024;  // of a connection
+  };
+  // Gives gRPC its end of a new connection: a socket that it closes.
+  using Connect = std::function<void(int socket)>;
+
+  // Listens when it returns. UNAVAILABLE tells why it cannot.
+  static absl::StatusOr<std::unique_ptr<Relay>> Create(const Options& options,
+                                                       Connect connect,
+                                                       Metrics* metrics,
+                                                       ResetStreams* resets);
+
+  // Sends what gRPC has still said (for at most a second), then ends all
+  // connections. Only after gRPC's server has shut down.
+  virtual ~Relay() = default;
+  virtual int port() const = 0;
+  // Where it listens (the first address, where there are several).
+  virtual sockaddr_storage address() const = 0;
+};
+
+// The address of a client, "ipv4:127.0.0.1:5000", of what gRPC knows as the
+// peer of a connection that has come through a Relay.
+std::string PeerOfRelayed(const std::string& peer);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_RPC_RELAY_H_

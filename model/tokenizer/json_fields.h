@@ -20,6 +20,15 @@ inline bool BoolField(const nlohmann::json& json, const char* name,
              : otherwise;
 }
 
+// A field of an object, or null where there is none.
+inline const nlohmann::json& Field(const nlohmann::json& json,
+                                   const char* name) {
+  static const nlohmann::json* const kNull = new nlohmann::json;
+  if (!json.is_object()) return *kNull;
+  const auto found = json.find(name);
+  return found == json.end() ? *kNull : *found;
+}
+
 inline std::string StringField(const nlohmann::json& json, const char* name,
                                const std::string& otherwise) {
   if (!json.is_object()) return otherwise;

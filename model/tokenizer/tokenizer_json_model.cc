@@ -14,12 +14,6 @@
 namespace trivium {
 namespace {
 
-const nlohmann::json& Field(const nlohmann::json& json, const char* name) {
-  static const nlohmann::json* const kNull = new nlohmann::json;
-  const auto found = json.find(name);
-  return found == json.end() ? *kNull : *found;
-}
-
 // {"piece": id, ...}
 absl::StatusOr<Vocabulary> ReadVocabulary(const nlohmann::json& json) {
   if (!json.is_object() || json.empty()) {

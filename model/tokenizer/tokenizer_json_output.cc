@@ -14,13 +14,6 @@ namespace {
 
 using Item = PostProcessor::Item;
 
-const nlohmann::json& Field(const nlohmann::json& json, const char* name) {
-  static const nlohmann::json* const kNull = new nlohmann::json;
-  if (!json.is_object()) return *kNull;
-  const auto found = json.find(name);
-  return found == json.end() ? *kNull : *found;
-}
-
 absl::Status Broken(const std::string& what) {
   return absl::InvalidArgumentError("the post_processor's " + what);
 }

@@ -17,7 +17,7 @@ bool HasCategory(char32_t c, uint32_t mask) {
   return (U_MASK(u_charType(Icu(c))) & mask) != 0;
 }
 
-const UNormalizer2* Normalizer(DecompositionKind kind) {
+const UNormalizer2* IcuNormalizer(DecompositionKind kind) {
   UErrorCode status = U_ZERO_ERROR;
   const UNormalizer2* normalizer = kind == DecompositionKind::kCanonical
                                        ? unorm2_getNFCInstance(&status)
@@ -117,7 +117,7 @@ void AppendDecomposition(char32_t c, DecompositionKind kind,
   }
   UErrorCode status = U_ZERO_ERROR;
   UChar units[32];
-  const UNormalizer2* normalizer = Normalizer(kind);
+  const UNormalizer2* normalizer = IcuNormalizer(kind);
   const int32_t size =
       normalizer == nullptr
           ? -1
@@ -138,7 +138,7 @@ int CombiningClass(char32_t c) {
 }
 
 char32_t ComposePair(char32_t first, char32_t second) {
-  const UNormalizer2* normalizer = Normalizer(DecompositionKind::kCanonical);
+  const UNormalizer2* normalizer = IcuNormalizer(DecompositionKind::kCanonical);
   const UChar32 composed =
       normalizer == nullptr
           ? U_SENTINEL

@@ -180,7 +180,7 @@ void AddLimitFlags(FlagSet* flags, Options* options) {
   flags->Seconds("default-stream-deadline", &limits.default_stream_deadline,
                  "The same for a stream");
   flags->Seconds("stall-timeout", &limits.stall_timeout,
-                 "Cancel a stream whose client takes nothing for so long");
+                 "Cancel a call whose client takes nothing for so long");
 }
 
 void AddFlags(CLI::App* app, Options* options) {

@@ -28,7 +28,7 @@ struct RequestLimits {
   // Where the client set no deadline.
   absl::Duration default_deadline = absl::Seconds(60);
   absl::Duration default_stream_deadline = absl::Minutes(10);
-  // A stream whose client takes nothing for so long is cancelled.
+  // A call whose client takes nothing for so long is cancelled.
   absl::Duration stall_timeout = absl::Seconds(30);
 };
 

@@ -30,6 +30,8 @@ namespace {
 // Items that were read and whose results wait to be written: with so many the
 // stream reads no further. Enough to fill many workers' iterations.
 constexpr size_t kMaxUnanswered = 1024;
+// And with so many bytes of results that wait to be written.
+constexpr size_t kMaxOutboxBytes = 1 << 20;
 
 class TranslateStreamCall final : public Handler {
  public:
@@ -163,6 +165,7 @@ class TranslateStreamCall final : public Handler {
     if (end_.ok()) end_ = why;
     held_.reset();
     outbox_.clear();
+    outbox_bytes_ = 0;
   }
 
   // Room for so many tokens, and a quarter of the queue left for calls that
@@ -175,6 +178,12 @@ class TranslateStreamCall final : public Handler {
            environment().batcher->free_waiting_tokens() >= needed;
   }
 
+  void PushLocked(v1::TranslateStreamResponse response)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    outbox_bytes_ += response.ByteSizeLong();
+    outbox_.push_back(std::move(response));
+  }
+
   // Starts to read if it may; tells what else the caller must do unlocked.
   Next NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Next next;
@@ -182,6 +191,7 @@ class TranslateStreamCall final : public Handler {
     if (!writing_ && !outbox_.empty()) {
       next.write = std::move(outbox_.front());
       outbox_.pop_front();
+      outbox_bytes_ -= next.write->ByteSizeLong();
       writing_ = true;
       write_started_ = environment().clock->Now();
     }
@@ -195,7 +205,8 @@ class TranslateStreamCall final : public Handler {
     }
     const bool over = read_closed_ || !end_.ok();
     if (!over && !reading_ && !processing_ && !held_ &&
-        in_flight_ + outbox_.size() < kMaxUnanswered && HasRoom(0)) {
+        in_flight_ + outbox_.size() < kMaxUnanswered &&
+        outbox_bytes_ < kMaxOutboxBytes && HasRoom(0)) {
       reading_ = true;
       transport_->Read();
     }
@@ -243,7 +254,7 @@ class TranslateStreamCall final : public Handler {
         retry_ = true;
       }
       if (outcome.response && !abandoned_) {
-        outbox_.push_back(*std::move(outcome.response));
+        PushLocked(*std::move(outcome.response));
       }
       next = NextLocked();
     }
@@ -267,7 +278,7 @@ class TranslateStreamCall final : public Handler {
         retry_ = false;
         if (end_.ok()) held_ = std::move(item);
       } else if (!status.ok() && !abandoned_) {
-        outbox_.push_back(StreamTranslation::Error(item.id, status));
+        PushLocked(StreamTranslation::Error(item.id, status));
       }
       next = NextLocked();
     }
@@ -288,7 +299,7 @@ class TranslateStreamCall final : public Handler {
     {
       MutexLock lock(&mutex_);
       --in_flight_;
-      if (!abandoned_) outbox_.push_back(std::move(response));
+      if (!abandoned_) PushLocked(std::move(response));
       next = NextLocked();
     }
     Do(this, std::move(next));
@@ -311,6 +322,7 @@ class TranslateStreamCall final : public Handler {
   std::optional<StreamTranslation::Item> held_ ABSL_GUARDED_BY(mutex_);
   size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // at the batcher
   std::deque<v1::TranslateStreamResponse> outbox_ ABSL_GUARDED_BY(mutex_);
+  size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time write_started_ ABSL_GUARDED_BY(mutex_);
 };
 

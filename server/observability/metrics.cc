@@ -39,6 +39,12 @@ Metrics::Metrics(int workers)
     in_flight_[i] =
         &in_flight.Add({{"rpc", std::string(RpcName(static_cast<Rpc>(i)))}});
   }
+  auto& held = BuildGauge()
+                   .Name("trivium_held_bytes")
+                   .Help("Requests that calls hold, responses not taken yet.")
+                   .Register(*registry_);
+  held_requests_ = &held.Add({{"kind", "requests"}});
+  held_responses_ = &held.Add({{"kind", "responses"}});
   BuildGauge()
       .Name("trivium_build_info")
       .Help("What this program is.")
@@ -205,6 +211,11 @@ void Metrics::OnCacheLookup(const ServedModel& model, bool hit) {
 void Metrics::OnCacheSize(int64_t bytes, int64_t results) {
   cache_bytes_->Set(static_cast<double>(bytes));
   cache_results_->Set(static_cast<double>(results));
+}
+
+void Metrics::OnHeldBytes(int64_t requests, int64_t responses) {
+  held_requests_->Set(static_cast<double>(requests));
+  held_responses_->Set(static_cast<double>(responses));
 }
 
 void Metrics::OnConnections(int64_t open) {

@@ -65,6 +65,8 @@ class Metrics : public BatchingObserver {
   void OnCacheLookup(const ServedModel& model, bool hit) override;
   void OnCacheSize(int64_t bytes, int64_t results) override;
 
+  // Bytes of requests that calls hold, and of responses not taken yet.
+  void OnHeldBytes(int64_t requests, int64_t responses);
   // Clients' connections that are open now.
   void OnConnections(int64_t open);
   // Ended by the server. `reason`: "evicted" (idle, to make room), "refused"
@@ -83,6 +85,8 @@ class Metrics : public BatchingObserver {
   const std::shared_ptr<prometheus::Registry> registry_;
   prometheus::Gauge* const cache_bytes_;
   prometheus::Gauge* const cache_results_;
+  prometheus::Gauge* held_requests_;
+  prometheus::Gauge* held_responses_;
   prometheus::Gauge* const connections_;
   prometheus::Family<prometheus::Counter>* const connections_ended_;
   std::array<prometheus::Gauge*, kRpcs> in_flight_;

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
+#include "base/status.h"
 #include "server/handlers/status.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/relay.h"
@@ -54,6 +56,62 @@ grpc::Status Close(const Ending& ending, Context* context) {
   return ToGrpcStatus(ending.status, ending.request_id);
 }
 
+// The bytes of a call in the account, until it goes.
+class HeldBytes {
+ public:
+  explicit HeldBytes(OverloadManager* overload) : overload_(overload) {}
+  ~HeldBytes() {
+    overload_->ReleaseRequest(request_);
+    overload_->ReleaseResponse(response_);
+  }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+
+  // Each takes the place of the one before.
+  absl::Status SetRequest(int64_t bytes) {
+    overload_->ReleaseRequest(std::exchange(request_, 0));
+    const absl::Status status = overload_->AdmitRequest(bytes);
+    if (status.ok()) request_ = bytes;
+    return status;
+  }
+  void SetResponse(int64_t bytes) {
+    overload_->ReleaseResponse(std::exchange(response_, bytes));
+    overload_->AddResponse(bytes);
+  }
+
+ private:
+  OverloadManager* const overload_;
+  int64_t request_ = 0;
+  int64_t response_ = 0;
+};
+
+// Cancels a call whose client does not take its answer in time: ticked from the
+// answer on.
+class UnreadAnswer : public Handler {
+ public:
+  UnreadAnswer(const Environment& environment, Context* context)
+      : environment_(environment), context_(context) {}
+  ~UnreadAnswer() override {
+    if (answered_) environment_.calls->Remove(this);
+  }
+
+  void Start() override {
+    answered_ = true;
+    give_up_ = environment_.clock->Now() + environment_.limits.stall_timeout;
+    environment_.calls->Add(this);
+  }
+  void OnCancel() override {}
+  void OnTick(absl::Time now) override {
+    if (now >= give_up_) context_->TryCancel();
+  }
+
+ private:
+  const Environment& environment_;
+  Context* const context_;
+  bool answered_ = false;
+  absl::Time give_up_;
+};
+
 class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
  public:
   UnaryReactor(NewHandler* new_handler, RpcEnvironment* environment,
@@ -63,16 +121,24 @@ class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
         environment_(environment),
         context_(context),
         max_request_bytes_(environment->handlers.limits.max_request_bytes),
+        held_(&environment->overload),
+        unread_(environment->handlers, context),
         request_(request),
         response_(response) {
     handler_->Start();
   }
 
   absl::Status Take(Message* request) override {
+    TRIVIUM_RETURN_IF_ERROR(
+        held_.SetRequest(static_cast<int64_t>(request_->Length())));
     return ParseMessage(*request_, max_request_bytes_, request);
   }
   void Finish(const Ending& ending, const Message* last) override {
-    if (last != nullptr) *response_ = SerializeMessage(*last);
+    if (last != nullptr) {
+      *response_ = SerializeMessage(*last);
+      held_.SetResponse(static_cast<int64_t>(response_->Length()));
+    }
+    unread_.Start();
     grpc::ServerUnaryReactor::Finish(Close(ending, context_));
   }
 
@@ -87,6 +153,8 @@ class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
   RpcEnvironment* const environment_;
   Context* const context_;
   const int64_t max_request_bytes_;
+  HeldBytes held_;
+  UnreadAnswer unread_;
   const Bytes* const request_;
   Bytes* const response_;
 };
@@ -101,15 +169,19 @@ class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
         environment_(environment),
         context_(context),
         max_request_bytes_(environment->handlers.limits.max_request_bytes),
+        held_(&environment->overload),
         request_(request) {
     handler_->Start();
   }
 
   absl::Status Take(Message* request) override {
+    TRIVIUM_RETURN_IF_ERROR(
+        held_.SetRequest(static_cast<int64_t>(request_->Length())));
     return ParseMessage(*request_, max_request_bytes_, request);
   }
   void Write(const Message& response) override {
     outgoing_ = SerializeMessage(response);
+    held_.SetResponse(static_cast<int64_t>(outgoing_.Length()));
     StartWrite(&outgoing_);
   }
   void BreakOff() override { context_->TryCancel(); }
@@ -119,6 +191,7 @@ class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
       return grpc::ServerWriteReactor<Bytes>::Finish(status);
     }
     outgoing_ = SerializeMessage(*last);
+    held_.SetResponse(static_cast<int64_t>(outgoing_.Length()));
     StartWriteAndFinish(&outgoing_, grpc::WriteOptions(), status);
   }
 
@@ -134,6 +207,7 @@ class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
   RpcEnvironment* const environment_;
   Context* const context_;
   const int64_t max_request_bytes_;
+  HeldBytes held_;
   const Bytes* const request_;
   Bytes outgoing_;  // of the write under way
 };
@@ -146,12 +220,15 @@ class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
                                     ToCallContext(*context), this)),
         environment_(environment),
         context_(context),
-        max_request_bytes_(environment->handlers.limits.max_request_bytes) {
+        max_request_bytes_(environment->handlers.limits.max_request_bytes),
+        held_(&environment->overload) {
     handler_->Start();
   }
 
   void Read() override { StartRead(&incoming_); }
   absl::Status Take(Message* request) override {
+    TRIVIUM_RETURN_IF_ERROR(
+        held_.SetRequest(static_cast<int64_t>(incoming_.Length())));
     const absl::Status status =
         ParseMessage(incoming_, max_request_bytes_, request);
     if (!status.ok()) {
@@ -166,6 +243,7 @@ class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
   }
   void Write(const Message& response) override {
     outgoing_ = SerializeMessage(response);
+    held_.SetResponse(static_cast<int64_t>(outgoing_.Length()));
     StartWrite(&outgoing_);
   }
   void BreakOff() override { context_->TryCancel(); }
@@ -186,6 +264,7 @@ class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
   RpcEnvironment* const environment_;
   Context* const context_;
   const int64_t max_request_bytes_;
+  HeldBytes held_;
   Bytes incoming_;  // of the read that has ended
   Bytes outgoing_;  // of the write under way
 };

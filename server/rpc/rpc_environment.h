@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_RPC_RPC_ENVIRONMENT_H_
 
 #include "server/handlers/environment.h"
+#include "server/rpc/overload_manager.h"
 #include "server/rpc/reset_streams.h"
 
 namespace trivium {
@@ -10,9 +11,11 @@ namespace trivium {
 struct RpcEnvironment {
   const Environment& handlers;
   ResetStreams resets;
+  OverloadManager overload;
 
   explicit RpcEnvironment(const Environment& environment)
-      : handlers(environment) {}
+      : handlers(environment),
+        overload(OverloadManager::ForThisProcess(), environment.metrics) {}
 };
 
 }  // namespace trivium

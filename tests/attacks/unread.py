@@ -1,0 +1,62 @@
+"""Answers that nobody reads: calls on connections whose windows are closed. They
+are given up after --stall-timeout, and what they held is free."""
+
+import struct
+import time
+import urllib.request
+
+import attack
+from http2 import (DATA, END_HEADERS, END_STREAM, FIRST_CALL, HEADERS,
+                   NEXT_CALL, Connection, frame)
+
+CONNECTIONS = 4
+CALLS = 200
+# SETTINGS_INITIAL_WINDOW_SIZE: 0
+CLOSED = struct.pack(">HI", 4, 0)
+
+
+class Unread(attack.Attack):
+    FLAGS = ("--stall-timeout", "1")
+
+    def held(self):
+        """Bytes of responses that the server has made and nobody has taken."""
+        with urllib.request.urlopen(
+                f"http://{self.server.metrics_address}/metrics") as page:
+            for line in page.read().decode().splitlines():
+                if line.startswith('trivium_held_bytes{kind="responses"}'):
+                    return float(line.split()[-1])
+        raise AssertionError("no trivium_held_bytes")
+
+    def wait_for(self, condition):
+        give_up = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.05)
+
+    def test_closed_windows(self):
+        # A TranslateRequest of four texts.
+        text = attack.field(2, attack.field(1, b"I ate an apple."))
+        message = text * 4
+        body = b"\0" + struct.pack(">I", len(message)) + message
+        calls = b"".join(
+            frame(HEADERS, END_HEADERS, 2 * i + 1,
+                  NEXT_CALL if i else FIRST_CALL) +
+            frame(DATA, END_STREAM, 2 * i + 1, body) for i in range(CALLS))
+        with self.honest_client() as honest:
+            until = attack.deadline()
+            while True:
+                connections = [Connection(self.server.address, settings=CLOSED)
+                               for _ in range(CONNECTIONS)]
+                for connection in connections:
+                    connection.send(calls, time.monotonic() + 10)
+                self.wait_for(lambda: self.held() > 10000)
+                # The connections stay, their calls do not.
+                self.wait_for(lambda: self.held() < 10000)
+                for connection in connections:
+                    connection.close()
+                if time.monotonic() > until:
+                    break
+        self.assert_unharmed(honest)
+
+
+attack.main()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -162,6 +163,43 @@ TEST(LinearTest, StacksPartsAndTakesSlices) {
                               }
                             })
                   .ok());
+}
+
+// Few rows, of which threads compute columns together, and so many that each
+// has rows of its own.
+TEST(LinearTest, ThreadsMeetOnlyWhereRowsMayBeCut) {
+  constexpr int kOut = 256, kIn = 256;
+  const RandomLinear random(kOut, kIn, 5);
+  const LinearTensors tensors = random.tensors();
+  const auto linear = Linear::Create(kF32Formats, {&tensors, 1});
+  ASSERT_TRUE(linear.ok()) << linear.status();
+  Workspace workspace(3);
+  for (const int rows : {1, 2, 7, 31, 64, 65, 150, 192, 400}) {
+    Operand x(OperandType::kF32);
+    x.Resize(rows, kIn);
+    const std::vector<float> ones(kIn, 1.0f);
+    for (int row = 0; row < rows; ++row) x.Set(row, ones.data());
+    const auto may_cut = [](int row) { return row % 4 == 0; };
+    std::vector<int> calls(rows);
+    std::vector<std::thread::id> thread(rows);
+    ASSERT_TRUE(linear
+                    ->Forward(
+                        x, rows, &workspace,
+                        [&](int row, const ProductRow&, float*) {
+                          ++calls[row];
+                          thread[row] = std::this_thread::get_id();
+                        },
+                        may_cut)
+                    .ok());
+    EXPECT_EQ(calls, std::vector<int>(rows, 1));
+    // A product has at most 64 rows; between two of them nobody is at work.
+    const bool whole = rows <= kMaxMatmulRows || rows >= 3 * kMaxMatmulRows;
+    for (int row = 1; whole && row < rows; ++row) {
+      EXPECT_TRUE(thread[row] == thread[row - 1] || may_cut(row))
+          << row << " of " << rows;
+    }
+    if (rows >= 64) EXPECT_NE(thread.front(), thread.back()) << rows;
+  }
 }
 
 }  // namespace

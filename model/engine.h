@@ -53,6 +53,9 @@ struct SourceOptions {
   // Of a head that looks at every token: the tokens to compute logits of, in
   // [0, tokens); empty: all.
   std::vector<int> logits_positions = {};
+  // Keep of each row of logits only so many of the largest, at most 1024; 0:
+  // keep all of them.
+  int logits_best = 0;
   bool attention = false;  // maps of `selection`
   AttentionSelection selection;
 };
@@ -186,7 +189,10 @@ class Engine {
   virtual std::span<const float> PooledOutput(SourceId source) const = 0;
   // Of a ready source with `logits`: [head_outputs], or [logits_positions or
   // tokens, head_outputs] where the head looks at every token.
+  // Empty with `logits_best`.
   virtual std::span<const float> HeadLogits(SourceId source) const = 0;
+  // The rows of HeadLogits of a ready source with `logits_best`.
+  virtual std::span<const BestLogits> BestHeadLogits(SourceId source) const = 0;
   // Of a ready source with `attention`: [layers, heads, tokens, tokens].
   virtual std::span<const float> EncoderAttention(SourceId source) const = 0;
 

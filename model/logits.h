@@ -1,8 +1,10 @@
 #ifndef TRIVIUM_MODEL_LOGITS_H_
 #define TRIVIUM_MODEL_LOGITS_H_
 
+#include <cmath>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace trivium {
 
@@ -46,6 +48,17 @@ struct LogitsRow {
   std::span<const float> watched;
   // [vocabulary] raw logits if the query asked for all, else empty.
   std::span<const float> all;
+};
+
+// The largest logits of a head's row, and what makes probabilities of them.
+struct BestLogits {
+  std::vector<Candidate> best;  // higher logit first, then lower token
+  float log_sum_exp = 0;        // over the whole row
+
+  // The softmax over the whole row, of one of `best`.
+  float Probability(const Candidate& candidate) const {
+    return std::exp(candidate.logit - log_sum_exp);
+  }
 };
 
 }  // namespace trivium

@@ -49,6 +49,10 @@ inline absl::Status CheckSource(const EncoderInput& source,
   if (options.logits && limits.head_outputs == 0) {
     return absl::FailedPreconditionError("the model has no head");
   }
+  if (options.logits_best < 0 || options.logits_best > 1024) {
+    return absl::InvalidArgumentError(fmt::format(
+        "the best {} logits of a row: give 0 .. 1024", options.logits_best));
+  }
   for (const int position : options.logits_positions) {
     if (position >= 0 && position < tokens) continue;
     return absl::InvalidArgumentError(

@@ -1,10 +1,17 @@
 #include "model/transformer/head_runner.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/status.h"
 
 namespace trivium {
+namespace {
+
+// Of a slice, which bounds the memory of what many masks ask for.
+constexpr size_t kSliceRows = 1024;
+
+}  // namespace
 
 HeadRunner::HeadRunner(const Pooler* pooler, const Head* head)
     : pooler_(pooler),
@@ -66,42 +73,63 @@ absl::Status HeadRunner::Pool(std::span<SourceState* const> sources,
 
 absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
                                 StateOf state, Workspace* workspace) {
-  // The rows that are asked for, and where their logits go.
-  results_.clear();
-  std::vector<const float*> inputs;
+  rows_.clear();
   for (size_t s = 0; s < sources.size(); ++s) {
     SourceState& source = *sources[s];
     if (!source.options.logits) continue;
+    const size_t before = rows_.size();
     const std::vector<int>& positions = source.options.logits_positions;
     switch (head_->input) {
       case HeadDescription::Input::kPooled:
-        inputs.push_back(source.pooled.data());
+        rows_.push_back({source.pooled.data()});
         break;
       case HeadDescription::Input::kFirstToken:
-        inputs.push_back(state(s, 0));
+        rows_.push_back({state(s, 0)});
         break;
       case HeadDescription::Input::kEveryToken:
         for (int i = 0; positions.empty() && i < source.tokens(); ++i) {
-          inputs.push_back(state(s, i));
+          rows_.push_back({state(s, i)});
         }
         for (const int position : positions) {
-          inputs.push_back(state(s, position));
+          rows_.push_back({state(s, position)});
         }
         break;
     }
-    const size_t count = inputs.size() - results_.size();
-    source.logits.resize(count * head_->outputs);
+    const size_t count = rows_.size() - before;
+    if (source.options.logits_best > 0) {
+      source.best_logits.resize(count);
+    } else {
+      source.logits.resize(count * head_->outputs);
+    }
     for (size_t i = 0; i < count; ++i) {
-      results_.push_back(&source.logits[i * head_->outputs]);
+      Row& row = rows_[before + i];
+      if (source.options.logits_best > 0) {
+        row.best = &source.best_logits[i];
+        row.best_count = source.options.logits_best;
+      } else {
+        row.logits = &source.logits[i * head_->outputs];
+      }
     }
   }
-  const int count = static_cast<int>(inputs.size());
-  if (count == 0) return absl::OkStatus();
+  const std::span<Row> all(rows_);
+  for (size_t begin = 0; begin < all.size(); begin += kSliceRows) {
+    const size_t count = std::min(kSliceRows, all.size() - begin);
+    TRIVIUM_RETURN_IF_ERROR(LogitsOf(all.subspan(begin, count), workspace));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
+  const int count = static_cast<int>(rows.size());
+  if (candidates_.size() < rows.size()) candidates_.resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].best != nullptr) candidates_[i].Start(rows[i].best_count, {});
+  }
 
   hidden_.Resize(count, head_->output_blocks.front().in());
   if (head_->dense.has_value()) {
     input_.Resize(count, head_->dense->in());
-    for (int i = 0; i < count; ++i) input_.Set(i, inputs[i]);
+    for (int i = 0; i < count; ++i) input_.Set(i, rows[i].input);
     TRIVIUM_RETURN_IF_ERROR(head_->dense->Forward(
         input_, count, workspace, [&](int i, const auto& product, float* y) {
           ActivateRow(product, head_->activation, y);
@@ -109,15 +137,26 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
           hidden_.Set(i, y);
         }));
   } else {
-    for (int i = 0; i < count; ++i) hidden_.Set(i, inputs[i]);
+    for (int i = 0; i < count; ++i) hidden_.Set(i, rows[i].input);
   }
   int begin = 0;
   for (const Linear& block : head_->output_blocks) {
     TRIVIUM_RETURN_IF_ERROR(block.Forward(
-        hidden_, count, workspace, [&](int i, const auto& product, float*) {
-          FinishRow(product, results_[i] + begin);
+        hidden_, count, workspace, [&](int i, const auto& product, float* y) {
+          if (rows[i].best == nullptr) {
+            FinishRow(product, rows[i].logits + begin);
+          } else {
+            candidates_[i].Add(begin, product, y, nullptr);
+          }
         }));
     begin += block.out();
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].best == nullptr) continue;
+    candidates_[i].Finish();
+    const std::span<const Candidate> best = candidates_[i].best();
+    rows[i].best->best.assign(best.begin(), best.end());
+    rows[i].best->log_sum_exp = candidates_[i].rest_log_sum_exp();
   }
   return absl::OkStatus();
 }

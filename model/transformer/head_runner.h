@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "model/kernels/candidates.h"
 #include "model/transformer/heads.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/sequences.h"
@@ -36,12 +37,23 @@ class HeadRunner {
   absl::Status Logits(std::span<SourceState* const> sources, StateOf state,
                       Workspace* workspace);
 
+  // A row of logits that is asked for.
+  struct Row {
+    const float* input = nullptr;
+    float* logits = nullptr;     // [outputs] where they go
+    BestLogits* best = nullptr;  // where only the best are kept
+    int best_count = 0;
+  };
+  absl::Status LogitsOf(std::span<Row> rows, Workspace* workspace);
+
   const Pooler* pooler_;
   const Head* head_;
   Operand input_;   // f32: pooled outputs or final states
   Operand hidden_;  // what the last product reads
-  // Of each row of a product: where its result goes.
+  // Of each row of the pooler's product: where its result goes.
   std::vector<float*> results_;
+  std::vector<Row> rows_;
+  std::vector<RowCandidates> candidates_;  // of a slice's rows
 };
 
 }  // namespace trivium

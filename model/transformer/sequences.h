@@ -24,8 +24,9 @@ struct SourceState {
   std::vector<float> attention;
   std::vector<float> pooled;  // [pooler's outputs] if options.pooled
   std::vector<float> logits;  // [rows, head's outputs] if options.logits
-  BlockTable cross_blocks;    // keys and values for the decoder
-  AllowedTokens allowed;      // of the decoder
+  std::vector<BestLogits> best_logits;  // [rows] if options.logits_best
+  BlockTable cross_blocks;              // keys and values for the decoder
+  AllowedTokens allowed;                // of the decoder
 
   int tokens() const { return static_cast<int>(input.ids.size()); }
   void Reset() { *this = SourceState(); }

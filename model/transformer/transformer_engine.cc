@@ -127,6 +127,11 @@ std::span<const float> TransformerEngine::HeadLogits(SourceId source) const {
   return sources_[source].logits;
 }
 
+std::span<const BestLogits> TransformerEngine::BestHeadLogits(
+    SourceId source) const {
+  return sources_[source].best_logits;
+}
+
 std::span<const float> TransformerEngine::EncoderAttention(
     SourceId source) const {
   return sources_[source].attention;

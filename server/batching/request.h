@@ -44,6 +44,7 @@ struct RequestResult {
   std::vector<float> states;                  // [tokens, d_model] if asked for
   std::vector<float> pooled;                  // [pooled_size] if asked for
   std::vector<float> logits;                  // of the head if asked for
+  std::vector<BestLogits> best_logits;        // instead, with logits_best
   AttentionMap encoder_attention;             // if asked for
   std::vector<Hypothesis> hypotheses;         // best first; if decoding
   std::vector<AttentionMap> cross_attention;  // [hypotheses] if asked for
@@ -91,6 +92,7 @@ struct Request {
   bool pooled = false;
   bool logits = false;
   std::vector<int> logits_positions;  // as SourceOptions'
+  int logits_best = 0;                // as SourceOptions'
   std::optional<AttentionSelection> encoder_attention;
   std::optional<AttentionSelection> cross_attention;
   std::optional<AttentionSelection> decoder_attention;

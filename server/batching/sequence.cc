@@ -296,7 +296,11 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   if (request_.pooled) {
     copy(engine_->PooledOutput(sources_->id(source_slot_)), &result.pooled);
   }
-  if (request_.logits) {
+  if (request_.logits_best > 0) {
+    const std::span<const BestLogits> best =
+        engine_->BestHeadLogits(sources_->id(source_slot_));
+    result.best_logits.assign(best.begin(), best.end());
+  } else if (request_.logits) {
     copy(engine_->HeadLogits(sources_->id(source_slot_)), &result.logits);
   }
   if (request_.encoder_attention) result.encoder_attention = EncoderMap();

@@ -11,6 +11,7 @@ SourceOptions SourceOptionsOf(const Request& request) {
   options.pooled = request.pooled;
   options.logits = request.logits;
   options.logits_positions = request.logits_positions;
+  options.logits_best = request.logits_best;
   options.attention = request.encoder_attention.has_value();
   if (options.attention) options.selection = *request.encoder_attention;
   return options;
@@ -21,7 +22,8 @@ bool Covers(const SourceOptions& have, const SourceOptions& want) {
   if (want.states > have.states) return false;
   if (want.pooled && !have.pooled) return false;
   if (want.logits &&
-      (!have.logits || have.logits_positions != want.logits_positions)) {
+      (!have.logits || have.logits_positions != want.logits_positions ||
+       have.logits_best != want.logits_best)) {
     return false;
   }
   if (!want.attention) return true;

@@ -35,6 +35,9 @@ class FixedEngine : public Engine {
   }
   std::span<const float> PooledOutput(SourceId) const override { return {}; }
   std::span<const float> HeadLogits(SourceId) const override { return {}; }
+  std::span<const BestLogits> BestHeadLogits(SourceId) const override {
+    return {};
+  }
   int BlocksNeeded(const StepPlan&) override { return 0; }
   HypothesisId AddHypothesis(SourceId) override { return 0; }
   Beginning Begin(SourceId, std::span<const int32_t>,

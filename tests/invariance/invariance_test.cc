@@ -179,6 +179,9 @@ class GatedEngine : public Engine {
   std::span<const float> HeadLogits(SourceId source) const override {
     return engine_->HeadLogits(source);
   }
+  std::span<const BestLogits> BestHeadLogits(SourceId source) const override {
+    return engine_->BestHeadLogits(source);
+  }
   int BlocksNeeded(const StepPlan& plan) override {
     return engine_->BlocksNeeded(plan);
   }

@@ -121,6 +121,11 @@ std::span<const float> PuppetEngine::HeadLogits(SourceId source) const {
   return found.logits;
 }
 
+std::span<const BestLogits> PuppetEngine::BestHeadLogits(SourceId) const {
+  log_->AddMisuse("a puppet gives all logits");
+  return {};
+}
+
 HypothesisId PuppetEngine::AddHypothesis(SourceId source) {
   Hypothesis hypothesis;
   hypothesis.source = source;

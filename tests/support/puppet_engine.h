@@ -56,6 +56,7 @@ class PuppetEngine : public Engine {
   std::span<const float> EncoderStates(SourceId source) const override;
   std::span<const float> PooledOutput(SourceId source) const override;
   std::span<const float> HeadLogits(SourceId source) const override;
+  std::span<const BestLogits> BestHeadLogits(SourceId source) const override;
   std::span<const float> EncoderAttention(SourceId source) const override;
   int BlocksNeeded(const StepPlan& plan) override;
   HypothesisId AddHypothesis(SourceId source) override;

@@ -1,5 +1,7 @@
 // What may be asked of a source, and what is refused.
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -52,6 +54,51 @@ TEST_F(EncoderOptionsTest, LogitsOfChosenTokens) {
                                  every.subspan(3 * outputs, outputs)));
   EXPECT_TRUE(std::ranges::equal(logits.last(outputs),
                                  every.subspan(outputs, outputs)));
+}
+
+// Of more masks than logits are computed of at a time.
+TEST_F(EncoderOptionsTest, TheBestLogitsAreThoseOfAll) {
+  const EncoderInput input = {{5, 6, 7, 8}, {0, 0, 1, 1}};
+  const auto all = EncodeAlone(engine_.get(), input);
+  ASSERT_TRUE(all.ok());
+  std::vector<int> positions;
+  for (int i = 0; i < 25'000; ++i) positions.push_back(i % 3);
+  const SourceId source = engine_
+                              ->AddSource(input, {.logits = true,
+                                                  .logits_positions = positions,
+                                                  .logits_best = 7,
+                                                  .selection = {}})
+                              .value();
+  StepPlan plan;
+  plan.encode.push_back({source, 2});
+  StepResult result;
+  ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  EXPECT_TRUE(engine_->HeadLogits(source).empty());
+  const std::span<const BestLogits> best = engine_->BestHeadLogits(source);
+  ASSERT_EQ(best.size(), positions.size());
+  const size_t outputs = engine_->limits().head_outputs;
+  for (size_t i = 0; i < best.size(); ++i) {
+    const auto logits =
+        std::span<const float>(all->logits).subspan(i % 3 * outputs, outputs);
+    ASSERT_EQ(best[i].best.size(), 7u);
+    double sum = 0;
+    for (const float logit : logits) {
+      sum += std::exp(double{logit});
+    }
+    ASSERT_NEAR(best[i].log_sum_exp, std::log(sum), 1e-5);
+    ASSERT_NEAR(best[i].Probability(best[i].best[6]),
+                std::exp(best[i].best[6].logit) / sum, 1e-6);
+    std::vector<float> sorted(logits.begin(), logits.end());
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    for (size_t k = 0; k < 7; ++k) {
+      ASSERT_EQ(best[i].best[k].logit, sorted[k]);
+      ASSERT_EQ(best[i].best[k].logit, logits[best[i].best[k].token]);
+    }
+  }
+  const SourceOptions too_many = {
+      .logits = true, .logits_best = 1025, .selection = {}};
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(engine_->AddSource(input, too_many).status()));
 }
 
 TEST_F(EncoderOptionsTest, LayersThatShareTensorsArePackedOnce) {

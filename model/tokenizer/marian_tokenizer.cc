@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/special_texts.h"
+#include "model/tokenizer/text_beginning.h"
 #include "model/tokenizer/tokenizer_config.h"
 #include "model/tokenizer/unicode.h"
 
@@ -192,7 +193,8 @@ std::vector<Token> MarianTokenizer::TextTokens(std::string_view text,
 }
 
 absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
-    std::string_view text, const EncodeOptions& options, int* truncated) const {
+    std::string_view text, const EncodeOptions& options, int* truncated,
+    bool* partial) const {
   const Side& side = this->side(options.side);
   const size_t added =
       options.prefix_ids.size() + (options.add_special_tokens ? 1 : 0);
@@ -216,7 +218,12 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
     token.special = true;
     tokens.push_back(std::move(token));
   }
-  std::vector<Token> text_tokens = TextTokens(text, side);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      std::vector<Token> text_tokens,
+      TokenizeBeginning(
+          text, options,
+          [&](std::string_view some) { return TextTokens(some, side); },
+          partial));
   *truncated = 0;
   if (options.max_tokens > 0) {
     const size_t room = options.max_tokens - added;
@@ -240,8 +247,9 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
 absl::StatusOr<Encoding> MarianTokenizer::Encode(
     std::string_view text, const EncodeOptions& options) const {
   Encoding encoding;
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Token> tokens,
-                           TokenizeAndCut(text, options, &encoding.truncated));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::vector<Token> tokens,
+      TokenizeAndCut(text, options, &encoding.truncated, &encoding.partial));
   encoding.ids.reserve(tokens.size());
   for (const Token& token : tokens) encoding.ids.push_back(token.id);
   return encoding;
@@ -257,8 +265,9 @@ absl::StatusOr<Encoding> MarianTokenizer::EncodePair(
 absl::StatusOr<std::vector<Token>> MarianTokenizer::Tokenize(
     std::string_view text, const EncodeOptions& options) const {
   int truncated = 0;
+  bool partial = false;
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens,
-                           TokenizeAndCut(text, options, &truncated));
+                           TokenizeAndCut(text, options, &truncated, &partial));
   const std::vector<int> characters = CharacterOfByte(text);
   for (Token& token : tokens) {
     token.char_begin = characters[token.byte_begin];

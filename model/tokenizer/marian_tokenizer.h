@@ -83,8 +83,8 @@ class MarianTokenizer : public Tokenizer {
                     std::vector<Token>* tokens) const;
   // All tokens; `truncated` gets the number of those that were cut.
   absl::StatusOr<std::vector<Token>> TokenizeAndCut(
-      std::string_view text, const EncodeOptions& options,
-      int* truncated) const;
+      std::string_view text, const EncodeOptions& options, int* truncated,
+      bool* partial) const;
   void Push(int32_t id, Detokenizer* detokenizer, std::string* out) const;
 
   Vocabulary vocabulary_;

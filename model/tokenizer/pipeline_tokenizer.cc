@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "model/tokenizer/detokenizer.h"
+#include "model/tokenizer/text_beginning.h"
 #include "model/tokenizer/truncation.h"
 #include "model/tokenizer/unicode.h"
 
@@ -31,9 +32,11 @@ absl::Status CheckSize(std::string_view text) {
       "a text of 2 GiB or more is too long, cut it");
 }
 
-Encoding ToEncoding(const std::vector<Token>& tokens, int truncated) {
+Encoding ToEncoding(const std::vector<Token>& tokens, int truncated,
+                    bool partial) {
   Encoding encoding;
   encoding.truncated = truncated;
+  encoding.partial = partial;
   encoding.ids.reserve(tokens.size());
   encoding.type_ids.reserve(tokens.size());
   for (const Token& token : tokens) {
@@ -142,22 +145,35 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
   return tokens;
 }
 
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::BeginningTokens(
+    std::string_view text, const EncodeOptions& options, bool with_text,
+    bool* partial) const {
+  TRIVIUM_RETURN_IF_ERROR(CheckSize(text));
+  return TokenizeBeginning(
+      text, options,
+      [&](std::string_view some) { return TextTokens(some, with_text); },
+      partial);
+}
+
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokens(
     std::string_view first, std::optional<std::string_view> second,
-    const EncodeOptions& options, bool with_text, int* truncated) const {
-  for (const std::string_view text : {first, second.value_or("")}) {
-    TRIVIUM_RETURN_IF_ERROR(CheckSize(text));
-  }
+    const EncodeOptions& options, bool with_text, LeftOut* left_out) const {
+  bool first_partial = false;
+  bool second_partial = false;
   std::optional<std::vector<Token>> second_tokens;
   if (second.has_value()) {
-    TRIVIUM_ASSIGN_OR_RETURN(second_tokens, TextTokens(*second, with_text));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        second_tokens,
+        BeginningTokens(*second, options, with_text, &second_partial));
   }
-  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> first_tokens,
-                           TextTokens(first, with_text));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      std::vector<Token> first_tokens,
+      BeginningTokens(first, options, with_text, &first_partial));
+  left_out->partial = first_partial || second_partial;
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> tokens,
       Assemble(std::move(first_tokens), std::move(second_tokens), options,
-               truncated));
+               &left_out->truncated));
   if (with_text) {
     SetCharacters(first, 0, &tokens);
     if (second.has_value()) SetCharacters(*second, 1, &tokens);
@@ -192,11 +208,11 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::Assemble(
 absl::StatusOr<Encoding> PipelineTokenizer::EncodeTexts(
     std::string_view first, std::optional<std::string_view> second,
     const EncodeOptions& options) const {
-  int truncated = 0;
+  LeftOut left_out;
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::vector<Token> tokens,
-      Tokens(first, second, options, /*with_text=*/false, &truncated));
-  return ToEncoding(tokens, truncated);
+      Tokens(first, second, options, /*with_text=*/false, &left_out));
+  return ToEncoding(tokens, left_out.truncated, left_out.partial);
 }
 
 absl::StatusOr<Encoding> PipelineTokenizer::Encode(
@@ -213,35 +229,38 @@ absl::StatusOr<Encoding> PipelineTokenizer::EncodePair(
 absl::StatusOr<std::vector<Encoding>> PipelineTokenizer::EncodePairs(
     std::string_view first, std::span<const std::string_view> seconds,
     const EncodeOptions& options) const {
-  TRIVIUM_RETURN_IF_ERROR(CheckSize(first));
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Token> first_tokens,
-                           TextTokens(first, /*with_text=*/false));
+  bool first_partial = false;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::vector<Token> first_tokens,
+      BeginningTokens(first, options, /*with_text=*/false, &first_partial));
   std::vector<Encoding> encodings;
   encodings.reserve(seconds.size());
   for (const std::string_view second : seconds) {
-    TRIVIUM_RETURN_IF_ERROR(CheckSize(second));
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> second_tokens,
-                             TextTokens(second, /*with_text=*/false));
+    bool second_partial = false;
+    TRIVIUM_ASSIGN_OR_RETURN(
+        std::vector<Token> second_tokens,
+        BeginningTokens(second, options, /*with_text=*/false, &second_partial));
     int truncated = 0;
     TRIVIUM_ASSIGN_OR_RETURN(
         const std::vector<Token> tokens,
         Assemble(first_tokens, std::move(second_tokens), options, &truncated));
-    encodings.push_back(ToEncoding(tokens, truncated));
+    encodings.push_back(
+        ToEncoding(tokens, truncated, first_partial || second_partial));
   }
   return encodings;
 }
 
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokenize(
     std::string_view text, const EncodeOptions& options) const {
-  int truncated = 0;
-  return Tokens(text, std::nullopt, options, /*with_text=*/true, &truncated);
+  LeftOut left_out;
+  return Tokens(text, std::nullopt, options, /*with_text=*/true, &left_out);
 }
 
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::TokenizePair(
     std::string_view first, std::string_view second,
     const EncodeOptions& options) const {
-  int truncated = 0;
-  return Tokens(first, second, options, /*with_text=*/true, &truncated);
+  LeftOut left_out;
+  return Tokens(first, second, options, /*with_text=*/true, &left_out);
 }
 
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::AddSpecialTokens(

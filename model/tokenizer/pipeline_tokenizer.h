@@ -78,10 +78,19 @@ class PipelineTokenizer : public Tokenizer {
   // A text's own tokens; `with_text`: with pieces and offsets, else ids only.
   absl::StatusOr<std::vector<Token>> TextTokens(std::string_view text,
                                                 bool with_text) const;
+  // The same of as much of the text as options.most_tokens ask for.
+  absl::StatusOr<std::vector<Token>> BeginningTokens(
+      std::string_view text, const EncodeOptions& options, bool with_text,
+      bool* partial) const;
+  // What was left out of texts.
+  struct LeftOut {
+    int truncated = 0;
+    bool partial = false;
+  };
   // All tokens of a text or a pair.
   absl::StatusOr<std::vector<Token>> Tokens(
       std::string_view first, std::optional<std::string_view> second,
-      const EncodeOptions& options, bool with_text, int* truncated) const;
+      const EncodeOptions& options, bool with_text, LeftOut* left_out) const;
   // The same of texts that were tokenized already: cut to the limit, with
   // special tokens and prefix.
   absl::StatusOr<std::vector<Token>> Assemble(

@@ -6,17 +6,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "base/utf8.h"
 #include "model/tokenizer/piece_trie.h"
+#include "model/tokenizer/unicode.h"
 
 namespace trivium {
 namespace {
 
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";
+
+// What a character may become, in bytes, where that is far more than it has:
+// of all that NFKC knows only these ligatures (U+FDFA: 18 characters) become
+// more than four times their bytes.
+size_t NormalizedBytes(char32_t character, size_t bytes) {
+  return character == 0xFDFA || character == 0xFDFB ? 40 : bytes;
+}
+
+// Whether a character may stand beside a cut: it has nothing to do with the
+// white space there.
+bool IsOfWord(char32_t c) {
+  return c < 0x80 ? c > ' ' && c != 0x7F : IsLetter(c) || IsPunctuation(c);
+}
 
 // Part of a text that was left out before encoding.
 struct Elision {
@@ -130,6 +145,39 @@ SentencePieceModel::SentencePieceModel(std::unique_ptr<Processor> processor)
   for (int id = 0; id < processor_->GetPieceSize() && !byte_fallback_; ++id) {
     byte_fallback_ = processor_->IsByte(id);
   }
+  words_alone_ =
+      !processor_->IsUnknown(processor_->PieceToId(std::string(kSpaceSymbol)));
+  for (int id = 0; id < processor_->GetPieceSize() && words_alone_; ++id) {
+    std::string_view piece = processor_->IdToPiece(id);
+    while (piece.starts_with(kSpaceSymbol)) {
+      piece.remove_prefix(kSpaceSymbol.size());
+    }
+    words_alone_ = piece.find(kSpaceSymbol) == std::string_view::npos &&
+                   piece.find(' ') == std::string_view::npos;
+  }
+  for (const std::string_view space : {" ", "\n", "\xE3\x80\x80"}) {
+    if (words_alone_ && CutsAt(space)) cuts_.push_back(space);
+  }
+}
+
+bool SentencePieceModel::CutsAt(std::string_view space) const {
+  for (const std::string_view left : {"a", "The", "9.", "\xC3\xA9"}) {
+    for (const std::string_view right : {"b", "of", "(7)", "\xE4\xB8\xAD"}) {
+      std::string whole(left);
+      whole += space;
+      whole += right;
+      std::vector<RawPiece> apart = EncodeRaw(left);
+      for (RawPiece& raw : EncodeRaw(right)) apart.push_back(std::move(raw));
+      const std::vector<RawPiece> joined = EncodeRaw(whole);
+      if (!std::equal(joined.begin(), joined.end(), apart.begin(), apart.end(),
+                      [](const RawPiece& a, const RawPiece& b) {
+                        return a.piece.text == b.piece.text;
+                      })) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 SentencePieceModel::~SentencePieceModel() = default;
@@ -171,7 +219,60 @@ bool SentencePieceModel::UnknownAlone(std::string_view character) const {
          (pieces.size() == 2 && pieces[0].piece.text == kSpaceSymbol);
 }
 
+// The library takes 200 bytes for each that it normalizes, and time quadratic
+// in runs that are no words, so long texts go to it in slices: from kSliceBytes
+// on a slice ends at the first place where that changes nothing, and at
+// kMostBytes anywhere.
+std::pair<size_t, size_t> SentencePieceModel::SliceEnd(std::string_view text,
+                                                       size_t begin) const {
+  constexpr size_t kSliceBytes = 64 << 10;
+  if (text.size() - begin <= kSliceBytes / 16)
+    return {text.size(), text.size()};
+  size_t bytes = 0;
+  bool after_word = false;
+  for (size_t at = begin; at < text.size();) {
+    if (bytes > kSliceBytes && after_word) {
+      for (const std::string_view cut : cuts_) {
+        const size_t next = at + cut.size();
+        if (next < text.size() && text.substr(at).starts_with(cut) &&
+            IsOfWord(FirstCodePoint(text.substr(next)).value)) {
+          return {at, next};
+        }
+      }
+    }
+    if (bytes > kMostBytes) return {at, at};
+    const CodePoint character = FirstCodePoint(text.substr(at));
+    after_word = IsOfWord(character.value);
+    bytes += NormalizedBytes(character.value, character.size);
+    at += character.size;
+  }
+  return {text.size(), text.size()};
+}
+
 std::vector<SentencePieceModel::Piece> SentencePieceModel::Encode(
+    std::string_view text) const {
+  std::vector<Piece> pieces;
+  for (size_t begin = 0, space = 0; begin < text.size();) {
+    const auto [end, next] = SliceEnd(text, begin);
+    std::vector<Piece> slice = EncodeSlice(text.substr(begin, end - begin));
+    for (Piece& piece : slice) {
+      piece.begin += begin;
+      piece.end += begin;
+    }
+    // The space that was cut away belongs to the piece behind it.
+    if (!slice.empty() && space < begin) slice.front().begin = space;
+    if (pieces.empty()) {
+      pieces = std::move(slice);
+    } else {
+      std::move(slice.begin(), slice.end(), std::back_inserter(pieces));
+    }
+    space = end;
+    begin = next;
+  }
+  return pieces;
+}
+
+std::vector<SentencePieceModel::Piece> SentencePieceModel::EncodeSlice(
     std::string_view text) const {
   // SentencePiece joins neighbouring unknown characters to one piece in time
   // quadratic in their number. The inside of a long run changes nothing around

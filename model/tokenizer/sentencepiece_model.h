@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trivium {
@@ -30,8 +31,13 @@ class SentencePieceModel {
   int size() const;
   const std::string& PieceOf(int id) const;
 
-  // The pieces of a text, in time linear in its length.
+  // The pieces of a text, in time linear in its length and memory bounded
+  // beside what is returned. More than kMostBytes without white space are cut.
   std::vector<Piece> Encode(std::string_view text) const;
+
+  // Of a text that the library normalizes at once. What some characters expand
+  // to counts, not the characters.
+  static constexpr size_t kMostBytes = 96 << 10;
 
   // What the model takes a piece for when decoding; a piece that it does not
   // know is text.
@@ -43,10 +49,18 @@ class SentencePieceModel {
 
   struct RawPiece;
   std::vector<RawPiece> EncodeRaw(std::string_view text) const;
+  // Whether texts may be cut at a white space, which goes: the pieces are the
+  // same.
+  bool CutsAt(std::string_view space) const;
+  // Where the next slice of text[begin..] ends, and the one after it begins.
+  std::pair<size_t, size_t> SliceEnd(std::string_view text, size_t begin) const;
+  std::vector<Piece> EncodeSlice(std::string_view text) const;
   bool UnknownAlone(std::string_view character) const;
 
   const std::unique_ptr<Processor> processor_;
   bool byte_fallback_ = false;
+  bool words_alone_ = false;  // no piece reaches over a space
+  std::vector<std::string_view> cuts_;
 };
 
 }  // namespace trivium

@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace trivium {
@@ -35,8 +37,11 @@ struct Token {
 struct Encoding {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;  // segments; empty where the model has none
-  // Tokens cut from the end of the text to obey EncodeOptions::max_tokens.
+  // Tokens cut from the end of the text to obey EncodeOptions::max_tokens; of
+  // a partial one at least so many.
   int truncated = 0;
+  // The end of the text was not tokenized (EncodeOptions::most_tokens).
+  bool partial = false;
 };
 
 // Which side's vocabulary a text belongs to; models with one vocabulary treat
@@ -64,6 +69,12 @@ struct EncodeOptions {
   // cut from the end of the text (special tokens stay); of a pair from the
   // longer text until both are equal, then from both. 0: no limit.
   int max_tokens = 0;
+  // What the caller can use of each text, at least max_tokens: of a text that
+  // has far more tokens only a beginning is tokenized, which has more than so
+  // many. They are the whole text's tokens. 0: every text is tokenized whole.
+  int64_t most_tokens = 0;
+  // Asked before each part of a long text, if set; an error ends the work.
+  std::function<absl::Status()> wanted = nullptr;
 };
 
 // Turns ids into text one by one, for streaming: the strings that Push and

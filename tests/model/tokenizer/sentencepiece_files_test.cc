@@ -2,8 +2,10 @@
 // model's: its pieces begin with </s>, <unk>, <0x00>, <0x01>. It has not their
 // special tokens, so the configuration names others.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -56,6 +58,57 @@ class SentencePieceFilesTest : public testing::Test {
 };
 
 constexpr char kText[] = "I ate an apple.";
+
+// Texts that the library is given in slices.
+class LongTextTest : public SentencePieceFilesTest {
+ protected:
+  // The pieces of `count` times kText with `space` between are kText's, `count`
+  // times; white space belongs to the piece behind it.
+  void ExpectSlicesChangeNothing(const std::string& space) {
+    constexpr size_t kCount = 20'000;
+    std::string text = kText;
+    for (size_t i = 1; i < kCount; ++i) text += space + kText;
+    ASSERT_GT(text.size(), 3 * SentencePieceModel::kMostBytes);
+    const auto once = model_->Encode(kText);
+    const auto pieces = model_->Encode(text);
+    ASSERT_EQ(pieces.size(), kCount * once.size());
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const auto& piece = once[i % once.size()];
+      const size_t turn = i / once.size();
+      const size_t offset =
+          turn * (std::string_view(kText).size() + space.size());
+      ASSERT_EQ(pieces[i].text, piece.text) << i;
+      ASSERT_EQ(pieces[i].end, offset + piece.end) << i;
+      ASSERT_EQ(pieces[i].begin,
+                offset + piece.begin -
+                    (turn > 0 && i % once.size() == 0 ? space.size() : 0))
+          << i;
+    }
+  }
+};
+
+TEST_F(LongTextTest, SlicesOfWordsChangeNothing) {
+  ExpectSlicesChangeNothing(" ");
+}
+
+TEST_F(LongTextTest, SlicesOfLinesChangeNothing) {
+  ExpectSlicesChangeNothing("\n");
+}
+
+TEST_F(LongTextTest, SlicesWithoutWhiteSpaceLoseNothing) {
+  // The second becomes 18 characters.
+  for (const std::string unit : {"\xE4\xB8\xAD", "\xEF\xB7\xBA", "\xCC\x81"}) {
+    std::string text;
+    while (text.size() < 50'000) text += unit;
+    size_t end = 0;
+    for (const auto& piece : model_->Encode(text)) {
+      ASSERT_LE(piece.begin, piece.end);
+      ASSERT_LE(piece.begin, end);  // no gap
+      end = std::max(end, piece.end);
+    }
+    EXPECT_EQ(end, text.size());
+  }
+}
 
 TEST_F(SentencePieceFilesTest, XlmRobertaShiftsIdsByOne) {
   const auto tokenizer = Load("xlm-roberta", "sentencepiece.bpe.model");

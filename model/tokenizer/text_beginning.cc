@@ -1,0 +1,68 @@
+// How much of a text must be tokenized for its first tokens cannot be told in
+// bytes: white space has no tokens, and one character may have twenty. So
+// beginnings are tried, each four times as long as the one before, until one
+// has enough tokens or is the whole text. Together they cost at most 4/3 of the
+// last, and the last at most four times of what would do.
+//
+// A beginning's tokens are the text's, but for those at its end: a word, a
+// character with its marks, or an added token may be cut there. It ends in
+// front of white space if there is some, and its last kMargin tokens are
+// dropped. (A run of marks or letters without white space that is longer than
+// a beginning may come out otherwise; no language has one.)
+#include "model/tokenizer/text_beginning.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/status.h"
+#include "base/utf8.h"
+
+namespace trivium {
+namespace {
+
+constexpr size_t kLeastBytes = 4096;
+// More than tokens have in any language.
+constexpr size_t kBytesPerToken = 8;
+// Of the first beginning, however many tokens are asked for.
+constexpr size_t kMostFirstBytes = 64 << 10;
+constexpr size_t kGrowth = 4;
+constexpr size_t kMargin = 64;
+// How far back white space is looked for.
+constexpr size_t kWordBytes = 256;
+
+std::string_view Beginning(std::string_view text, size_t size) {
+  // No sense in leaving out a little.
+  if (size >= text.size() / 2) return text;
+  for (size_t end = size; end > size - kWordBytes; --end) {
+    if (text[end] == ' ' || text[end] == '\n') return text.substr(0, end);
+  }
+  while (size > 0 && IsContinuation(text[size])) --size;
+  return text.substr(0, size);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Token>> TokenizeBeginning(
+    std::string_view text, const EncodeOptions& options,
+    absl::FunctionRef<absl::StatusOr<std::vector<Token>>(std::string_view)>
+        tokenize,
+    bool* partial) {
+  *partial = false;
+  const auto most = static_cast<size_t>(options.most_tokens);
+  size_t size = most == 0 ? text.size()
+                          : std::min(kLeastBytes + kBytesPerToken * most,
+                                     kMostFirstBytes);
+  for (;; size *= kGrowth) {
+    if (options.wanted) TRIVIUM_RETURN_IF_ERROR(options.wanted());
+    const std::string_view beginning = Beginning(text, size);
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(beginning));
+    if (beginning.size() == text.size()) return tokens;
+    if (tokens.size() > most + kMargin) {
+      *partial = true;
+      tokens.resize(tokens.size() - kMargin);
+      return tokens;
+    }
+  }
+}
+
+}  // namespace trivium

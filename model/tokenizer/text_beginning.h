@@ -1,0 +1,24 @@
+#ifndef TRIVIUM_MODEL_TOKENIZER_TEXT_BEGINNING_H_
+#define TRIVIUM_MODEL_TOKENIZER_TEXT_BEGINNING_H_
+
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+// Tokenizes no more of a text than options.most_tokens ask for, so that what a
+// text costs is bounded by what a model can read. `tokenize` gives the tokens
+// of a text; `partial` becomes true where the text's end was left out.
+absl::StatusOr<std::vector<Token>> TokenizeBeginning(
+    std::string_view text, const EncodeOptions& options,
+    absl::FunctionRef<absl::StatusOr<std::vector<Token>>(std::string_view)>
+        tokenize,
+    bool* partial);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_TOKENIZER_TEXT_BEGINNING_H_

@@ -1,0 +1,158 @@
+#include "model/tokenizer/text_beginning.h"
+
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "gtest/gtest.h"
+#include "tests/model/tokenizer/tokenizer_test_util.h"
+
+namespace trivium {
+namespace {
+
+// Words as tokens; counts the bytes that it is asked about.
+struct Counting {
+  absl::StatusOr<std::vector<Token>> operator()(std::string_view text) {
+    bytes += text.size();
+    EXPECT_TRUE(IsUtf8(text));
+    std::vector<Token> tokens;
+    size_t at = 0;
+    while ((at = text.find_first_not_of(' ', at)) != std::string_view::npos) {
+      const size_t end = std::min(text.find(' ', at), text.size());
+      tokens.emplace_back().piece = text.substr(at, end - at);
+      at = end;
+    }
+    return tokens;
+  }
+  std::vector<Token> Of(std::string_view text, int64_t most) {
+    EncodeOptions options;
+    options.most_tokens = most;
+    return *TokenizeBeginning(text, options, std::ref(*this), &partial);
+  }
+
+  size_t bytes = 0;
+  bool partial = false;
+};
+
+std::string Words(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "word" + std::to_string(i) + " ";
+  return text;
+}
+
+TEST(TextBeginningTest, ShortTextsAreReadWhole) {
+  Counting counting;
+  EXPECT_EQ(counting.Of(Words(500), 10).size(), 500u);
+  EXPECT_FALSE(counting.partial);
+  EXPECT_EQ(counting.Of(Words(100'000), 0).size(), 100'000u);
+  EXPECT_FALSE(counting.partial);
+}
+
+TEST(TextBeginningTest, WhatAModelCannotReadIsNotTokenized) {
+  Counting counting;
+  const std::vector<Token> tokens = counting.Of(Words(100'000), 512);
+  EXPECT_TRUE(counting.partial);
+  EXPECT_LT(counting.bytes, 10'000u);
+  ASSERT_GT(tokens.size(), 512u);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    ASSERT_EQ(tokens[i].piece, "word" + std::to_string(i));
+  }
+}
+
+TEST(TextBeginningTest, TextsOfFewTokensCostLittleMoreThanThemselves) {
+  for (const std::string& text :
+       {std::string(1 << 20, ' '), std::string(1 << 20, 'x'),
+        std::string(1 << 20, ' ') + Words(1000)}) {
+    Counting counting;
+    const std::vector<Token> all = counting.Of(text, 0);
+    const size_t once = counting.bytes;
+    EXPECT_EQ(counting.Of(text, 2000).size(), all.size());
+    EXPECT_FALSE(counting.partial);
+    EXPECT_LT(counting.bytes - once, text.size() * 3 / 2);
+  }
+}
+
+TEST(TextBeginningTest, CharactersAreNotCutApart) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "\xE4\xB8\xAD";
+  for (int64_t most = 1; most < 10; ++most) {
+    Counting counting;
+    counting.Of(text, most);
+  }
+}
+
+TEST(TextBeginningTest, AsksBeforeEachBeginning) {
+  Counting counting;
+  int asked = 0;
+  EncodeOptions options;
+  options.most_tokens = 1000;
+  options.wanted = [&asked] {
+    return ++asked < 3 ? absl::OkStatus() : absl::CancelledError("gone");
+  };
+  bool partial = false;
+  const std::string spaces(1 << 20, ' ');
+  EXPECT_TRUE(absl::IsCancelled(
+      TokenizeBeginning(spaces, options, std::ref(counting), &partial)
+          .status()));
+  EXPECT_LT(counting.bytes, 100'000u);
+}
+
+// The tokens of a beginning are those of the whole text, for each kind.
+class BeginningTokensTest : public testing::Test {
+ protected:
+  static void ExpectSame(const Tokenizer& tokenizer, const std::string& text,
+                         int max_tokens) {
+    EncodeOptions options;
+    options.max_tokens = max_tokens;
+    const Encoding whole = *tokenizer.Encode(text, options);
+    options.most_tokens = max_tokens;
+    const Encoding some = *tokenizer.Encode(text, options);
+    EXPECT_EQ(some.ids, whole.ids);
+    EXPECT_FALSE(whole.partial);
+    EXPECT_TRUE(some.partial);
+    EXPECT_GT(some.truncated, 0);
+    EXPECT_LT(some.truncated, whole.truncated);
+    options.max_tokens = 0;
+    EXPECT_GT(tokenizer.Encode(text, options)->ids.size(),
+              static_cast<size_t>(max_tokens));
+  }
+
+  static std::string LongText() {
+    std::string text;
+    for (int i = 0; i < 3000; ++i) {
+      text += "Number " + std::to_string(i) + " isn't  it; \xC3\xA9t\xC3\xA9\n";
+    }
+    return text;
+  }
+};
+
+TEST_F(BeginningTokensTest, Marian) {
+  ExpectSame(*LoadOrDie(kEmbedded), LongText(), 512);
+}
+
+TEST_F(BeginningTokensTest, WordPiece) {
+  const ScratchFolder folder;
+  std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n.\n;\n'\n";
+  for (char c = 'a'; c <= 'z'; ++c) {
+    vocabulary += std::string(1, c) + "\n##" + c + "\n";
+  }
+  for (char c = '0'; c <= '9'; ++c) {
+    vocabulary += std::string(1, c) + "\n##" + c + "\n";
+  }
+  folder.Write("vocab.txt", vocabulary);
+  const auto tokenizer = LoadOrDie(folder.path());
+  ExpectSame(*tokenizer, LongText(), 512);
+
+  // Pairs, of which both are far too long.
+  EncodeOptions options;
+  options.max_tokens = 511;
+  const std::string text = LongText();
+  const Encoding whole = *tokenizer->EncodePair(text, text, options);
+  options.most_tokens = 511;
+  const Encoding some = *tokenizer->EncodePair(text, text, options);
+  EXPECT_EQ(some.ids, whole.ids);
+  EXPECT_TRUE(some.partial);
+}
+
+}  // namespace
+}  // namespace trivium

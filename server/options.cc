@@ -162,6 +162,8 @@ void AddLimitFlags(FlagSet* flags, Options* options) {
                "A response; larger ones are refused before computing");
   flags->Bytes("max-text-bytes", &limits.max_text_bytes, "A text");
   flags->Count("max-inputs", &limits.max_inputs, "Inputs");
+  flags->Count("max-windows", &limits.max_windows,
+               "Windows of all contexts of an Answer call");
   flags->Count("max-beam-size", &limits.max_beam_size, "Beams or draws")
       ->check(CLI::Range(1, 16));
   flags->Add("max-stop-strings", &limits.max_stop_strings, "Stop strings")

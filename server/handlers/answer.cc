@@ -3,41 +3,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
 #include "server/handlers/answer_windows.h"
+#include "server/handlers/convert.h"
 #include "server/handlers/handlers.h"
-#include "server/handlers/head_call.h"
+#include "server/handlers/heads.h"
 #include "server/handlers/status.h"
+#include "server/handlers/unary.h"
 
 namespace trivium {
 namespace {
 
 constexpr uint32_t kMaxTop = 100;
 constexpr uint32_t kDefaultAnswerTokens = 15;
+// All spans of so many tokens are looked at, in every window.
+constexpr uint32_t kMaxAnswerTokens = 256;
 constexpr uint32_t kDefaultOverlap = 128;
 
-class AnswerCall : public HeadCall {
+class AnswerCall final : public UnaryCall {
  public:
-  using HeadCall::HeadCall;
+  using UnaryCall::UnaryCall;
 
  private:
   absl::Status Open() override {
     const RequestLimits& limits = environment().limits;
-    TRIVIUM_RETURN_IF_ERROR(OpenHead(&request_, "Answer", {HeadKind::kAnswer}));
+    TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckHead(call().model(), "Answer", {HeadKind::kAnswer}));
     if (model().tokenizer() == nullptr) {
       return absl::FailedPreconditionError(
           "the model's folder has no tokenizer, so it cannot read texts");
     }
-    if (request_.has_top() &&
-        (request_.top() == 0 || request_.top() > kMaxTop)) {
-      return InvalidField(
-          "top", fmt::format("is {}; give 1 .. {}", request_.top(), kMaxTop));
-    }
-    if (request_.has_max_answer_tokens() && request_.max_answer_tokens() == 0) {
-      return InvalidField("max_answer_tokens", "is 0; give at least 1");
-    }
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckRange("top", request_.has_top(), request_.top(), kMaxTop));
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckRange("max_answer_tokens", request_.has_max_answer_tokens(),
+                   request_.max_answer_tokens(), kMaxAnswerTokens));
     for (int i = 0; i < request_.inputs_size(); ++i) {
       const auto& input = request_.inputs(i);
       const size_t longest =
@@ -47,92 +51,118 @@ class AnswerCall : public HeadCall {
     return CheckInputCount(request_.inputs_size(), "inputs", limits);
   }
 
-  int64_t TextBytes() const override {
-    int64_t bytes = 0;
-    for (const auto& input : request_.inputs()) {
-      bytes += static_cast<int64_t>(input.question().size() +
-                                    input.context().size());
-    }
-    return bytes;
+  int parts() const override { return request_.inputs_size(); }
+  int64_t TextBytes(int part) const override {
+    const auto& input = request_.inputs(part);
+    return static_cast<int64_t>(input.question().size() +
+                                input.context().size());
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
+  absl::Status Prepare(int part, std::vector<Request>* requests) override {
     const uint32_t overlap =
         request_.has_overlap() ? request_.overlap() : kDefaultOverlap;
-    std::vector<Request> requests;
-    for (int i = 0; i < request_.inputs_size(); ++i) {
-      absl::StatusOr<AnswerWindows> windows = AnswerWindows::Cut(
-          *model().tokenizer(), request_.inputs(i).question(),
-          request_.inputs(i).context(), model().info().max_source_tokens,
-          static_cast<int>(std::min<uint32_t>(overlap, 1 << 20)));
-      if (absl::IsInvalidArgument(windows.status())) {
-        return InvalidField(InputField(i),
-                            std::string(windows.status().message()));
-      }
-      TRIVIUM_RETURN_IF_ERROR(windows.status());
-      for (const AnswerWindows::Window& window : windows->windows) {
-        Request& request = requests.emplace_back();
-        request.source = window.input;
-        if (model().info().type_vocabulary == 0) {
-          request.source.type_ids.clear();
-        }
-        request.logits = true;
-        input_of_request_.push_back(i);
-      }
-      windows_.push_back(*std::move(windows));
+    // Each input that is left needs one.
+    const int left = request_.inputs_size() - part - 1;
+    const int max_windows = environment().limits.max_windows -
+                            static_cast<int>(requests->size()) - left;
+    if (max_windows < 1) {
+      return InvalidField(
+          InputField(part),
+          fmt::format("has no window left: the inputs in front of it need {} "
+                      "of the {} that a call may have together; send fewer, or "
+                      "shorter contexts",
+                      requests->size(), environment().limits.max_windows));
     }
-    return requests;
+    absl::StatusOr<AnswerWindows> windows = AnswerWindows::Cut(
+        *model().tokenizer(), request_.inputs(part).question(),
+        request_.inputs(part).context(),
+        {.max_tokens = model().info().max_source_tokens,
+         .overlap = static_cast<int>(std::min<uint32_t>(overlap, 1 << 20)),
+         .max_windows = max_windows,
+         .wanted = [this] { return call().Wanted(); }});
+    if (absl::IsInvalidArgument(windows.status())) {
+      return InvalidField(InputField(part),
+                          std::string(windows.status().message()));
+    }
+    TRIVIUM_RETURN_IF_ERROR(windows.status());
+    for (AnswerWindows::Window& window : windows->windows) {
+      Request& request = requests->emplace_back();
+      request.source = std::move(window.input);
+      if (model().info().type_vocabulary == 0) request.source.type_ids.clear();
+      request.logits = true;
+      window_of_request_.push_back(
+          {part, static_cast<int>(request.source.ids.size()), window});
+    }
+    contexts_.push_back(std::move(windows->context));
+    return absl::OkStatus();
   }
 
   static std::string InputField(int i) { return fmt::format("inputs[{}]", i); }
   std::string FieldOf(int request) const override {
-    return InputField(input_of_request_[request]);
+    return InputField(window_of_request_[request].part);
   }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
-    const AnswerOptions options = {
-        .top = request_.has_top() ? request_.top() : 1,
-        .max_tokens = request_.has_max_answer_tokens()
-                          ? request_.max_answer_tokens()
-                          : kDefaultAnswerTokens,
-        .no_answer = request_.no_answer()};
-    size_t next = 0;
-    for (size_t i = 0; i < windows_.size(); ++i) {
-      const AnswerWindows& windows = windows_[i];
-      v1::Answers* out = response_.add_results();
-      std::vector<std::vector<float>> logits;
-      for (size_t w = 0; w < windows.windows.size(); ++w, ++next) {
-        logits.push_back(std::move(results[next].logits));
-        out->set_token_count(
-            out->token_count() +
-            static_cast<uint32_t>(windows.windows[w].input.ids.size()));
-      }
-      out->set_windows(static_cast<uint32_t>(windows.windows.size()));
-      const std::string& context =
-          request_.inputs(static_cast<int>(i)).context();
-      for (const FoundAnswer& found : windows.Find(logits, options)) {
-        v1::Answers::Answer* answer = out->add_answers();
-        answer->set_score(found.score);
-        answer->set_no_answer(found.no_answer);
-        if (found.no_answer) continue;
-        const Token& first = windows.context[found.begin];
-        const Token& last = windows.context[found.end - 1];
-        answer->set_byte_begin(first.byte_begin);
-        answer->set_byte_end(last.byte_end);
-        answer->set_char_begin(first.char_begin);
-        answer->set_char_end(last.char_end);
-        answer->set_text(
-            context.substr(first.byte_begin, last.byte_end - first.byte_begin));
-      }
+  absl::Status Respond(int request, RequestResult result) override {
+    const Window& window = window_of_request_[request];
+    if (request == 0 || window_of_request_[request - 1].part != window.part) {
+      response_.add_results();
+      search_.emplace(
+          AnswerOptions{.top = request_.has_top() ? request_.top() : 1,
+                        .max_tokens = request_.has_max_answer_tokens()
+                                          ? request_.max_answer_tokens()
+                                          : kDefaultAnswerTokens,
+                        .no_answer = request_.no_answer()});
     }
+    v1::Answers* out = response_.mutable_results(response_.results_size() - 1);
+    out->set_windows(out->windows() + 1);
+    out->set_token_count(out->token_count() +
+                         static_cast<uint32_t>(window.tokens));
+    search_->Add(window.place, result.logits);
+    const bool last =
+        static_cast<size_t>(request) + 1 == window_of_request_.size() ||
+        window_of_request_[request + 1].part != window.part;
+    return last ? AddAnswers(window.part, out) : absl::OkStatus();
+  }
+
+  absl::Status AddAnswers(int part, v1::Answers* out) {
+    const std::string& context = request_.inputs(part).context();
+    for (const FoundAnswer& found : search_->Finish()) {
+      v1::Answers::Answer* answer = out->add_answers();
+      answer->set_score(found.score);
+      answer->set_no_answer(found.no_answer);
+      if (found.no_answer) continue;
+      const Token& first = contexts_[part][found.begin];
+      const Token& last = contexts_[part][found.end - 1];
+      answer->set_byte_begin(first.byte_begin);
+      answer->set_byte_end(last.byte_end);
+      answer->set_char_begin(first.char_begin);
+      answer->set_char_end(last.char_end);
+      // A token may have any number of bytes, of spaces or of an unknown word.
+      const int bytes = last.byte_end - first.byte_begin;
+      response_bytes_ += bytes;
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckResponseSize(response_bytes_, environment().limits));
+      answer->set_text(context.substr(first.byte_begin, bytes));
+    }
+    return absl::OkStatus();
+  }
+
+  const google::protobuf::Message& Response() override {
     return WithTimings(&response_);
   }
 
+  struct Window {
+    int part;
+    int tokens;                   // of its request
+    AnswerWindows::Window place;  // without its input
+  };
+
   v1::AnswerRequest request_;
   v1::AnswerResponse response_;
-  std::vector<AnswerWindows> windows_;  // [inputs]
-  std::vector<int> input_of_request_;
+  std::vector<std::vector<Token>> contexts_;  // [inputs]
+  std::vector<Window> window_of_request_;
+  std::optional<AnswerSearch> search_;  // of the input that is answered
+  int64_t response_bytes_ = 0;          // of texts
 };
 
 }  // namespace

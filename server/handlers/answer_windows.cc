@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -12,21 +11,10 @@
 namespace trivium {
 namespace {
 
-// Where `part` begins in `ids`, from `from` on.
-std::optional<size_t> FindPart(const std::vector<int32_t>& ids, size_t from,
-                               const std::vector<Token>& part) {
-  const auto found = std::search(
-      ids.begin() + static_cast<std::ptrdiff_t>(from), ids.end(), part.begin(),
-      part.end(),
-      [](int32_t id, const Token& token) { return id == token.id; });
-  if (found == ids.end()) return std::nullopt;
-  return found - ids.begin();
-}
-
 // Probabilities of the window's context tokens as one end of an answer, and at
 // the end of the list that of its first token.
 std::vector<double> Probabilities(const AnswerWindows::Window& window,
-                                  const std::vector<float>& logits, int end) {
+                                  std::span<const float> logits, int end) {
   std::vector<double> out;
   for (int i = 0; i < window.count; ++i) {
     out.push_back(logits[2 * (window.offset + i) + end]);
@@ -44,19 +32,34 @@ bool Better(const FoundAnswer& a, const FoundAnswer& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-// Keeps the `top` best, each place once.
-void KeepBest(size_t top, std::vector<FoundAnswer>* answers) {
-  std::sort(answers->begin(), answers->end(), Better);
-  std::vector<FoundAnswer> kept;
-  for (const FoundAnswer& answer : *answers) {
-    const bool known =
-        std::any_of(kept.begin(), kept.end(), [&](const FoundAnswer& other) {
-          return other.begin == answer.begin && other.end == answer.end;
-        });
-    if (!known) kept.push_back(answer);
-    if (kept.size() == top) break;
+// What a model's tokenizer puts around the context of a pair.
+struct Frame {
+  std::vector<Token> front;  // with the question
+  std::vector<Token> back;
+  int32_t type_id = 0;  // of the context
+
+  // `joined`: of a question and some of a context.
+  static Frame Of(std::vector<Token> joined) {
+    const auto of_context = [](const Token& token) {
+      return token.text_index == 1;
+    };
+    const auto first = std::find_if(joined.begin(), joined.end(), of_context);
+    const auto last = std::find_if_not(first, joined.end(), of_context);
+    Frame frame;
+    frame.type_id = first->type_id;
+    frame.front.assign(joined.begin(), first);
+    frame.back.assign(last, joined.end());
+    return frame;
   }
-  *answers = std::move(kept);
+};
+
+absl::Status TooManyWindows(int64_t windows, int max_windows, int room) {
+  return absl::InvalidArgumentError(fmt::format(
+      "has a context that needs at least {} windows, and a call may have {} "
+      "together; beside the question a window has room for {} tokens of the "
+      "context: shorten the question, cut the context, or give a smaller "
+      "overlap",
+      windows, max_windows, room));
 }
 
 }  // namespace
@@ -64,84 +67,98 @@ void KeepBest(size_t top, std::vector<FoundAnswer>* answers) {
 absl::StatusOr<AnswerWindows> AnswerWindows::Cut(const Tokenizer& tokenizer,
                                                  std::string_view question,
                                                  std::string_view context,
-                                                 int max_tokens, int overlap) {
+                                                 const Options& options) {
   EncodeOptions plain;
   plain.add_special_tokens = false;
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Token> asked,
+  plain.wanted = options.wanted;
+  plain.most_tokens = options.max_tokens;
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> asked,
                            tokenizer.Tokenize(question, plain));
+  const int64_t room = int64_t{options.max_tokens} -
+                       tokenizer.special_token_count(/*pair=*/true) -
+                       static_cast<int64_t>(asked.size());
+  if (room < 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("has a question of at least {} tokens, which leaves no "
+                    "room for the context among the {} that the model reads; "
+                    "shorten it",
+                    asked.size(), options.max_tokens));
+  }
+  const int64_t step = room - std::min<int64_t>(options.overlap, room / 2);
   AnswerWindows out;
+  plain.most_tokens = room + (options.max_windows - 1) * step;
   TRIVIUM_ASSIGN_OR_RETURN(out.context, tokenizer.Tokenize(context, plain));
   if (asked.empty() || out.context.empty()) {
     return absl::InvalidArgumentError(fmt::format(
         "has a {} without tokens", asked.empty() ? "question" : "context"));
   }
+  const auto all = static_cast<int64_t>(out.context.size());
+  if (all > plain.most_tokens) {
+    return TooManyWindows(1 + (all - room + step - 1) / step,
+                          options.max_windows, static_cast<int>(room));
+  }
   // What stands before, between and behind the two is the tokenizer's.
-  TRIVIUM_ASSIGN_OR_RETURN(const Encoding pair,
-                           tokenizer.EncodePair(question, context, {}));
-  const std::optional<size_t> first = FindPart(pair.ids, 0, asked);
-  const std::optional<size_t> second =
-      first ? FindPart(pair.ids, *first + asked.size(), out.context)
-            : std::nullopt;
-  if (!second) {
-    return absl::FailedPreconditionError(
-        "the model's tokenizer makes other tokens of pairs than of texts");
-  }
-  const size_t behind = *second + out.context.size();
-  const int room =
-      max_tokens - static_cast<int>(pair.ids.size() - out.context.size());
-  if (room < 1) {
-    return absl::InvalidArgumentError(
-        fmt::format("has a question of {} tokens, which leaves no room for the "
-                    "context among the {} that the model reads; shorten it",
-                    asked.size(), max_tokens));
-  }
-  const int all = static_cast<int>(out.context.size());
-  const int step = room - std::min(overlap, room / 2);
-  for (int begin = 0;; begin += step) {
+  TRIVIUM_ASSIGN_OR_RETURN(
+      std::vector<Token> joined,
+      tokenizer.AddSpecialTokens(std::move(asked),
+                                 std::vector<Token>{out.context.front()}));
+  const Frame frame = Frame::Of(std::move(joined));
+  for (int64_t begin = 0;; begin += step) {
     Window& window = out.windows.emplace_back();
-    window.offset = static_cast<int>(*second);
-    window.begin = begin;
-    window.count = std::min(room, all - begin);
-    const auto copy = [&](const std::vector<int32_t>& from,
-                          std::vector<int32_t>* to) {
-      if (from.empty()) return;
-      to->assign(from.begin(), from.begin() + window.offset);
-      to->insert(to->end(), from.begin() + window.offset + begin,
-                 from.begin() + window.offset + begin + window.count);
-      to->insert(to->end(), from.begin() + static_cast<std::ptrdiff_t>(behind),
-                 from.end());
+    window.offset = static_cast<int>(frame.front.size());
+    window.begin = static_cast<int>(begin);
+    window.count = static_cast<int>(std::min(room, all - begin));
+    const auto add = [&window](const Token& token, int32_t type_id) {
+      window.input.ids.push_back(token.id);
+      window.input.type_ids.push_back(type_id);
     };
-    copy(pair.ids, &window.input.ids);
-    copy(pair.type_ids, &window.input.type_ids);
+    for (const Token& token : frame.front) add(token, token.type_id);
+    for (int i = 0; i < window.count; ++i) {
+      add(out.context[begin + i], frame.type_id);
+    }
+    for (const Token& token : frame.back) add(token, token.type_id);
     if (begin + window.count == all) return out;
   }
 }
 
-std::vector<FoundAnswer> AnswerWindows::Find(
-    const std::vector<std::vector<float>>& logits,
-    const AnswerOptions& options) const {
-  std::vector<FoundAnswer> best;
-  double no_answer = 1;
-  for (size_t w = 0; w < windows.size(); ++w) {
-    const Window& window = windows[w];
-    const std::vector<double> start = Probabilities(window, logits[w], 0);
-    const std::vector<double> end = Probabilities(window, logits[w], 1);
-    no_answer = std::min(no_answer, start.back() * end.back());
-    for (int i = 0; i < window.count; ++i) {
-      const int last = static_cast<int>(
-          std::min<int64_t>(window.count, int64_t{i} + options.max_tokens));
-      for (int j = i; j < last; ++j) {
-        best.push_back({window.begin + i, window.begin + j + 1,
-                        static_cast<float>(start[i] * end[j]), false});
-      }
+void AnswerSearch::Add(const AnswerWindows::Window& window,
+                       std::span<const float> logits) {
+  const std::vector<double> start = Probabilities(window, logits, 0);
+  const std::vector<double> end = Probabilities(window, logits, 1);
+  no_answer_ = std::min(no_answer_, start.back() * end.back());
+  for (int i = 0; i < window.count; ++i) {
+    const int last = static_cast<int>(
+        std::min<int64_t>(window.count, int64_t{i} + options_.max_tokens));
+    for (int j = i; j < last; ++j) {
+      Offer({window.begin + i, window.begin + j + 1,
+             static_cast<float>(start[i] * end[j]), false});
     }
-    KeepBest(options.top, &best);
   }
-  if (options.no_answer) {
-    best.push_back({0, 0, static_cast<float>(no_answer), true});
-    KeepBest(options.top, &best);
+}
+
+std::vector<FoundAnswer> AnswerSearch::Finish() {
+  if (options_.no_answer) {
+    Offer({0, 0, static_cast<float>(no_answer_), true});
   }
-  return best;
+  return std::move(best_);
+}
+
+// Keeps the `top` best, each place once.
+void AnswerSearch::Offer(const FoundAnswer& answer) {
+  const bool full = best_.size() == options_.top;
+  if (full && !Better(answer, best_.back())) return;
+  const auto same =
+      std::find_if(best_.begin(), best_.end(), [&](const FoundAnswer& other) {
+        return other.begin == answer.begin && other.end == answer.end;
+      });
+  if (same != best_.end()) {
+    if (!Better(answer, *same)) return;
+    best_.erase(same);
+  } else if (full) {
+    best_.pop_back();
+  }
+  best_.insert(std::upper_bound(best_.begin(), best_.end(), answer, Better),
+               answer);
 }
 
 }  // namespace trivium

@@ -2,6 +2,8 @@
 #define TRIVIUM_SERVER_HANDLERS_ANSWER_WINDOWS_H_
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +12,36 @@
 #include "model/tokenizer/tokenizer.h"
 
 namespace trivium {
+
+// A question and its context as a model of extractive question answering
+// reads them: [CLS] question [SEP] context [SEP], or as its tokenizer joins
+// pairs. A context that does not fit is cut into windows, of which each shares
+// `overlap` tokens with the next.
+struct AnswerWindows {
+  struct Options {
+    int max_tokens = 512;   // that the model reads, so of a window
+    int overlap = 128;      // taken as half a window where it is more
+    int max_windows = 512;  // at least 1
+    // As EncodeOptions'.
+    std::function<absl::Status()> wanted = nullptr;
+  };
+  struct Window {
+    EncoderInput input;
+    int offset = 0;  // of the context's first token in `input`
+    int begin = 0;   // that token's place in the context
+    int count = 0;   // tokens of the context
+  };
+  std::vector<Token> context;
+  std::vector<Window> windows;
+
+  // INVALID_ARGUMENT for a question or a context without tokens, for a
+  // question that leaves no room, and where more than max_windows are needed.
+  // No more is tokenized than these could hold.
+  static absl::StatusOr<AnswerWindows> Cut(const Tokenizer& tokenizer,
+                                           std::string_view question,
+                                           std::string_view context,
+                                           const Options& options);
+};
 
 struct AnswerOptions {
   uint32_t top = 1;
@@ -25,32 +57,25 @@ struct FoundAnswer {
   bool no_answer = false;
 };
 
-// A question and its context as a model of extractive question answering
-// reads them: [CLS] question [SEP] context [SEP], or as its tokenizer joins
-// pairs. A context that does not fit is cut into windows, of which each shares
-// `overlap` tokens with the next.
-struct AnswerWindows {
-  struct Window {
-    EncoderInput input;
-    int offset = 0;  // of the context's first token in `input`
-    int begin = 0;   // that token's place in the context
-    int count = 0;   // tokens of the context
-  };
-  std::vector<Token> context;
-  std::vector<Window> windows;
+// Finds the best answers of all windows of a context, in time of their tokens x
+// max_tokens and memory of `top`. As Transformers' pipeline scores them:
+// probabilities are over a window's context and its first token, which stands
+// for no answer.
+class AnswerSearch {
+ public:
+  explicit AnswerSearch(const AnswerOptions& options) : options_(options) {}
 
-  // INVALID_ARGUMENT for a question or a context without tokens, and for a
-  // question that leaves no room.
-  static absl::StatusOr<AnswerWindows> Cut(const Tokenizer& tokenizer,
-                                           std::string_view question,
-                                           std::string_view context,
-                                           int max_tokens, int overlap);
+  // Window after window; logits: [tokens, {start, end}].
+  void Add(const AnswerWindows::Window& window, std::span<const float> logits);
+  // Best first.
+  std::vector<FoundAnswer> Finish();
 
-  // The best answers of all windows, best first. logits[window] is [tokens,
-  // {start, end}]. As Transformers' pipeline scores them: probabilities are
-  // over a window's context and its first token, which stands for no answer.
-  std::vector<FoundAnswer> Find(const std::vector<std::vector<float>>& logits,
-                                const AnswerOptions& options) const;
+ private:
+  void Offer(const FoundAnswer& answer);
+
+  const AnswerOptions options_;
+  std::vector<FoundAnswer> best_;  // best first, each place once
+  double no_answer_ = 1;
 };
 
 }  // namespace trivium

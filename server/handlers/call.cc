@@ -81,11 +81,11 @@ absl::Status Call::FindModel(const std::string& name) {
 
 void Call::RunTokenizing(int64_t text_bytes, std::function<void()> work) const {
   if (text_bytes <= kInlineTextBytes) return work();
-  environment_.tokenizing->Run(std::move(work));
+  environment_.tokenizing->Run(this, text_bytes, std::move(work));
 }
 
-void Call::RunDelivery(std::function<void()> work) const {
-  environment_.delivery->Run(std::move(work));
+void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
+  environment_.delivery->Run(this, bytes, std::move(work));
 }
 
 absl::Status Call::Wanted() const {
@@ -94,7 +94,7 @@ absl::Status Call::Wanted() const {
   }
   if (environment_.clock->Now() >= deadline_) {
     return absl::DeadlineExceededError(
-        "the call's deadline passed before its work began");
+        "the call's deadline passed before its work was done");
   }
   return absl::OkStatus();
 }

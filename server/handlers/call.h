@@ -32,7 +32,7 @@ inline constexpr int64_t kInlineTextBytes = 4096;
 //   call.Open(transport, &request);        // takes it and finds the model
 //   call.RunTokenizing(bytes, work);       // here or on a pool
 //   call.Submit(requests, field_of);       // to the batcher
-//   call.RunDelivery(work);                // results to messages, on a pool
+//   call.RunDelivery(bytes, work);         // results to messages, on a pool
 //   transport->Finish(call.Close(status), response);    // once
 class Call {
  public:
@@ -65,10 +65,11 @@ class Call {
 
   // Runs `work`, which tokenizes so many bytes of text: long texts on a pool.
   void RunTokenizing(int64_t text_bytes, std::function<void()> work) const;
-  // Runs `work`, which makes messages of results, on a pool.
-  void RunDelivery(std::function<void()> work) const;
+  // Runs `work`, which makes messages of results of so many bytes, on a pool.
+  void RunDelivery(int64_t bytes, std::function<void()> work) const;
 
   // CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
+  // Asked before each piece of long work.
   absl::Status Wanted() const;
 
   // Gives requests to the batcher, all or none, with this call's model,

@@ -6,82 +6,84 @@
 
 #include "base/status.h"
 #include "server/handlers/handlers.h"
-#include "server/handlers/head_call.h"
+#include "server/handlers/heads.h"
+#include "server/handlers/inputs_call.h"
 #include "server/handlers/status.h"
 
 namespace trivium {
 namespace {
 
-class ClassifyCall : public HeadCall {
+// About what a label takes on the wire beside its name.
+constexpr int64_t kLabelBytes = 20;
+
+class ClassifyCall final
+    : public InputsCall<v1::ClassifyRequest, v1::ClassifyResponse> {
  public:
-  using HeadCall::HeadCall;
+  using InputsCall::InputsCall;
 
  private:
   absl::Status Open() override {
-    const RequestLimits& limits = environment().limits;
+    TRIVIUM_RETURN_IF_ERROR(OpenRequest());
     TRIVIUM_RETURN_IF_ERROR(
-        OpenHead(&request_, "Classify", {HeadKind::kClassify}));
-    set_truncate(request_.has_truncate(), request_.truncate());
-    if (request_.has_top() && request_.top() == 0) {
+        CheckHead(call().model(), "Classify", {HeadKind::kClassify}));
+    if (request().has_top() && request().top() == 0) {
       return InvalidField("top", "is 0; ask for at least one label");
     }
-    return CheckInputCount(request_.inputs_size(), "inputs", limits);
+    return CheckInputs();
   }
 
-  int64_t TextBytes() const override {
-    return trivium::TextBytes(request_.inputs());
+  absl::Status Want(int, const PreparedInput&, Request* request) override {
+    request->logits = true;
+    ExpectResponseBytes(LabelsBytes());
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
-    std::vector<Request> requests;
-    for (int i = 0; i < request_.inputs_size(); ++i) {
-      TRIVIUM_RETURN_IF_ERROR(
-          AddInput(request_.inputs(i), FieldOf(i), &requests));
+  // Of one input's labels, about.
+  int64_t LabelsBytes() const {
+    const std::vector<std::string>& labels = model().info().head->labels;
+    int64_t bytes = 0;
+    for (const std::string& label : labels) {
+      bytes += kLabelBytes + static_cast<int64_t>(label.size());
     }
-    return requests;
+    const auto all = static_cast<int64_t>(labels.size());
+    const int64_t top = request().has_top() ? request().top() : all;
+    return top >= all ? bytes : bytes / all * top;
   }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
-    for (size_t i = 0; i < results.size(); ++i) {
-      v1::Classification* out = response_.add_results();
-      const std::vector<float>& logits = results[i].logits;
-      const std::vector<float> scores = ToScores(logits, head().scores);
-      const size_t top = request_.has_top() ? request_.top() : logits.size();
-      for (const int index : LargestFirst(logits, top)) {
-        v1::Label* label = out->add_labels();
-        label->set_label(head().labels[index]);
-        label->set_score(scores[index]);
-        label->set_logit(logits[index]);
-        label->set_index(static_cast<uint32_t>(index));
-      }
-      out->set_token_count(token_count(i));
-      out->set_truncated_tokens(inputs()[i].truncated);
+  absl::Status Respond(int i, RequestResult result) override {
+    v1::Classification* out = AddResultOf(i);
+    const HeadInfo& head = *model().info().head;
+    const std::vector<float>& logits = result.logits;
+    const std::vector<float> scores = ToScores(logits, head.scores);
+    const size_t top = request().has_top() ? request().top() : logits.size();
+    for (const int index : LargestFirst(logits, top)) {
+      v1::Label* label = out->add_labels();
+      label->set_label(head.labels[index]);
+      label->set_score(scores[index]);
+      label->set_logit(logits[index]);
+      label->set_index(static_cast<uint32_t>(index));
     }
-    return WithTimings(&response_);
+    return absl::OkStatus();
   }
-
-  v1::ClassifyRequest request_;
-  v1::ClassifyResponse response_;
 };
 
-class RerankCall : public HeadCall {
+class RerankCall final : public UnaryCall {
  public:
-  using HeadCall::HeadCall;
+  using UnaryCall::UnaryCall;
 
  private:
   absl::Status Open() override {
-    const RequestLimits& limits = environment().limits;
+    TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     TRIVIUM_RETURN_IF_ERROR(
-        OpenHead(&request_, "Rerank", {HeadKind::kClassify}));
-    set_truncate(request_.has_truncate(), request_.truncate());
+        CheckHead(call().model(), "Rerank", {HeadKind::kClassify}));
     if (request_.has_top() && request_.top() == 0) {
       return InvalidField("top", "is 0; ask for at least one document");
     }
-    return CheckInputCount(request_.documents_size(), "documents", limits);
+    return CheckInputCount(request_.documents_size(), "documents",
+                           environment().limits);
   }
 
-  int64_t TextBytes() const override {
+  int64_t TextBytes(int) const override {
     auto bytes = static_cast<int64_t>(request_.query().size());
     for (const std::string& document : request_.documents()) {
       bytes += static_cast<int64_t>(document.size());
@@ -89,43 +91,57 @@ class RerankCall : public HeadCall {
     return bytes;
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
+  absl::Status Prepare(int, std::vector<Request>* requests) override {
+    InputOptions options;
+    options.model = &model();
+    options.limits = &environment().limits;
+    options.truncate =
+        request_.has_truncate() ? request_.truncate() : environment().truncate;
+    options.wanted = [this] { return call().Wanted(); };
     TRIVIUM_ASSIGN_OR_RETURN(
-        std::vector<PreparedInput> pairs,
-        ConvertPairs(request_.query(), "query", request_.documents(),
-                     "documents", options()));
-    std::vector<Request> requests;
-    for (PreparedInput& pair : pairs) AddPrepared(std::move(pair), &requests);
-    return requests;
+        documents_, ConvertPairs(request_.query(), "query",
+                                 request_.documents(), "documents", options));
+    for (const PreparedInput& document : documents_) {
+      Request& request = requests->emplace_back();
+      request.source = document.source;
+      request.logits = true;
+    }
+    return absl::OkStatus();
   }
 
   std::string FieldOf(int request) const override {
     return fmt::format("documents[{}]", request);
   }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
-    std::vector<float> logits, scores;
-    for (const RequestResult& result : results) {
-      logits.push_back(result.logits.back());
-      scores.push_back(ToScores(result.logits, head().scores).back());
-    }
+  absl::Status Respond(int, RequestResult result) override {
+    outputs_ = result.logits.size();
+    logits_.push_back(result.logits.back());
+    scores_.push_back(
+        ToScores(result.logits, model().info().head->scores).back());
+    return absl::OkStatus();
+  }
+
+  const google::protobuf::Message& Response() override {
     // A sigmoid's ends round to one score; the logits still tell them apart.
-    const bool one = results.front().logits.size() == 1;
-    const size_t top = request_.has_top() ? request_.top() : results.size();
-    for (const int index : LargestFirst(one ? logits : scores, top)) {
+    const std::vector<float>& order = outputs_ == 1 ? logits_ : scores_;
+    const size_t top = request_.has_top() ? request_.top() : order.size();
+    for (const int index : LargestFirst(order, top)) {
       v1::RerankResponse::Document* out = response_.add_documents();
       out->set_index(static_cast<uint32_t>(index));
-      out->set_score(scores[index]);
-      out->set_logit(logits[index]);
-      out->set_token_count(token_count(index));
-      out->set_truncated_tokens(inputs()[index].truncated);
+      out->set_score(scores_[index]);
+      out->set_logit(logits_[index]);
+      out->set_token_count(
+          static_cast<uint32_t>(documents_[index].source.ids.size()));
+      out->set_truncated_tokens(documents_[index].truncated);
     }
     return WithTimings(&response_);
   }
 
   v1::RerankRequest request_;
   v1::RerankResponse response_;
+  std::vector<PreparedInput> documents_;
+  std::vector<float> logits_, scores_;  // [documents] of the last label
+  size_t outputs_ = 0;                  // labels
 };
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 #include "base/status.h"
 #include "server/handlers/handlers.h"
-#include "server/handlers/head_call.h"
+#include "server/handlers/heads.h"
+#include "server/handlers/inputs_call.h"
 #include "server/handlers/status.h"
 #include "server/handlers/token_spans.h"
 
@@ -15,62 +16,57 @@ namespace {
 
 using Span = v1::TokenClassification::Span;
 
-class ClassifyTokensCall : public HeadCall {
+class ClassifyTokensCall final
+    : public InputsCall<v1::ClassifyTokensRequest, v1::ClassifyTokensResponse> {
  public:
-  using HeadCall::HeadCall;
+  using InputsCall::InputsCall;
 
  private:
   absl::Status Open() override {
-    const RequestLimits& limits = environment().limits;
+    TRIVIUM_RETURN_IF_ERROR(OpenRequest());
     TRIVIUM_RETURN_IF_ERROR(
-        OpenHead(&request_, "ClassifyTokens",
-                 {HeadKind::kTag, HeadKind::kDiscriminate}));
-    set_truncate(request_.has_truncate(), request_.truncate());
-    if (!v1::Aggregation_IsValid(request_.aggregation())) {
+        CheckHead(call().model(), "ClassifyTokens",
+                  {HeadKind::kTag, HeadKind::kDiscriminate}));
+    if (!v1::Aggregation_IsValid(request().aggregation())) {
       return InvalidField(
-          "aggregation", fmt::format("has no value {}",
-                                     static_cast<int>(request_.aggregation())));
+          "aggregation",
+          fmt::format("has no value {}",
+                      static_cast<int>(request().aggregation())));
     }
-    for (int i = 0; i < request_.inputs_size(); ++i) {
-      if (request_.inputs(i).has_pair()) {
+    for (int i = 0; i < request().inputs_size(); ++i) {
+      if (request().inputs(i).has_pair()) {
         return InvalidField(FieldOf(i) + ".pair",
                             "cannot be; send a text or ids");
       }
     }
-    return CheckInputCount(request_.inputs_size(), "inputs", limits);
+    return CheckInputs();
   }
 
-  int64_t TextBytes() const override {
-    return trivium::TextBytes(request_.inputs());
+  absl::Status Want(int i, const PreparedInput&, Request* request) override {
+    request->logits = true;
+    tokens_.emplace_back();
+    const v1::Input& in = this->request().inputs(i);
+    if (!in.has_text()) return absl::OkStatus();
+    EncodeOptions encode;
+    encode.most_tokens = model().info().max_source_tokens;
+    encode.wanted = options().wanted;
+    TRIVIUM_ASSIGN_OR_RETURN(tokens_.back(),
+                             model().tokenizer()->Tokenize(in.text(), encode));
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
-    std::vector<Request> requests;
-    for (int i = 0; i < request_.inputs_size(); ++i) {
-      const v1::Input& input = request_.inputs(i);
-      TRIVIUM_RETURN_IF_ERROR(AddInput(input, FieldOf(i), &requests));
-      tokens_.emplace_back();
-      if (!input.has_text()) continue;
-      TRIVIUM_ASSIGN_OR_RETURN(tokens_.back(),
-                               model().tokenizer()->Tokenize(input.text(), {}));
-    }
-    return requests;
+  absl::Status Respond(int i, RequestResult result) override {
+    v1::TokenClassification* out = AddResultOf(i);
+    AddSpans(i, result.logits, out);
+    response_bytes_ += static_cast<int64_t>(out->ByteSizeLong());
+    return CheckResponseSize(response_bytes_, environment().limits);
   }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
-    for (size_t i = 0; i < results.size(); ++i) {
-      v1::TokenClassification* out = response_.add_results();
-      AddSpans(i, results[i].logits, out);
-      out->set_token_count(token_count(i));
-      out->set_truncated_tokens(inputs()[i].truncated);
-    }
-    return WithTimings(&response_);
-  }
+  const HeadInfo& head() const { return *model().info().head; }
 
-  void AddSpans(size_t input, std::span<const float> logits,
+  void AddSpans(int input, std::span<const float> logits,
                 v1::TokenClassification* out) const {
-    const v1::Input& in = request_.inputs(static_cast<int>(input));
+    const v1::Input& in = request().inputs(input);
     const size_t count = inputs()[input].source.ids.size();
     const size_t outputs = logits.size() / count;
     std::vector<ScoredToken> tokens;
@@ -85,7 +81,7 @@ class ClassifyTokensCall : public HeadCall {
            .scores = Scores(logits.subspan(i * outputs, outputs))});
     }
     for (Span& span :
-         MakeSpans(tokens, head().labels, request_.aggregation())) {
+         MakeSpans(tokens, head().labels, request().aggregation())) {
       if (Ignored(span.label())) continue;
       if (in.has_text()) {
         span.set_text(in.text().substr(span.byte_begin(),
@@ -102,22 +98,21 @@ class ClassifyTokensCall : public HeadCall {
   }
 
   bool Ignored(std::string_view label) const {
-    if (request_.ignore().empty()) return label == "O";
-    return std::find(request_.ignore().begin(), request_.ignore().end(),
-                     label) != request_.ignore().end();
+    if (request().ignore().empty()) return label == "O";
+    return std::find(request().ignore().begin(), request().ignore().end(),
+                     label) != request().ignore().end();
   }
 
   // The text's token that became id `i`; null for what stands after a cut.
-  const Token* Find(size_t input, size_t i) const {
+  const Token* Find(int input, size_t i) const {
     const std::vector<Token>& tokens = tokens_[input];
     return i < tokens.size() && tokens[i].id == inputs()[input].source.ids[i]
                ? &tokens[i]
                : nullptr;
   }
 
-  v1::ClassifyTokensRequest request_;
-  v1::ClassifyTokensResponse response_;
   std::vector<std::vector<Token>> tokens_;  // [inputs], of texts
+  int64_t response_bytes_ = 0;              // of the results so far
 };
 
 }  // namespace

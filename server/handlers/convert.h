@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_HANDLERS_CONVERT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ struct InputOptions {
   Direction direction;
   bool truncate = false;
   bool decodes = false;  // whether a target prefix makes sense
+  // Asked before each part of a long text.
+  std::function<absl::Status()> wanted = nullptr;
 };
 
 absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
@@ -72,9 +75,8 @@ absl::Status CheckInputCount(int count, const std::string& path,
 absl::Status CheckTextBytes(size_t bytes, const std::string& path,
                             const RequestLimits& limits);
 
-// Bytes of inputs' texts: many are tokenized on a pool.
+// Bytes of an input's texts: many are tokenized on a pool.
 int64_t TextBytes(const v1::Input& in);
-int64_t TextBytes(const google::protobuf::RepeatedPtrField<v1::Input>& in);
 
 // Options for one input: max_new_tokens resolved (`source_tokens` decides the
 // default where `per_source`, as for Translate) and checked against what the
@@ -107,7 +109,9 @@ int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
 // limit; asked before anything is computed.
 absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits);
 
-// RESOURCE_EXHAUSTED when a response that is made is over the limit.
+// RESOURCE_EXHAUSTED when a response that is made, or as much of it as is, is
+// over the limit.
+absl::Status CheckResponseSize(int64_t bytes, const RequestLimits& limits);
 absl::Status CheckResponseSize(const google::protobuf::Message& response,
                                const RequestLimits& limits);
 
@@ -136,6 +140,10 @@ struct HypothesisView {
   const std::vector<std::string>* stop = nullptr;
   bool tokens = false;  // ids and pieces
 };
+
+// About what a message of the result will have; for pools, which are fair in
+// bytes.
+int64_t MessageBytes(const RequestResult& result);
 
 v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
                                  const HypothesisView& view);

@@ -74,6 +74,8 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   EncodeOptions encode;
   encode.prefix_ids = options.direction.prefix_ids;
   encode.max_tokens = options.truncate ? limit : 0;
+  encode.most_tokens = limit;
+  encode.wanted = options.wanted;
   const Tokenizer* tokenizer = options.model->tokenizer();
   switch (in.input_case()) {
     case v1::Input::kText:
@@ -103,6 +105,19 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   return InvalidField(path, "is empty; set text, pair or ids");
 }
 
+absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,
+                             int limit, const char* advice) {
+  const size_t count = encoding.ids.size();
+  if (count == 0) {
+    return InvalidField(path, "has no tokens; the model needs at least one");
+  }
+  if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
+  return InvalidField(
+      path,
+      fmt::format("has {}{} tokens and the model reads at most {}; {}",
+                  encoding.partial ? "more than " : "", count, limit, advice));
+}
+
 absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
                                                   const std::string& path,
                                                   const InputOptions& options) {
@@ -118,24 +133,20 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   }
   TRIVIUM_RETURN_IF_ERROR(
       CheckText(in.target_prefix(), path + ".target_prefix", options));
+  const int most = options.model->info().max_target_tokens;
   EncodeOptions encode;
   encode.side = TextSide::kTarget;
   encode.add_special_tokens = false;
+  encode.most_tokens = most;
+  encode.wanted = options.wanted;
   TRIVIUM_ASSIGN_OR_RETURN(
       Encoding encoding,
       options.model->tokenizer()->Encode(in.target_prefix(), encode));
-  return std::move(encoding.ids);
-}
-
-absl::Status CheckTokenCount(size_t count, const std::string& path, int limit,
-                             const char* advice) {
-  if (count == 0) {
-    return InvalidField(path, "has no tokens; the model needs at least one");
+  if (encoding.partial) {
+    return CheckTokenCount(encoding, path + ".target_prefix", most,
+                           "send a shorter prefix");
   }
-  if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
-  return InvalidField(
-      path, fmt::format("has {} tokens and the model reads at most {}; {}",
-                        count, limit, advice));
+  return std::move(encoding.ids);
 }
 
 constexpr char kShorten[] = "send shorter text, or set truncate";
@@ -172,12 +183,6 @@ int64_t TextBytes(const v1::Input& in) {
                               in.target_prefix().size());
 }
 
-int64_t TextBytes(const google::protobuf::RepeatedPtrField<v1::Input>& in) {
-  int64_t bytes = 0;
-  for (const v1::Input& input : in) bytes += TextBytes(input);
-  return bytes;
-}
-
 absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options) {
@@ -199,9 +204,8 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   out.truncated = encoding.truncated;
 
   if (!out.blank || !encoding.ids.empty()) {
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckTokenCount(encoding.ids.size(), path, limit,
-                        in.has_ids() ? "send fewer ids" : kShorten));
+    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
+        encoding, path, limit, in.has_ids() ? "send fewer ids" : kShorten));
   }
   if (has_encoder) {
     out.source = ToSource(std::move(encoding), info);
@@ -229,12 +233,14 @@ absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
   const ModelInfo& info = options.model->info();
   EncodeOptions encode;
   encode.max_tokens = options.truncate ? info.max_source_tokens : 0;
+  encode.most_tokens = info.max_source_tokens;
+  encode.wanted = options.wanted;
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Encoding> encodings,
       options.model->tokenizer()->EncodePairs(first, texts, encode));
   std::vector<PreparedInput> out(encodings.size());
   for (size_t i = 0; i < encodings.size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(encodings[i].ids.size(),
+    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(encodings[i],
                                             path_of(static_cast<int>(i)),
                                             info.max_source_tokens, kShorten));
     out[i].truncated = encodings[i].truncated;

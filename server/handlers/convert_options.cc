@@ -83,12 +83,17 @@ absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits) {
 
 absl::Status CheckResponseSize(const google::protobuf::Message& response,
                                const RequestLimits& limits) {
-  const auto bytes = static_cast<int64_t>(response.ByteSizeLong());
+  return CheckResponseSize(static_cast<int64_t>(response.ByteSizeLong()),
+                           limits);
+}
+
+absl::Status CheckResponseSize(int64_t bytes, const RequestLimits& limits) {
   if (bytes <= limits.max_response_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(fmt::format(
-      "the response has {} bytes and the server sends at most {}; ask for "
-      "fewer inputs, hypotheses or details in a call",
-      bytes, limits.max_response_bytes));
+  return absl::ResourceExhaustedError(
+      fmt::format("the response has {} bytes or more and the server sends at "
+                  "most {}; ask for "
+                  "fewer inputs, hypotheses or details in a call",
+                  bytes, limits.max_response_bytes));
 }
 
 }  // namespace trivium

@@ -38,6 +38,24 @@ v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
   return out;
 }
 
+int64_t MessageBytes(const RequestResult& result) {
+  const auto floats = [](const std::vector<AttentionMap>& maps) {
+    size_t count = 0;
+    for (const AttentionMap& map : maps) count += map.weights.size();
+    return count;
+  };
+  size_t values =
+      result.states.size() + result.pooled.size() + result.logits.size() +
+      result.encoder_attention.weights.size() + floats(result.cross_attention) +
+      floats(result.decoder_attention);
+  for (const Hypothesis& hypothesis : result.hypotheses) {
+    // An id, its piece and text.
+    values += 8 * hypothesis.ids.size();
+    for (const auto& top : hypothesis.top_logprobs) values += 8 * top.size();
+  }
+  return static_cast<int64_t>(values * sizeof(float));
+}
+
 v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
                                  const HypothesisView& view) {
   v1::Hypothesis out;
@@ -173,6 +191,7 @@ void SetLimits(const ModelInfo& info, const RequestLimits& limits,
   out->set_max_target_tokens(static_cast<uint32_t>(info.max_target_tokens));
   out->set_max_request_bytes(limits.max_request_bytes);
   out->set_max_inputs(limits.max_inputs);
+  out->set_max_windows(limits.max_windows);
   out->set_max_text_bytes(limits.max_text_bytes);
   out->set_max_beam_size(limits.max_beam_size);
   out->set_max_stop_strings(limits.max_stop_strings);

@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/handlers.h"
+#include "server/handlers/inputs_call.h"
 #include "server/handlers/status.h"
-#include "server/handlers/unary.h"
 
 namespace trivium {
 namespace {
@@ -29,44 +29,39 @@ std::optional<TokenPooling> ToTokenPooling(v1::Pooling pooling) {
   }
 }
 
-class EncodeCall : public UnaryCall {
+class EncodeCall final
+    : public InputsCall<v1::EncodeRequest, v1::EncodeResponse> {
  public:
-  using UnaryCall::UnaryCall;
+  using InputsCall::InputsCall;
 
  private:
   absl::Status Open() override {
-    const RequestLimits& limits = environment().limits;
-    TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
+    TRIVIUM_RETURN_IF_ERROR(OpenRequest());
     if (model().info().design == Design::kDecoder) {
       return absl::FailedPreconditionError(fmt::format(
           "the model '{}' has no encoder, so it cannot Encode; use Generate",
           call().model().name));
     }
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckInputCount(request_.inputs_size(), "inputs", limits));
+    TRIVIUM_RETURN_IF_ERROR(CheckInputs());
     TRIVIUM_RETURN_IF_ERROR(ReadPooling());
     TRIVIUM_RETURN_IF_ERROR(AddPrompt());
-    if (request_.has_attention()) {
+    if (request().has_attention()) {
       TRIVIUM_ASSIGN_OR_RETURN(
-          attention_, ConvertSelection(request_.attention(), "attention",
+          attention_, ConvertSelection(request().attention(), "attention",
                                        model().info().encoder_layers,
                                        model().info().encoder_heads));
     }
     // Only models that choose by a source token need to be told; the others'
     // encoders read the text as it is.
-    if (request_.has_source_language() || request_.has_target_language()) {
-      TRIVIUM_ASSIGN_OR_RETURN(options_.direction,
-                               ConvertDirection(request_, "", model()));
+    if (request().has_source_language() || request().has_target_language()) {
+      TRIVIUM_ASSIGN_OR_RETURN(options().direction,
+                               ConvertDirection(request(), "", model()));
     }
-    options_.model = &model();
-    options_.limits = &limits;
-    options_.truncate =
-        request_.has_truncate() ? request_.truncate() : environment().truncate;
     return absl::OkStatus();
   }
 
   absl::Status ReadPooling() {
-    pooling_ = request_.pooling();
+    pooling_ = request().pooling();
     if (!v1::Pooling_IsValid(pooling_)) {
       return InvalidField("pooling", fmt::format("has no value {}",
                                                  static_cast<int>(pooling_)));
@@ -76,15 +71,15 @@ class EncodeCall : public UnaryCall {
           "the model has no pooler; ask for another pooling");
     }
     overrides_.pooling = ToTokenPooling(pooling_);
-    if (request_.has_normalize()) overrides_.normalize = request_.normalize();
+    if (request().has_normalize()) overrides_.normalize = request().normalize();
     return absl::OkStatus();
   }
 
   absl::Status AddPrompt() {
     const SentenceEncoder& sentences = model().sentence_encoder();
     std::string prompt = sentences.default_prompt();
-    if (request_.has_prompt()) {
-      const auto found = sentences.prompts().find(request_.prompt());
+    if (request().has_prompt()) {
+      const auto found = sentences.prompts().find(request().prompt());
       if (found == sentences.prompts().end()) {
         std::string known;
         for (const auto& one : sentences.prompts()) {
@@ -92,44 +87,29 @@ class EncodeCall : public UnaryCall {
         }
         return InvalidField("prompt",
                             fmt::format("is '{}'; the model's folder has {}",
-                                        Shorten(request_.prompt()),
+                                        Shorten(request().prompt()),
                                         known.empty() ? "no prompts" : known));
       }
       prompt = found->second;
     }
-    for (v1::Input& input : *request_.mutable_inputs()) {
+    for (v1::Input& input : *request().mutable_inputs()) {
       if (input.has_text()) input.set_text(prompt + input.text());
     }
     return absl::OkStatus();
   }
 
-  int64_t TextBytes() const override {
-    return trivium::TextBytes(request_.inputs());
-  }
-
-  absl::StatusOr<std::vector<Request>> Prepare() override {
-    std::vector<Request> requests;
-    int64_t response_bytes = 0;
-    for (int i = 0; i < request_.inputs_size(); ++i) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          PreparedInput input,
-          ConvertInput(request_.inputs(i), FieldOf(i), options_));
-      response_bytes += ResponseBytes(input.source.ids.size());
-      TRIVIUM_RETURN_IF_ERROR(CheckRows(input.source.ids.size(), FieldOf(i)));
-      Request& request = requests.emplace_back();
-      request.source = input.source;
-      request.pooled = pooling_ == v1::POOLING_POOLER;
-      request.states = WantedStates();
-      if (attention_) request.encoder_attention = attention_->maps;
-      inputs_.push_back(std::move(input));
-    }
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckResponseBytes(response_bytes, environment().limits));
-    return requests;
+  absl::Status Want(int i, const PreparedInput& input,
+                    Request* request) override {
+    ExpectResponseBytes(ResponseBytes(input.source.ids.size()));
+    TRIVIUM_RETURN_IF_ERROR(CheckRows(input.source.ids.size(), FieldOf(i)));
+    request->pooled = pooling_ == v1::POOLING_POOLER;
+    request->states = WantedStates();
+    if (attention_) request->encoder_attention = attention_->maps;
+    return absl::OkStatus();
   }
 
   States WantedStates() const {
-    if (request_.token_vectors()) return States::kAll;
+    if (request().token_vectors()) return States::kAll;
     if (pooling_ == v1::POOLING_NONE || pooling_ == v1::POOLING_POOLER) {
       return States::kNone;
     }
@@ -149,7 +129,7 @@ class EncodeCall : public UnaryCall {
 
   int64_t ResponseBytes(size_t tokens) const {
     const ModelInfo& info = model().info();
-    int64_t floats = request_.token_vectors()
+    int64_t floats = request().token_vectors()
                          ? static_cast<int64_t>(tokens) * info.d_model
                          : 0;
     if (pooling_ == v1::POOLING_POOLER) {
@@ -167,35 +147,29 @@ class EncodeCall : public UnaryCall {
     return bytes;
   }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
-    for (size_t i = 0; i < results.size(); ++i) {
-      v1::EncodeResult* out = response_.add_results();
-      const std::vector<float>& states = results[i].states;
-      if (pooling_ != v1::POOLING_NONE) {
-        const std::vector<float> embedding =
-            pooling_ == v1::POOLING_POOLER
-                ? Pooled(std::move(results[i].pooled))
-                : model().sentence_encoder().Embed(
-                      states, model().info().d_model, overrides_);
-        out->mutable_embedding()->Add(embedding.begin(), embedding.end());
-      }
-      if (request_.token_vectors()) {
-        out->mutable_token_vectors()->Add(states.begin(), states.end());
-      }
-      const std::vector<int32_t>& ids = inputs_[i].source.ids;
-      if (request_.tokens()) {
-        AddPieces(ids, model().tokenizer(), TextSide::kSource,
-                  out->mutable_pieces());
-      }
-      if (attention_) {
-        *out->mutable_attention() =
-            ConvertAttention(results[i].encoder_attention, attention_->rows);
-      }
-      out->set_token_count(static_cast<uint32_t>(ids.size()));
-      out->set_truncated_tokens(inputs_[i].truncated);
+  absl::Status Respond(int i, RequestResult result) override {
+    v1::EncodeResult* out = AddResultOf(i);
+    const std::vector<float>& states = result.states;
+    if (pooling_ != v1::POOLING_NONE) {
+      const std::vector<float> embedding =
+          pooling_ == v1::POOLING_POOLER
+              ? Pooled(std::move(result.pooled))
+              : model().sentence_encoder().Embed(states, model().info().d_model,
+                                                 overrides_);
+      out->mutable_embedding()->Add(embedding.begin(), embedding.end());
     }
-    return WithTimings(&response_);
+    if (request().token_vectors()) {
+      out->mutable_token_vectors()->Add(states.begin(), states.end());
+    }
+    if (request().tokens()) {
+      AddPieces(inputs()[i].source.ids, model().tokenizer(), TextSide::kSource,
+                out->mutable_pieces());
+    }
+    if (attention_) {
+      *out->mutable_attention() =
+          ConvertAttention(result.encoder_attention, attention_->rows);
+    }
+    return absl::OkStatus();
   }
 
   std::vector<float> Pooled(std::vector<float> pooled) const {
@@ -203,13 +177,9 @@ class EncodeCall : public UnaryCall {
     return pooled;
   }
 
-  v1::EncodeRequest request_;
-  v1::EncodeResponse response_;
-  InputOptions options_;
   v1::Pooling pooling_ = v1::POOLING_UNSPECIFIED;  // the folder's own
   SentenceEncoder::Overrides overrides_;
   std::optional<MapSelection> attention_;
-  std::vector<PreparedInput> inputs_;
 };
 
 }  // namespace

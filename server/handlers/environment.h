@@ -19,6 +19,7 @@ namespace trivium {
 struct RequestLimits {
   int64_t max_request_bytes = 4 << 20;
   int max_inputs = 32;
+  int max_windows = 512;  // of an Answer call
   int64_t max_text_bytes = 1 << 20;
   int max_beam_size = 16;
   int max_stop_strings = 16;

@@ -84,17 +84,16 @@ class GenerateCall final : public PreparedCall {
     return status;
   }
 
-  int64_t TextBytes() const override { return generation_.text_bytes(); }
+  int64_t TextBytes(int) const override { return generation_.text_bytes(); }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
+  absl::Status Prepare(int, std::vector<Request>* requests) override {
     TRIVIUM_ASSIGN_OR_RETURN(Request request, generation_.Prepare());
     {
       MutexLock lock(&mutex_);
       news_.ids.resize(generation_.hypotheses());
     }
-    std::vector<Request> requests;
-    if (!generation_.blank()) requests.push_back(std::move(request));
-    return requests;
+    if (!generation_.blank()) requests->push_back(std::move(request));
+    return absl::OkStatus();
   }
 
   std::string FieldOf(int) const override { return "input"; }
@@ -123,7 +122,7 @@ class GenerateCall final : public PreparedCall {
   void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (busy_) return;
     busy_ = true;
-    call().RunDelivery([this] { Deliver(); });
+    call().RunDelivery(0, [this] { Deliver(); });
   }
 
   // Writes the next message, or ends the call, or is busy no more.

@@ -41,6 +41,7 @@ absl::Status Generation::Open(Transport* transport) {
   options_.truncate =
       request_.has_truncate() ? request_.truncate() : environment.truncate;
   options_.decodes = true;
+  options_.wanted = [this] { return call_->Wanted(); };
   // Without a tokenizer the ids are the answer.
   show_ids_ = request_.tokens() || model.tokenizer() == nullptr;
   return absl::OkStatus();

@@ -17,12 +17,12 @@ class ListModelsCall : public UnaryCall {
     return transport()->Take(&request);
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
-    return std::vector<Request>();
+  absl::Status Prepare(int, std::vector<Request>*) override {
+    return absl::OkStatus();
   }
+  absl::Status Respond(int, RequestResult) override { return absl::OkStatus(); }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
+  const google::protobuf::Message& Response() override {
     for (const ModelHandle& model : environment().models.List()) {
       *response_.add_models() = ConvertModel(*model, environment().limits);
     }
@@ -43,12 +43,12 @@ class GetModelCall : public UnaryCall {
     return call().FindModel(request.name());
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
-    return std::vector<Request>();
+  absl::Status Prepare(int, std::vector<Request>*) override {
+    return absl::OkStatus();
   }
+  absl::Status Respond(int, RequestResult) override { return absl::OkStatus(); }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
+  const google::protobuf::Message& Response() override {
     response_ = ConvertModel(call().model(), environment().limits);
     return response_;
   }

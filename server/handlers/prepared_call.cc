@@ -4,24 +4,47 @@
 
 #include <utility>
 
+#include "server/handlers/convert.h"
+
 namespace trivium {
 
 void PreparedCall::Start() {
   if (!call_.admitted().ok()) return Finish(call_.admitted());
   if (absl::Status status = Open(); !status.ok()) return Finish(status);
-  call_.RunTokenizing(TextBytes(), [this] { PrepareAndSubmit(); });
+  RunNextParts();
 }
 
-void PreparedCall::PrepareAndSubmit() {
-  if (absl::Status status = call_.Wanted(); !status.ok()) return Finish(status);
+// As many parts as are one piece of work for a pool; at least one.
+void PreparedCall::RunNextParts() {
+  int64_t bytes = 0;
+  int end = prepared_;
+  do {
+    bytes += TextBytes(end++);
+  } while (end < parts() && bytes + TextBytes(end) <= WorkPool::kPieceBytes);
+  call_.RunTokenizing(bytes, [this, end] { PrepareParts(end); });
+}
+
+void PreparedCall::PrepareParts(int end) {
   const absl::Time before = environment().clock->Now();
-  absl::StatusOr<std::vector<Request>> requests = Prepare();
+  absl::Status status;
+  while (status.ok() && prepared_ < end) {
+    status = call_.Wanted();
+    if (status.ok()) status = Prepare(prepared_++, &requests_);
+  }
   call_.AddTokenizeTime(environment().clock->Now() - before);
-  if (!requests.ok()) return Finish(requests.status());
-  if (requests->empty()) return AnswerAtOnce();
-  Observe(&*requests);
-  const absl::Status status = call_.Submit(
-      *std::move(requests), [this](int request) { return FieldOf(request); });
+  if (!status.ok()) return Finish(status);
+  if (prepared_ < parts()) return RunNextParts();
+  Submit();
+}
+
+void PreparedCall::Submit() {
+  absl::Status status =
+      CheckResponseBytes(response_bytes_, environment().limits);
+  if (!status.ok()) return Finish(status);
+  if (requests_.empty()) return AnswerAtOnce();
+  Observe(&requests_);
+  status = call_.Submit(std::move(requests_),
+                        [this](int request) { return FieldOf(request); });
   // Once the batcher has taken the requests, this may be deleted already.
   if (!status.ok()) Finish(status);
 }

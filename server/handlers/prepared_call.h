@@ -13,10 +13,11 @@ namespace trivium {
 // A call with one request message, until its requests are at the batcher:
 //
 //   the transport's thread:  Open, and Prepare when the texts are short
-//   a pool:                  Prepare for long texts
+//   a pool:                  Prepare for long texts, a few parts at a time
 //
 // then Submit, or AnswerAtOnce where there is nothing to ask a model. What is
-// answered, and when, is for UnaryCall and GenerateCall.
+// answered, and when, is for UnaryCall and GenerateCall. Between parts it asks
+// whether the call is still wanted.
 //
 // The handler lives until the transport has finished, and Finish is called
 // once, after the batcher's last word: nothing refers to it afterwards.
@@ -32,15 +33,22 @@ class PreparedCall : public Handler {
  protected:
   // Takes the request and checks what needs no tokenizer.
   virtual absl::Status Open() = 0;
-  // Bytes that Prepare will tokenize.
-  virtual int64_t TextBytes() const { return 0; }
-  // Tokenizes and checks. Empty: the answer needs no model.
-  virtual absl::StatusOr<std::vector<Request>> Prepare() = 0;
+  // What can be prepared one after the other: the inputs, mostly.
+  virtual int parts() const { return 1; }
+  // Bytes that Prepare(part) will tokenize.
+  virtual int64_t TextBytes(int part) const { return 0; }
+  // Tokenizes and checks a part, and appends its requests. Where all parts give
+  // none the answer needs no model.
+  virtual absl::Status Prepare(int part, std::vector<Request>* requests) = 0;
+  // For Prepare: about what the response to the part will take. Together, the
+  // parts' must be within the server's limit, else the call is refused before
+  // it is submitted.
+  void ExpectResponseBytes(int64_t bytes) { response_bytes_ += bytes; }
   // The place of a request's input, for the batcher's complaints.
   virtual std::string FieldOf(int request) const;
-  // Sets the observers of what Prepare gave, just before it is submitted.
+  // Sets the observers of the requests, just before they are submitted.
   virtual void Observe(std::vector<Request>* requests) = 0;
-  // Prepare gave no requests.
+  // There are no requests.
   virtual void AnswerAtOnce() = 0;
 
   const Environment& environment() const { return call_.environment(); }
@@ -55,10 +63,16 @@ class PreparedCall : public Handler {
   }
 
  private:
-  void PrepareAndSubmit();
+  void RunNextParts();
+  void PrepareParts(int end);
+  void Submit();
 
   Call call_;
   Transport* const transport_;
+  // Of whoever prepares.
+  int prepared_ = 0;  // parts
+  int64_t response_bytes_ = 0;
+  std::vector<Request> requests_;
 };
 
 }  // namespace trivium

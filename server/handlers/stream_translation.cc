@@ -49,7 +49,8 @@ absl::Status StreamTranslation::Start(const TranslateStreamRequest& message) {
   TRIVIUM_ASSIGN_OR_RETURN(
       translation_,
       Translation::Create(call_->environment(), call_->model(),
-                          message.start().options(), "start.options"));
+                          message.start().options(), "start.options",
+                          [this] { return call_->Wanted(); }));
   return absl::OkStatus();
 }
 

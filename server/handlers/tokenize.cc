@@ -10,6 +10,11 @@
 namespace trivium {
 namespace {
 
+// The least that a token takes on the wire beside its piece: any (with its id,
+// its piece's size and where it ends), and one that is not the text's first.
+constexpr int64_t kTokenBytes = 8;
+constexpr int64_t kLaterTokenBytes = 14;
+
 class TokenizeCall : public UnaryCall {
  public:
   using UnaryCall::UnaryCall;
@@ -32,36 +37,46 @@ class TokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  int64_t TextBytes() const override {
-    int64_t bytes = 0;
-    for (const std::string& text : request_.texts()) bytes += text.size();
-    return bytes;
+  int parts() const override { return request_.texts_size(); }
+  int64_t TextBytes(int part) const override {
+    return static_cast<int64_t>(request_.texts(part).size());
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
+  absl::Status Prepare(int part, std::vector<Request>*) override {
     EncodeOptions options;
     options.side = request_.target() ? TextSide::kTarget : TextSide::kSource;
     options.add_special_tokens =
         !request_.has_add_special_tokens() || request_.add_special_tokens();
-    for (const std::string& text : request_.texts()) {
-      TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Token> tokens,
-                               model().tokenizer()->Tokenize(text, options));
-      v1::TokenizedText* result = response_.add_results();
-      for (const Token& token : tokens) {
-        *result->add_tokens() = ConvertToken(token);
-      }
+    // More cannot be told.
+    options.most_tokens =
+        environment().limits.max_response_bytes / kLaterTokenBytes;
+    options.wanted = [this] { return call().Wanted(); };
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const std::vector<Token> tokens,
+        model().tokenizer()->Tokenize(request_.texts(part), options));
+    for (const Token& token : tokens) {
+      response_bytes_ += kTokenBytes + static_cast<int64_t>(token.piece.size());
     }
-    return std::vector<Request>();
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckResponseSize(response_bytes_, environment().limits));
+    v1::TokenizedText* result = response_.add_results();
+    for (const Token& token : tokens) {
+      *result->add_tokens() = ConvertToken(token);
+    }
+    return absl::OkStatus();
   }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
+  absl::Status Respond(int, RequestResult) override {
+    return absl::OkStatus();  // no request, no result
+  }
+  const google::protobuf::Message& Response() override {
     *response_.mutable_model() = call().model_version();
     return response_;
   }
 
   v1::TokenizeRequest request_;
   v1::TokenizeResponse response_;
+  int64_t response_bytes_ = 0;  // at least
 };
 
 }  // namespace

@@ -22,32 +22,28 @@ class TranslateCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(
-        translation_, Translation::Create(environment(), call().model(),
-                                          request_.options(), "options"));
+        translation_,
+        Translation::Create(environment(), call().model(), request_.options(),
+                            "options", [this] { return call().Wanted(); }));
     return absl::OkStatus();
   }
 
-  int64_t TextBytes() const override {
-    return trivium::TextBytes(request_.inputs());
+  int parts() const override { return request_.inputs_size(); }
+  int64_t TextBytes(int part) const override {
+    return trivium::TextBytes(request_.inputs(part));
   }
 
-  absl::StatusOr<std::vector<Request>> Prepare() override {
-    std::vector<Request> requests;
-    int64_t response_bytes = 0;
-    for (int i = 0; i < request_.inputs_size(); ++i) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          Translation::Item item,
-          translation_->Prepare(request_.inputs(i), Path(i)));
-      response_bytes += item.response_bytes;
-      if (!item.input.blank) {
-        requests.push_back(std::move(item.request));
-        input_of_request_.push_back(i);
-      }
-      inputs_.push_back(std::move(item.input));
+  absl::Status Prepare(int part, std::vector<Request>* requests) override {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        Translation::Item item,
+        translation_->Prepare(request_.inputs(part), Path(part)));
+    ExpectResponseBytes(item.response_bytes);
+    if (!item.input.blank) {
+      requests->push_back(std::move(item.request));
+      input_of_request_.push_back(part);
     }
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckResponseBytes(response_bytes, environment().limits));
-    return requests;
+    inputs_.push_back(std::move(item.input));
+    return absl::OkStatus();
   }
 
   static std::string Path(int input) {
@@ -58,15 +54,24 @@ class TranslateCall : public UnaryCall {
     return Path(input_of_request_[request]);
   }
 
-  const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) override {
-    size_t next = 0;  // blank inputs have no result
-    for (const PreparedInput& input : inputs_) {
-      *response_.add_results() =
-          input.blank ? translation_->BlankResult()
-                      : translation_->Result(input, std::move(results[next++]));
-    }
+  absl::Status Respond(int request, RequestResult result) override {
+    const int input = input_of_request_[request];
+    AddBlankResults(input);
+    *response_.add_results() =
+        translation_->Result(inputs_[input], std::move(result));
+    return absl::OkStatus();
+  }
+
+  const google::protobuf::Message& Response() override {
+    AddBlankResults(request_.inputs_size());
     return WithTimings(&response_);
+  }
+
+  // Of the inputs in front of `end`, which are blank and have no request.
+  void AddBlankResults(int end) {
+    while (response_.results_size() < end) {
+      *response_.add_results() = translation_->BlankResult();
+    }
   }
 
   v1::TranslateRequest request_;

@@ -141,6 +141,7 @@ class TranslateStreamCall final : public Handler {
       auto shared =
           std::make_shared<absl::StatusOr<RequestResult>>(std::move(result));
       call_->call_.RunDelivery(
+          shared->ok() ? MessageBytes(**shared) : 0,
           [call = call_, id = id_, input = std::move(input_), shared] {
             call->OnResult(id, input, std::move(*shared));
           });

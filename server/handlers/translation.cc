@@ -16,7 +16,8 @@ constexpr int64_t kLogprobBytes = 24;
 
 absl::StatusOr<Translation> Translation::Create(
     const Environment& environment, const ServedModel& served,
-    const v1::TranslateOptions& options, const std::string& path) {
+    const v1::TranslateOptions& options, const std::string& path,
+    std::function<absl::Status()> wanted) {
   const Model& model = *served.model;
   if (model.info().design != Design::kEncoderDecoder) {
     return absl::FailedPreconditionError(fmt::format(
@@ -37,6 +38,7 @@ absl::StatusOr<Translation> Translation::Create(
   input.truncate =
       options.has_truncate() ? options.truncate() : environment.truncate;
   input.decodes = true;
+  input.wanted = std::move(wanted);
   result.tokens_ = options.tokens();
   const int layers = model.info().decoder_layers;
   const int heads = model.info().decoder_heads;

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_TRANSLATION_H_
 #define TRIVIUM_SERVER_HANDLERS_TRANSLATION_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,11 +14,12 @@ namespace trivium {
 // once, and from them a request and a result for each input. Immutable.
 class Translation {
  public:
-  // `path` of `options` in its message, "options".
-  static absl::StatusOr<Translation> Create(const Environment& environment,
-                                            const ServedModel& model,
-                                            const v1::TranslateOptions& options,
-                                            const std::string& path);
+  // `path` of `options` in its message, "options"; `wanted` as
+  // InputOptions'.
+  static absl::StatusOr<Translation> Create(
+      const Environment& environment, const ServedModel& model,
+      const v1::TranslateOptions& options, const std::string& path,
+      std::function<absl::Status()> wanted);
 
   struct Item {
     PreparedInput input;

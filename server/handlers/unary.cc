@@ -9,7 +9,6 @@
 #include "server/handlers/convert.h"
 
 namespace trivium {
-
 // Hears of one request and passes it on to its call.
 class UnaryCall::Slot : public RequestObserver {
  public:
@@ -44,21 +43,44 @@ void UnaryCall::OnResult(int index, absl::StatusOr<RequestResult> result) {
     }
     if (--missing_ > 0) return;
   }
-  call().RunDelivery([this] { Complete(); });
+  RunNextResponses();
+}
+
+// As many results as are one piece of work for a pool; at least one.
+void UnaryCall::RunNextResponses() {
+  if (answered_.empty()) {
+    MutexLock lock(&mutex_);
+    answered_ = std::move(results_);
+  }
+  int64_t bytes = 0;
+  size_t end = responded_;
+  do {
+    bytes += MessageBytes(answered_[end++]);
+  } while (end < answered_.size() &&
+           bytes + MessageBytes(answered_[end]) <= WorkPool::kPieceBytes);
+  call().RunDelivery(bytes, [this, end] { RespondTo(end); });
+}
+
+void UnaryCall::RespondTo(size_t end) {
+  absl::Status status;
+  {
+    MutexLock lock(&mutex_);
+    status = error_;
+  }
+  while (status.ok() && responded_ < end) {
+    status = call().Wanted();
+    if (!status.ok()) break;
+    RequestResult result = std::move(answered_[responded_]);
+    call().AddResult(result);
+    status = Respond(static_cast<int>(responded_++), std::move(result));
+  }
+  if (!status.ok()) return Finish(status);
+  if (responded_ < answered_.size()) return RunNextResponses();
+  Complete();
 }
 
 void UnaryCall::Complete() {
-  std::vector<RequestResult> results;
-  absl::Status error;
-  {
-    MutexLock lock(&mutex_);
-    error = error_;
-    results = std::move(results_);
-  }
-  // Not under the lock: this may be deleted as soon as it has finished.
-  if (!error.ok()) return Finish(error);
-  for (const RequestResult& result : results) call().AddResult(result);
-  const google::protobuf::Message& response = Respond(std::move(results));
+  const google::protobuf::Message& response = Response();
   const absl::Status size = CheckResponseSize(response, environment().limits);
   Finish(size, size.ok() ? &response : nullptr);
 }

@@ -12,16 +12,19 @@ namespace trivium {
 // how to open, prepare and respond; the rest of the order is
 //
 //   workers:  the results come in
-//   a pool:   Respond, once all are there
+//   a pool:   once all are there, Respond to each, a few at a time; Response
+//
+// Between results it asks whether the call is still wanted.
 class UnaryCall : public PreparedCall {
  public:
   using PreparedCall::PreparedCall;
 
  protected:
-  // The response, which lives as long as the call. results[i] answers request
-  // i of Prepare.
-  virtual const google::protobuf::Message& Respond(
-      std::vector<RequestResult> results) = 0;
+  // Makes what the response says of request i's result; in their order. An
+  // error ends the call.
+  virtual absl::Status Respond(int request, RequestResult result) = 0;
+  // The whole response, which lives as long as the call.
+  virtual const google::protobuf::Message& Response() = 0;
 
   // `response` with what the call took and which model answered.
   template <typename Response>
@@ -37,12 +40,18 @@ class UnaryCall : public PreparedCall {
   void Observe(std::vector<Request>* requests) final;
   void AnswerAtOnce() final { Complete(); }
   void OnResult(int index, absl::StatusOr<RequestResult> result);
+  void RunNextResponses();
+  void RespondTo(size_t end);
   void Complete();
 
   Mutex mutex_;
   std::vector<RequestResult> results_ ABSL_GUARDED_BY(mutex_);
   size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);  // the first
+
+  // Of the pool's thread that responds.
+  std::vector<RequestResult> answered_;
+  size_t responded_ = 0;  // of them
 };
 
 }  // namespace trivium

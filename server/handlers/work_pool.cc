@@ -1,8 +1,29 @@
+// Start-time fair queueing (Goyal, Vin and Cheng, 1996), in bytes. A line's
+// `served` is what it has cost since it came, on top of what the line served
+// last had when it came:
+//
+//   on coming:     served = now_served_
+//   on its turn:   now_served_ = served;  served += max(bytes, kLeastBytes)
+//
+// The line with the least `served` is next, so lines that have work differ by
+// at most the largest piece of work, and a new line waits for no backlog. It
+// gives the shares of deficit round robin (server/batching/fair_queue.h)
+// without its rounds, which pieces larger than a quantum would need many of.
+//
+// A line stays while its work runs: the piece it queues meanwhile goes on with
+// its count.
 #include "server/handlers/work_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trivium {
+namespace {
+
+// What any work costs, however few its bytes.
+constexpr int64_t kLeastBytes = 256;
+
+}  // namespace
 
 WorkPool::WorkPool(int threads) {
   for (int i = 0; i < threads; ++i) {
@@ -19,26 +40,54 @@ WorkPool::~WorkPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkPool::Run(std::function<void()> work) {
+void WorkPool::Run(const void* call, int64_t bytes,
+                   std::function<void()> work) {
   MutexLock lock(&mutex_);
-  queue_.push_back(std::move(work));
+  const auto [entry, is_new] = lines_.try_emplace(call);
+  Line& line = entry->second;
+  if (is_new) {
+    line.served = now_served_;
+    line.number = lines_seen_++;
+  }
+  if (line.work.empty()) turns_.insert({line.served, line.number, call});
+  line.work.push_back({std::max(bytes, kLeastBytes), std::move(work)});
   // Under the lock: the work may be the last of its call, and the pool gone
   // as soon as it is done.
   changed_.Signal();
 }
 
-void WorkPool::Loop() {
-  while (true) {
-    std::function<void()> work;
-    {
-      MutexLock lock(&mutex_);
-      while (queue_.empty() && !stopping_) changed_.Wait(&mutex_);
-      if (queue_.empty()) return;
-      work = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    work();
+std::pair<WorkPool::Work, WorkPool::Lines::iterator> WorkPool::TakeLocked() {
+  const Turn turn = *turns_.begin();
+  turns_.erase(turns_.begin());
+  const auto entry = lines_.find(turn.call);
+  Line& line = entry->second;
+  Work work = std::move(line.work.front());
+  line.work.pop_front();
+  now_served_ = line.served;
+  line.served += static_cast<uint64_t>(work.bytes);
+  ++line.running;
+  if (!line.work.empty()) {
+    turns_.insert({line.served, line.number, turn.call});
   }
+  return {std::move(work), entry};
+}
+
+void WorkPool::Loop() {
+  mutex_.Lock();
+  while (true) {
+    while (turns_.empty() && !stopping_) changed_.Wait(&mutex_);
+    if (turns_.empty()) break;
+    auto [work, line] = TakeLocked();
+    mutex_.Unlock();
+    work.run();
+    // What it holds goes before the lock is taken.
+    work.run = nullptr;
+    mutex_.Lock();
+    if (--line->second.running == 0 && line->second.work.empty()) {
+      lines_.erase(line);
+    }
+  }
+  mutex_.Unlock();
 }
 
 }  // namespace trivium

@@ -1,34 +1,76 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_WORK_POOL_H_
 #define TRIVIUM_SERVER_HANDLERS_WORK_POOL_H_
 
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 
 namespace trivium {
 
-// A few threads for work that must hold up neither gRPC's callback threads
+// A few threads for work that must hold up neither the transport's threads
 // (tokenizing long texts) nor the batcher's workers (making texts of results).
-// The queue needs no bound of its own: each call has at most one piece of work
-// in it. Thread-safe. The destructor does what is queued, then returns.
+//
+// Fair between calls, by what their work costs in bytes: first in, first out
+// within a call; between calls, the one that was served least is next. So a
+// short text waits for at most one piece of work on each thread, whatever
+// else is queued, if calls hand over long work in pieces: each piece queues
+// the next one (kPieceBytes). Work is never taken back: that of a call that is
+// no longer wanted asks Call::Wanted and ends at once.
+//
+// The queue needs no bound of its own: each call bounds what it has in it.
+// Thread-safe. The destructor does what is queued, then returns.
 class WorkPool {
  public:
+  // About how much a piece of work should handle.
+  static constexpr int64_t kPieceBytes = 16 << 10;
+
   explicit WorkPool(int threads);
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
 
-  void Run(std::function<void()> work);
+  // `call` is whose work it is: any address that no other call has.
+  void Run(const void* call, int64_t bytes, std::function<void()> work);
 
  private:
+  struct Work {
+    int64_t bytes;
+    std::function<void()> run;
+  };
+  // A call that has work here, or had when it was last served.
+  struct Line {
+    std::deque<Work> work;
+    int running = 0;
+    uint64_t served = 0;  // bytes, on the pool's own scale
+    uint64_t number = 0;  // in the order of coming
+  };
+  using Lines = std::map<const void*, Line>;
+
   void Loop();
+  // The next work of the line that was served least, and its line.
+  std::pair<Work, Lines::iterator> TakeLocked()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   CondVar changed_;
-  std::deque<std::function<void()>> queue_ ABSL_GUARDED_BY(mutex_);
+  Lines lines_ ABSL_GUARDED_BY(mutex_);
+  // Those that have work: {served, number, call}.
+  struct Turn {
+    uint64_t served;
+    uint64_t number;
+    const void* call;
+    auto operator<=>(const Turn&) const = default;
+  };
+  std::set<Turn> turns_ ABSL_GUARDED_BY(mutex_);
+  uint64_t now_served_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t lines_seen_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };

@@ -1,15 +1,70 @@
 """Attacks with texts: calls whose cost would be out of proportion to their
 bytes, if it were not bounded before the work."""
 
+import json
+import pathlib
+import struct
+import tempfile
 import time
 
 import attack
 import grpc
 from trivium.v1 import inference_pb2
 
+GOLDENS = pathlib.Path(__file__).parents[1] / "golden"
+POSITIONS = 512
+VOCABULARY = 30000
+
+
+def make_model(golden, folder):
+    """A golden model of BERT's, tiny but for its positions and vocabulary,
+    which are BERT's own: the rows that it lacks are zeros."""
+    config = json.loads((GOLDENS / golden / "config.json").read_text())
+    blob = (GOLDENS / golden / "model.safetensors").read_bytes()
+    size, = struct.unpack("<Q", blob[:8])
+    header = json.loads(blob[8:8 + size])
+    header.pop("__metadata__", None)
+    rows = {config["max_position_embeddings"]: POSITIONS,
+            config["vocab_size"]: VOCABULARY}
+    tensors = []
+    end = 0
+    for entry in header.values():
+        begin, old_end = entry["data_offsets"]
+        data = blob[8 + size + begin:8 + size + old_end]
+        old = entry["shape"][0]
+        if old in rows:
+            data += bytes(len(data) // old * (rows[old] - old))
+            entry["shape"][0] = rows[old]
+        entry["data_offsets"] = [end, end + len(data)]
+        end += len(data)
+        tensors.append(data)
+    config["max_position_embeddings"] = POSITIONS
+    config["vocab_size"] = VOCABULARY
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").write_bytes(
+        struct.pack("<Q", len(text)) + text + b"".join(tensors))
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "."]
+    for letter in "abcdefghijklmnopqrstuvwxyz":
+        pieces += [letter, "##" + letter]
+    pieces += [f"[unused{i}]" for i in range(len(pieces), VOCABULARY)]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n")
+
 
 class TextsAttack(attack.Attack):
-    def flood(self, method, request, clients=4):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as scratch:
+            cls.FLAGS = []
+            for name in ("bert.answer", "bert.fill_mask"):
+                folder = pathlib.Path(scratch, name)
+                make_model(name, folder)
+                cls.FLAGS += ["--model", f"{name}={folder}"]
+            super().setUpClass()
+
+    def flood(self, method, request, clients=4, timeout=30):
         """Sends the request from some clients at once, for as long as a test
         attacks; gives the codes that came back."""
         codes = set()
@@ -21,7 +76,7 @@ class TextsAttack(attack.Attack):
                 call = channel.unary_unary(attack.INFERENCE + method)
                 while time.monotonic() < until:
                     try:
-                        call(payload, timeout=30)
+                        call(payload, timeout=timeout)
                         codes.add("OK")
                     except grpc.RpcError as error:
                         codes.add(error.code().name)
@@ -36,6 +91,69 @@ class TextsAttack(attack.Attack):
         for _ in range(3):
             request.inputs.add().text = "a " * (1 << 19) + "a"
         self.assertEqual(self.flood("Translate", request),
+                         {"INVALID_ARGUMENT"})
+
+    def test_a_window_a_token(self):
+        request = inference_pb2.AnswerRequest(model="bert.answer")
+        question = request.inputs.add()
+        question.question = "a " * (POSITIONS - 4)
+        question.context = "a " * (1 << 19)
+        self.assertEqual(self.flood("Answer", request), {"INVALID_ARGUMENT"})
+
+    def test_answers_of_any_length(self):
+        request = inference_pb2.AnswerRequest(
+            model="bert.answer", top=100, max_answer_tokens=2**32 - 1)
+        question = request.inputs.add()
+        question.question = "a"
+        question.context = "a " * 250000
+        self.assertEqual(self.flood("Answer", request), {"INVALID_ARGUMENT"})
+
+    def test_as_many_windows_as_are_allowed(self):
+        request = inference_pb2.AnswerRequest(
+            model="bert.answer", top=100, max_answer_tokens=256)
+        question = request.inputs.add()
+        question.question = "a"
+        question.context = "a " * 150000
+        self.assertLessEqual(self.flood("Answer", request, timeout=1),
+                             {"OK", "DEADLINE_EXCEEDED"})
+
+    def test_nothing_but_masks(self):
+        request = inference_pb2.FillMaskRequest(model="bert.fill_mask", top=100)
+        for _ in range(32):
+            request.inputs.add().text = "[MASK] " * (POSITIONS - 2)
+        self.assertEqual(self.flood("FillMask", request), {"INVALID_ARGUMENT"})
+        # As many candidates as a response holds.
+        request.top = 5
+        self.assertLessEqual(self.flood("FillMask", request, timeout=1),
+                             {"OK", "DEADLINE_EXCEEDED"})
+
+    def test_characters_that_become_many(self):
+        request = inference_pb2.TranslateRequest()
+        for _ in range(4):
+            request.inputs.add().text = "\ufdfa" * 340000
+        request.options.truncate = False
+        self.assertEqual(self.flood("Translate", request),
+                         {"INVALID_ARGUMENT"})
+
+    def test_marks_without_letters(self):
+        request = inference_pb2.TranslateRequest()
+        for marks in ("\u0301", "\u0301\u0327", "\u0e31\u0301\u0345"):
+            request.inputs.add().text = marks * (900000 // len(marks.encode()))
+        self.assertEqual(self.flood("Translate", request, timeout=2),
+                         {"INVALID_ARGUMENT"})
+
+    def test_long_texts_to_tokenize(self):
+        request = inference_pb2.TokenizeRequest()
+        for _ in range(3):
+            request.texts.append("a b c d " * (1 << 17))
+        self.assertLessEqual(self.flood("Tokenize", request, timeout=2),
+                             {"RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"})
+
+    def test_many_calls_of_long_texts(self):
+        request = inference_pb2.TranslateRequest()
+        for _ in range(4):
+            request.inputs.add().text = "An apple. " * 100000
+        self.assertEqual(self.flood("Translate", request, clients=32),
                          {"INVALID_ARGUMENT"})
 
 

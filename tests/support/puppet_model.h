@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_TESTS_SUPPORT_PUPPET_MODEL_H_
 #define TRIVIUM_TESTS_SUPPORT_PUPPET_MODEL_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,9 +25,12 @@ class PuppetTokenizer : public Tokenizer {
   static constexpr int kVocabulary = kFirst + 256;
 
   bool pairs = false;
+  // If set, hears of each text that is tokenized, before it is.
+  std::function<void(std::string_view)> heard;
 
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override {
+    if (heard) heard(text);
     Encoding encoding;
     encoding.ids.assign(options.prefix_ids.begin(), options.prefix_ids.end());
     const int special = options.add_special_tokens ? 1 : 0;
@@ -74,6 +78,11 @@ class PuppetTokenizer : public Tokenizer {
 
   absl::StatusOr<std::vector<Token>> Tokenize(
       std::string_view text, const EncodeOptions& options) const override {
+    if (heard) heard(text);
+    if (options.wanted) {
+      const absl::Status wanted = options.wanted();
+      if (!wanted.ok()) return wanted;
+    }
     std::vector<Token> tokens;
     int characters = 0;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -99,6 +108,30 @@ class PuppetTokenizer : public Tokenizer {
     }
     return tokens;
   }
+
+  // As EncodePair.
+  absl::StatusOr<std::vector<Token>> AddSpecialTokens(
+      std::vector<Token> first,
+      std::optional<std::vector<Token>> second) const override {
+    if (second && !pairs) {
+      return absl::FailedPreconditionError("the model does not read pairs");
+    }
+    Token end;
+    end.id = kEnd;
+    end.special = true;
+    end.text_index = -1;
+    first.push_back(end);
+    if (!second) return first;
+    end.type_id = 1;
+    for (Token& token : *second) {
+      token.type_id = 1;
+      token.text_index = 1;
+      first.push_back(std::move(token));
+    }
+    first.push_back(end);
+    return first;
+  }
+  int special_token_count(bool pair) const override { return pair ? 2 : 1; }
 
   std::string Decode(std::span<const int32_t> ids) const override {
     std::string text;
@@ -161,6 +194,7 @@ class PuppetModel : public Model {
 
   ModelInfo& mutable_info() { return info_; }
   DecodingOptions& mutable_decoding() { return decoding_; }
+  PuppetTokenizer& mutable_tokenizer() { return *tokenizer_; }
   void RemoveTokenizer() { tokenizer_.reset(); }
   void ReadPairs() {
     tokenizer_->pairs = true;

@@ -20,9 +20,21 @@ class AnswerWindowsTest : public testing::Test {
 
   absl::StatusOr<AnswerWindows> Cut(std::string_view question,
                                     std::string_view context, int max_tokens,
-                                    int overlap) {
-    return AnswerWindows::Cut(tokenizer_, question, context, max_tokens,
-                              overlap);
+                                    int overlap, int max_windows = 10) {
+    return AnswerWindows::Cut(tokenizer_, question, context,
+                              {.max_tokens = max_tokens,
+                               .overlap = overlap,
+                               .max_windows = max_windows});
+  }
+  static std::vector<FoundAnswer> Find(
+      const AnswerWindows& windows,
+      const std::vector<std::vector<float>>& logits,
+      const AnswerOptions& options) {
+    AnswerSearch search(options);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      search.Add(windows.windows[i], logits[i]);
+    }
+    return search.Finish();
   }
   std::string Text(const AnswerWindows::Window& window) const {
     return tokenizer_.Decode(window.input.ids);
@@ -72,6 +84,32 @@ TEST_F(AnswerWindowsTest, RefusesWhatCannotBeRead) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("no room"));
 }
 
+TEST_F(AnswerWindowsTest, MoreWindowsThanTheLimitAreRefusedUnread) {
+  // Room for 4 tokens, of which 1 is shared: 3 windows hold 10.
+  EXPECT_EQ(Cut("q", "abcdefghij", 7, 1, 3)->windows.size(), 3u);
+  const absl::Status status = Cut("q", "abcdefghijk", 7, 1, 3).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("needs at least 4 windows, and a call may have 3"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("shorten the question, cut the context, or give a "
+                        "smaller overlap"));
+  // A window a token.
+  EXPECT_THAT(
+      std::string(
+          Cut("qqqq", std::string(1000, 'x'), 7, 1, 512).status().message()),
+      HasSubstr("at least 1000 windows"));
+}
+
+TEST_F(AnswerWindowsTest, AsksWhetherTheCallIsWanted) {
+  const auto windows = AnswerWindows::Cut(
+      tokenizer_, "q", "abc",
+      {.max_tokens = 9, .overlap = 1, .max_windows = 1, .wanted = [] {
+         return absl::CancelledError("gone");
+       }});
+  EXPECT_TRUE(absl::IsCancelled(windows.status()));
+}
+
 // Logits that are 0 but for a window's start and end.
 std::vector<float> Peaks(const AnswerWindows::Window& window, int start,
                          int end, float height) {
@@ -88,7 +126,7 @@ TEST_F(AnswerWindowsTest, FindsTheBestOfAllWindows) {
   const std::vector<std::vector<float>> logits = {
       Peaks(windows[0], 1, 2, 3), Peaks(windows[1], 0, 1, 5),
       Peaks(windows[2], 2, 0, 9)};  // ends before it starts
-  const auto found = cut->Find(logits, {.top = 2, .max_tokens = 3});
+  const auto found = Find(*cut, logits, {.top = 2, .max_tokens = 3});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].begin, 3);
   EXPECT_EQ(found[0].end, 5);
@@ -99,7 +137,7 @@ TEST_F(AnswerWindowsTest, FindsTheBestOfAllWindows) {
   EXPECT_EQ(found[1].end, 3);
   // A shorter limit cuts the best pair apart.
   for (const FoundAnswer& answer :
-       cut->Find(logits, {.top = 50, .max_tokens = 1})) {
+       Find(*cut, logits, {.top = 50, .max_tokens = 1})) {
     EXPECT_EQ(answer.end - answer.begin, 1);
   }
 }
@@ -109,11 +147,11 @@ TEST_F(AnswerWindowsTest, NoAnswerIsWhatTheFirstTokenSays) {
   ASSERT_TRUE(cut.ok());
   std::vector<float> logits = Peaks(cut->windows[0], 0, 0, 2);
   logits[0] = logits[1] = 4;
-  const auto found = cut->Find({logits}, {.top = 2, .no_answer = true});
+  const auto found = Find(*cut, {logits}, {.top = 2, .no_answer = true});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[0].no_answer);
   EXPECT_FALSE(found[1].no_answer);
-  EXPECT_FALSE(cut->Find({logits}, {.top = 1}).front().no_answer);
+  EXPECT_FALSE(Find(*cut, {logits}, {.top = 1}).front().no_answer);
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ class HandlersTest : public testing::Test {
   void WaitForDelivery() { WaitFor(&delivery_); }
   static void WaitFor(WorkPool* pool) {
     std::promise<void> done;
-    pool->Run([&done] { done.set_value(); });
+    pool->Run(&done, 0, [&done] { done.set_value(); });
     done.get_future().wait();
   }
 

@@ -9,7 +9,6 @@
 
 #include "server/handlers/call_registry.h"
 #include "server/handlers/status.h"
-#include "server/handlers/work_pool.h"
 #include "server/observability/rpc.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
@@ -44,15 +43,6 @@ TEST(RpcTest, NamesAreTheApisMethods) {
     }
   }
   EXPECT_EQ(names, methods);
-}
-
-TEST(WorkPoolTest, DoesAllBeforeItEnds) {
-  std::atomic<int> done = 0;
-  {
-    WorkPool pool(3);
-    for (int i = 0; i < 1000; ++i) pool.Run([&done] { ++done; });
-  }
-  EXPECT_EQ(done, 1000);
 }
 
 TEST(CallRegistryTest, RefusesWhileDrainingAndWaitsForTheLast) {

@@ -129,7 +129,7 @@ TEST_F(UnaryTest, WhatComesTooLateIsNotTokenized) {
 
 TEST_F(UnaryTest, TheTransportNeverWaitsForLongTexts) {
   std::promise<void> go;
-  tokenizing_.Run([&go] { go.get_future().wait(); });
+  tokenizing_.Run(&go, 0, [&go] { go.get_future().wait(); });
   v1::TokenizeRequest request;
   request.add_texts(std::string(5000, 'x'));
   Start(&NewTokenize, request);

@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_TESTS_SERVER_RPC_PUPPET_BATCHER_H_
 #define TRIVIUM_TESTS_SERVER_RPC_PUPPET_BATCHER_H_
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -159,12 +161,37 @@ class PuppetBatcher : public Batcher {
            Clock::Real()->Now() >= request.deadline;
   }
 
+  // As an engine does it, from all of a row's logits.
+  static void KeepBest(const Request& request, RequestResult* result) {
+    const size_t rows = request.logits_positions.size();
+    const size_t outputs = result->logits.size() / rows;
+    for (size_t row = 0; row < rows; ++row) {
+      std::vector<Candidate> all;
+      for (size_t i = 0; i < outputs; ++i) {
+        all.push_back(
+            {static_cast<int32_t>(i), result->logits[row * outputs + i]});
+      }
+      std::stable_sort(all.begin(), all.end(),
+                       [](const Candidate& a, const Candidate& b) {
+                         return a.logit > b.logit;
+                       });
+      BestLogits& best = result->best_logits.emplace_back();
+      float sum = 0;
+      for (const Candidate& one : all) sum += std::exp(one.logit);
+      best.log_sum_exp = std::log(sum);
+      all.resize(std::min<size_t>(all.size(), request.logits_best));
+      best.best = std::move(all);
+    }
+    result->logits.clear();
+  }
+
   void Answer(const Request& request) {
     RequestResult result;
     if (request.pooled) result.pooled = {3, 4};
     if (request.logits) {
       MutexLock lock(&mutex_);
       result.logits = logits_(request);
+      if (request.logits_best > 0) KeepBest(request, &result);
     }
     const std::vector<int32_t>& source =
         request.source.ids.empty() ? request.prefix : request.source.ids;

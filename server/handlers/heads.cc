@@ -1,44 +1,34 @@
-#include "server/handlers/head_call.h"
+#include "server/handlers/heads.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
+#include <optional>
+#include <string>
 
-#include "base/status.h"
+#include "server/handlers/status.h"
 
 namespace trivium {
 
-absl::Status HeadCall::CheckHead(std::string_view rpc,
-                                 std::initializer_list<HeadKind> kinds) {
-  const std::optional<HeadInfo>& head = model().info().head;
-  if (!head ||
-      std::find(kinds.begin(), kinds.end(), head->kind) == kinds.end()) {
-    return absl::FailedPreconditionError(fmt::format(
-        "the model '{}' has no head for {}; GetModel lists its calls",
-        call().model().name, rpc));
+absl::Status CheckHead(const ServedModel& model, std::string_view rpc,
+                       std::initializer_list<HeadKind> kinds) {
+  const std::optional<HeadInfo>& head = model.model->info().head;
+  if (head &&
+      std::find(kinds.begin(), kinds.end(), head->kind) != kinds.end()) {
+    return absl::OkStatus();
   }
-  options_.model = &model();
-  options_.limits = &environment().limits;
-  return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("the model '{}' has no head for {}; GetModel lists its calls",
+                  model.name, rpc));
 }
 
-absl::Status HeadCall::AddInput(const v1::Input& input, const std::string& path,
-                                std::vector<Request>* requests) {
-  TRIVIUM_ASSIGN_OR_RETURN(PreparedInput prepared,
-                           ConvertInput(input, path, options_));
-  AddPrepared(std::move(prepared), requests);
-  return absl::OkStatus();
-}
-
-void HeadCall::AddPrepared(PreparedInput prepared,
-                           std::vector<Request>* requests) {
-  Request& request = requests->emplace_back();
-  request.source = prepared.source;
-  request.logits = true;
-  inputs_.push_back(std::move(prepared));
+absl::Status CheckRange(std::string_view field, bool has, uint32_t value,
+                        uint32_t most) {
+  if (!has || (value >= 1 && value <= most)) return absl::OkStatus();
+  return InvalidField(std::string(field),
+                      fmt::format("is {}; give 1 .. {}", value, most));
 }
 
 std::vector<float> ToScores(std::span<const float> logits,

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "absl/strings/ascii.h"
 #include "base/status.h"
 #include "server/observability/version.h"
 
@@ -204,6 +205,15 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.Add("port-file", &options->port_file,
             "Write the real ports to this file once ready, as "
             "'grpc PORT' and 'metrics PORT'");
+  flags.Parsed(
+      "client-key-header",
+      "Tell clients, which share the server evenly, apart by this metadata key "
+      "instead of by their addresses; a proxy must set it",
+      [options](const std::string& text) -> absl::Status {
+        TRIVIUM_ASSIGN_OR_RETURN(options->limits.client_key_header,
+                                 ParseMetadataKey(text));
+        return absl::OkStatus();
+      });
   AddModelFlags(&flags, app, options);
 
   flags.set_group("Resources");
@@ -221,6 +231,9 @@ void AddFlags(CLI::App* app, Options* options) {
            "Tokens that may wait (source + beams x new tokens of each "
            "request); more is refused")
       ->check(CLI::PositiveNumber);
+  flags.Seconds("max-queue-wait", &options->max_queue_wait,
+                "Refuse calls that would wait longer to begin; 0: only those "
+                "that would miss their deadline");
   flags.Bytes("result-cache-bytes", &options->result_cache_bytes,
               "Keep results of greedy and beam searches for equal requests, of "
               "all models together; 0: none",
@@ -259,6 +272,19 @@ void AddFlags(CLI::App* app, Options* options) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> ParseMetadataKey(const std::string& text) {
+  std::string key = absl::AsciiStrToLower(text);
+  if (key.empty() || key.starts_with("grpc-") || key.ends_with("-bin") ||
+      key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") !=
+          std::string::npos) {
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}' must be a metadata key of text, as x-api-key: letters, digits "
+        "and -_. (not grpc-..., not ...-bin)",
+        text));
+  }
+  return key;
+}
 
 Options ParseOptions(int argc, const char* const* argv,
                      std::optional<int>* exit_code) {

@@ -44,6 +44,7 @@ struct Options {
   std::optional<int> worker_threads;   // of each, likewise
   int64_t kv_cache_bytes = 256 << 20;  // of each worker, for each model
   int64_t max_waiting_tokens = 1 << 20;
+  absl::Duration max_queue_wait = absl::ZeroDuration();  // zero: any
   int64_t result_cache_bytes = 0;  // of all models; 0: none
 
   RequestLimits limits;
@@ -65,6 +66,9 @@ Options ParseOptions(int argc, const char* const* argv,
                      std::optional<int>* exit_code);
 
 absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text);
+
+// "x-api-key"; lower case, as metadata is.
+absl::StatusOr<std::string> ParseMetadataKey(const std::string& text);
 
 struct HostPort {
   std::string host;

@@ -144,6 +144,9 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   Batcher::Options batching;
   batching.workers = workers.count;
   batching.max_waiting_tokens = options.max_waiting_tokens;
+  if (options.max_queue_wait > absl::ZeroDuration()) {
+    batching.max_queue_wait = options.max_queue_wait;
+  }
   batching.result_cache_bytes = options.result_cache_bytes;
   batching.observer = parts.metrics.get();
   TRIVIUM_ASSIGN_OR_RETURN(parts.batcher, Batcher::Create(batching));

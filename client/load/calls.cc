@@ -51,6 +51,12 @@ void SetStatus(const grpc::Status& status, const grpc::ClientContext& context,
   }
 }
 
+void AddMetadata(const CallOptions& options, grpc::ClientContext* context) {
+  for (const auto& [key, value] : options.metadata) {
+    context->AddMetadata(key, value);
+  }
+}
+
 // One unary call; alive until its end, by the pointer its callback holds.
 template <typename Request, typename Response>
 struct UnaryCall {
@@ -62,9 +68,10 @@ struct UnaryCall {
 // One Generate; deletes itself at its end.
 class GenerateCall : public grpc::ClientReadReactor<v1::GenerateResponse> {
  public:
-  GenerateCall(const Client::Options& client, v1::GenerateRequest request,
-               Done done)
+  GenerateCall(const CallOptions& options, const Client::Options& client,
+               v1::GenerateRequest request, Done done)
       : client_(client), request_(std::move(request)), done_(std::move(done)) {
+    AddMetadata(options, &context_);
     context_.set_deadline(absl::ToChronoTime(absl::Now() + client.timeout));
   }
 
@@ -154,7 +161,8 @@ class GrpcCaller : public Caller {
         // Ids with the pieces: a token without text of its own makes a message
         // too, so that gaps are between tokens.
         request.set_tokens(true);
-        (new GenerateCall(client_, std::move(request), std::move(done)))
+        (new GenerateCall(options_, client_, std::move(request),
+                          std::move(done)))
             ->Run(stub);
         return;
       }
@@ -192,6 +200,7 @@ class GrpcCaller : public Caller {
     auto call = std::make_shared<UnaryCall<Request, Response>>();
     call->context.set_deadline(
         absl::ToChronoTime(absl::Now() + client_.timeout));
+    AddMetadata(options_, &call->context);
     call->request = std::move(request);
     method(&call->context, &call->request, &call->response,
            [this, call,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/client.h"
@@ -22,6 +23,8 @@ struct CallOptions {
   std::string model;
   int inputs_per_call = 1;  // Generate takes one
   v1::DecodingOptions decoding;
+  // Sent with every call.
+  std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<v1::Input> inputs;  // taken in turn; not empty
 };
 

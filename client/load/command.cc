@@ -52,6 +52,22 @@ void AddFlags(CLI::App& app, LoadFlags* flags) {
                  "What to call; model is GetModel, a call without work")
       ->check(CLI::IsMember({"translate", "encode", "generate", "model"}))
       ->capture_default_str();
+  app.add_option_function<std::vector<std::string>>(
+      "--metadata",
+      [flags](const std::vector<std::string>& pairs) {
+        for (const std::string& pair : pairs) {
+          const size_t equals = pair.find('=');
+          if (equals == 0 || equals == std::string::npos ||
+              pair.find_first_not_of(
+                  "abcdefghijklmnopqrstuvwxyz0123456789-_.") < equals) {
+            throw CLI::ValidationError(
+                pair + " is not KEY=VALUE, with a key in lower case");
+          }
+          flags->call.metadata.emplace_back(pair.substr(0, equals),
+                                            pair.substr(equals + 1));
+        }
+      },
+      "KEY=VALUE to send with every call; repeat for more");
   app.add_option("--inputs-per-call", flags->call.inputs_per_call,
                  "Texts in each translate or encode")
       ->check(CLI::Range(1, 1 << 20))

@@ -67,7 +67,7 @@ Report Recorder::MakeReport(absl::Time measure_to) const {
   Report report;
   report.seconds = absl::ToDoubleSeconds(measure_to - measure_from_);
   int64_t finished = 0, source_tokens = 0, new_tokens = 0;
-  std::vector<double> latencies, first_pieces, gaps, outside, delays;
+  std::vector<double> latencies, first_pieces, gaps, outside, delays, refused;
   for (const Sample& sample : samples_) {
     const CallOutcome& outcome = sample.outcome;
     const bool ok = outcome.code == grpc::StatusCode::OK;
@@ -81,6 +81,10 @@ Report Recorder::MakeReport(absl::Time measure_to) const {
     if (!ok) {
       if (report.errors.empty()) report.first_error = outcome.message;
       ++report.errors[StatusName(outcome.code)];
+      if (outcome.code == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+        refused.push_back(
+            absl::ToDoubleSeconds(sample.finished - sample.started));
+      }
       continue;
     }
     ++report.succeeded;
@@ -104,6 +108,7 @@ Report Recorder::MakeReport(absl::Time measure_to) const {
   report.first_piece = Distribute(std::move(first_pieces));
   report.piece_gap = Distribute(std::move(gaps));
   report.outside_model = Distribute(std::move(outside));
+  report.refused = Distribute(std::move(refused));
   report.start_delay = Distribute(std::move(delays));
   return report;
 }
@@ -119,6 +124,7 @@ std::string Report::ToText() const {
   if (first_piece.count > 0) text += InMilliseconds("first piece", first_piece);
   if (piece_gap.count > 0) text += InMilliseconds("piece gap", piece_gap);
   text += InMilliseconds("outside", outside_model);
+  if (refused.count > 0) text += InMilliseconds("refused", refused);
   text += InMilliseconds("start delay", start_delay);
   for (const auto& [name, count] : errors) {
     text += fmt::format("error        {} {}\n", name, count);
@@ -142,6 +148,7 @@ std::string Report::ToJson() const {
       {"first_piece_seconds", ToOrderedJson(first_piece)},
       {"piece_gap_seconds", ToOrderedJson(piece_gap)},
       {"outside_model_seconds", ToOrderedJson(outside_model)},
+      {"refused_seconds", ToOrderedJson(refused)},
       {"start_delay_seconds", ToOrderedJson(start_delay)}};
   if (!first_error.empty()) json["first_error"] = first_error;
   // A message of the server need not be UTF-8.

@@ -54,6 +54,8 @@ struct Report {
   // Actual start to end, less what the server's tokenizer and model took:
   // waiting, gRPC and this client.
   Distribution outside_model;
+  // Actual start to end, of calls that ended with RESOURCE_EXHAUSTED.
+  Distribution refused;
   // Actual minus intended start. Long: this machine could not keep up, or
   // the limit of calls in flight was met.
   Distribution start_delay;

@@ -4,14 +4,32 @@
 
 #include "fmt/format.h"
 
-// waiting_tokens_ is the sum over all requests that were admitted and have
-// neither begun to run nor been dropped. Only Admit adds to it, and never
-// beyond max_waiting_tokens_. Where requests of r tokens a second start, the w
-// that wait are worked off in w / r seconds.
+// waiting_tokens_ is the sum over all requests that were added and not removed,
+// and waiting_of_client_ has each client's part of it, as long as that is not
+// 0.
+//
+// Of a limit L, of which A tokens wait, a client that has C of them may add t
+// where its part then is at most 8 times what is left,
+//   C + t <= 8 (L - A - t)
+// or where nothing waits and t <= L. (Choudhury and Hahne, "Dynamic queue
+// length thresholds for shared-memory packet switches", 1998.) So a client by
+// itself has 8/9 of L, and n clients that want all come to 8 / (1 + 8 n) each.
+// Until the first ones have come to that, others may have little room; so with
+// n clients, each may have its share of an eighth beyond the limit,
+//   C + t <= L / (8 n)
+// These eighths sum up to L (1 + ln n) / 8 at most: all that waits is less than
+// 2 L for any thousand of clients. Nobody's requests have to go to make room.
 
 namespace trivium {
+namespace {
 
-Submission Admission::Admit(std::span<const int64_t> tokens) {
+constexpr int64_t kTimesWhatIsLeft = 8;
+constexpr int64_t kPartBeyond = 8;
+
+}  // namespace
+
+Submission Admission::Check(ClientId client,
+                            std::span<const int64_t> tokens) const {
   int64_t total = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     total += tokens[i];
@@ -24,27 +42,39 @@ Submission Admission::Admit(std::span<const int64_t> tokens) {
               static_cast<int>(i)};
     }
   }
-  if (total > free_tokens()) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "the queue is full: {} of {} tokens wait and the call has {}: try "
-        "again later",
-        waiting_tokens_, max_waiting_tokens_, total));
-  }
-  waiting_tokens_ += total;
-  return {};
+  if (total <= free_tokens(client)) return {};
+  return absl::ResourceExhaustedError(fmt::format(
+      "the queue is full: {} of {} tokens wait, {} of them this client's, and "
+      "the call has {}: try again later",
+      waiting_tokens_, max_waiting_tokens_, Waiting(client), total));
 }
 
-void Admission::Start(int64_t tokens, absl::Time now) {
+void Admission::Add(ClientId client, int64_t tokens) {
+  waiting_tokens_ += tokens;
+  waiting_of_client_[client] += tokens;
+}
+
+void Admission::Remove(ClientId client, int64_t tokens) {
   waiting_tokens_ -= tokens;
-  started_.Add(tokens, now);
+  const auto found = waiting_of_client_.find(client);
+  found->second -= tokens;
+  if (found->second == 0) waiting_of_client_.erase(found);
 }
 
-absl::Duration Admission::RetryAfter(absl::Time now) const {
-  constexpr absl::Duration kLeast = absl::Milliseconds(10);
-  constexpr absl::Duration kMost = absl::Minutes(1);
-  const double rate = started_.PerSecond(now);
-  if (rate == 0) return waiting_tokens_ == 0 ? kLeast : absl::Seconds(1);
-  return std::clamp(absl::Seconds(waiting_tokens_ / rate), kLeast, kMost);
+int64_t Admission::free_tokens(ClientId client) const {
+  const int64_t left = max_waiting_tokens_ - waiting_tokens_;
+  if (waiting_tokens_ == 0) return left;
+  const int64_t own = Waiting(client);
+  const auto clients =
+      static_cast<int64_t>(waiting_of_client_.size()) + (own == 0);
+  return std::max({int64_t{0},
+                   (kTimesWhatIsLeft * left - own) / (kTimesWhatIsLeft + 1),
+                   max_waiting_tokens_ / (kPartBeyond * clients) - own});
+}
+
+int64_t Admission::Waiting(ClientId client) const {
+  const auto found = waiting_of_client_.find(client);
+  return found == waiting_of_client_.end() ? 0 : found->second;
 }
 
 }  // namespace trivium

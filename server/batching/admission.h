@@ -4,41 +4,41 @@
 #include <cstdint>
 #include <span>
 
-#include "absl/time/time.h"
-#include "server/batching/rate_meter.h"
+#include "absl/container/flat_hash_map.h"
+#include "server/batching/request.h"
 #include "server/batching/submission.h"
 
 namespace trivium {
 
-// Bounds what waits, in tokens (TokensOf): a call enters as a whole
-// or not at all. Not thread-safe, owns no requests.
+// Bounds what waits, in tokens (TokensOf): a call enters as a whole or not at
+// all, and a client that has much waiting is refused before one that has
+// little (admission.cc says how it is shared). Keeps nothing of clients of
+// which nothing waits. Not thread-safe, owns no requests.
 class Admission {
  public:
   explicit Admission(int64_t max_waiting_tokens)
       : max_waiting_tokens_(max_waiting_tokens) {}
 
-  // `tokens`: [requests of the call]. Counts them as waiting, or
+  // `tokens`: [requests of the call]. OK where they may wait, or
   // - INVALID_ARGUMENT and the request with which the call outgrows even an
   //   empty queue;
-  // - RESOURCE_EXHAUSTED: full now.
-  Submission Admit(std::span<const int64_t> tokens);
+  // - RESOURCE_EXHAUSTED: full now, for this client.
+  Submission Check(ClientId client, std::span<const int64_t> tokens) const;
 
-  // A waiting request began to run.
-  void Start(int64_t tokens, absl::Time now);
-  // A waiting request was dropped.
-  void Drop(int64_t tokens) { waiting_tokens_ -= tokens; }
+  // A request that was checked waits.
+  void Add(ClientId client, int64_t tokens);
+  // It began to run, or was dropped.
+  void Remove(ClientId client, int64_t tokens);
 
-  int64_t waiting_tokens() const { return waiting_tokens_; }
-  int64_t free_tokens() const { return max_waiting_tokens_ - waiting_tokens_; }
-
-  // When the queue will have been worked off at the rate at which requests
-  // started lately: 10 ms .. 1 min; 1 s when nothing started lately.
-  absl::Duration RetryAfter(absl::Time now) const;
+  // Tokens that the client may still add.
+  int64_t free_tokens(ClientId client) const;
 
  private:
+  int64_t Waiting(ClientId client) const;
+
   const int64_t max_waiting_tokens_;
   int64_t waiting_tokens_ = 0;
-  RateMeter started_;
+  absl::flat_hash_map<ClientId, int64_t> waiting_of_client_;  // none is 0
 };
 
 }  // namespace trivium

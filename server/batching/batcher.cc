@@ -20,6 +20,16 @@ namespace {
 // is a sentence or two.
 constexpr int64_t kQuantumTokens = 256;
 
+// Forecasts are of means, and a call that is answered too late costs as much as
+// one in time: what is taken has this much more time than it is said to need.
+constexpr double kMargin = 1.25;
+
+// Where the rate is not known, a second is a guess as good as any.
+absl::Duration RetryAfter(absl::Duration answer) {
+  if (answer == absl::ZeroDuration()) return absl::Seconds(1);
+  return std::clamp(answer, absl::Milliseconds(10), absl::Minutes(1));
+}
+
 absl::Status CheckOptions(const Batcher::Options& options) {
   const std::pair<const char*, int64_t> numbers[] = {
       {"workers", options.workers},
@@ -49,8 +59,9 @@ class ThreadedBatcher : public Batcher {
   bool Serves(const ServedModel& model) const override;
   CallId NewCall() override { return next_call_++; }
   Submission Submit(CallId call, std::vector<Request> requests) override;
-  absl::Duration RetryAfter() const override;
-  int64_t free_waiting_tokens() const override;
+  Submission Foresee(const ServedModel& model, ClientId client, CallId call,
+                     absl::Time deadline) override;
+  int64_t free_waiting_tokens(ClientId client) const override;
   bool Drain(absl::Duration timeout) override;
 
  private:
@@ -68,9 +79,13 @@ class ThreadedBatcher : public Batcher {
                    const Models& models) const;
   // Puts all into their models' queues or none.
   Submission Enqueue(const Models& models, Waiting waiting);
+  // RESOURCE_EXHAUSTED where a call that asks for so much would be late.
+  Submission CheckTime(BatchedModel* model, ClientId client, CallId call,
+                       const Forecast::Demand& demand, absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void ReportQueues(Models models);
-  void ReportRefusal(const ServedModel& model, const absl::Status& status);
+  void ReportRefusal(const ServedModel& model, const Submission& refusal);
 
   const Options options_;
   std::atomic<CallId> next_call_{1};
@@ -106,7 +121,7 @@ absl::Status ThreadedBatcher::AddModel(ModelHandle model, Engines engines) {
         fmt::format("the model '{}' comes with {} engines for {} workers",
                     model->name, engines.size(), options_.workers));
   }
-  auto added = std::make_shared<BatchedModel>();
+  auto added = std::make_shared<BatchedModel>(options_.workers);
   added->limits = engines[0]->limits();
   added->engines = std::move(engines);
   added->workers_serving = options_.workers;
@@ -171,7 +186,7 @@ Submission ThreadedBatcher::Submit(CallId call, std::vector<Request> requests) {
   if (submission.ok()) {
     ReportQueues(std::move(models));
   } else if (first != nullptr) {
-    ReportRefusal(*first, submission.status);
+    ReportRefusal(*first, submission);
   }
   return submission;
 }
@@ -210,8 +225,14 @@ Submission ThreadedBatcher::Check(std::span<const Request> requests,
 
 Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   std::vector<int64_t> tokens;
-  tokens.reserve(waiting.size());
-  for (const auto& queued : waiting) tokens.push_back(queued->cost.tokens);
+  std::vector<RequestCost> costs;
+  for (const auto& queued : waiting) {
+    tokens.push_back(queued->cost.tokens);
+    costs.push_back(queued->cost);
+  }
+  const Forecast::Demand demand = Forecast::Of(costs);
+  const CallId call = waiting.front()->call;
+  const Request& first = waiting.front()->request;
   MutexLock lock(&state_.mutex);
   if (state_.phase >= Phase::kDraining) {
     return absl::UnavailableError("the server is shutting down");
@@ -220,11 +241,22 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
     if (!models[i]->removed) continue;
     return {NotServed(*models[i]->model), static_cast<int>(i)};
   }
-  if (Submission admitted = state_.admission.Admit(tokens); !admitted.ok()) {
-    return admitted;
+  // The requests of a call have one model, client and deadline.
+  BatchedModel* const model = models.front().get();
+  model->forecast.Came(demand);
+  Submission admitted =
+      CheckTime(model, first.client, call, demand, first.deadline);
+  if (admitted.ok()) {
+    admitted = state_.admission.Check(first.client, tokens);
+    if (absl::IsResourceExhausted(admitted.status)) {
+      admitted.retry_after = RetryAfter(
+          model->forecast.Of(*model->queue, first.client, call, demand).answer);
+    }
   }
+  if (!admitted.ok()) return admitted;
   state_.unanswered += static_cast<int64_t>(waiting.size());
   for (size_t i = 0; i < waiting.size(); ++i) {
+    state_.admission.Add(waiting[i]->request.client, waiting[i]->cost.tokens);
     models[i]->queue->Push(std::move(waiting[i]));
   }
   if (state_.idle_workers > 0) state_.work.SignalAll();
@@ -249,21 +281,64 @@ void ThreadedBatcher::ReportQueues(Models models) {
 }
 
 void ThreadedBatcher::ReportRefusal(const ServedModel& model,
-                                    const absl::Status& status) {
+                                    const Submission& refusal) {
+  const absl::Status& status = refusal.status;
   options_.observer->OnRejected(model,
-                                absl::IsResourceExhausted(status) ? "full"
-                                : absl::IsUnavailable(status)     ? "draining"
-                                                                  : "invalid");
+                                refusal.late                        ? "late"
+                                : absl::IsResourceExhausted(status) ? "full"
+                                : absl::IsUnavailable(status)       ? "draining"
+                                                              : "invalid");
 }
 
-absl::Duration ThreadedBatcher::RetryAfter() const {
-  MutexLock lock(&state_.mutex);
-  return state_.admission.RetryAfter(options_.clock->Now());
+Submission ThreadedBatcher::Foresee(const ServedModel& model, ClientId client,
+                                    CallId call, absl::Time deadline) {
+  Submission submission;
+  {
+    MutexLock lock(&state_.mutex);
+    const std::shared_ptr<BatchedModel> found = Find(model);
+    if (found == nullptr) return {};
+    submission = CheckTime(found.get(), client, call,
+                           found->forecast.usual_demand(), deadline);
+  }
+  if (!submission.ok() && options_.observer != nullptr) {
+    ReportRefusal(model, submission);
+  }
+  return submission;
 }
 
-int64_t ThreadedBatcher::free_waiting_tokens() const {
+Submission ThreadedBatcher::CheckTime(BatchedModel* model, ClientId client,
+                                      CallId call,
+                                      const Forecast::Demand& demand,
+                                      absl::Time deadline) {
+  const absl::Time now = options_.clock->Now();
+  const Forecast::Times times =
+      model->forecast.Of(*model->queue, client, call, demand);
+  Submission refusal;
+  // Who is too late already hears so from the queue.
+  if (deadline > now && now + kMargin * times.answer > deadline) {
+    refusal.status = absl::ResourceExhaustedError(fmt::format(
+        "the answer would take about {:.3g} s and the call's deadline is in "
+        "{:.3g} s: come back later, or give it more time",
+        absl::ToDoubleSeconds(times.answer),
+        absl::ToDoubleSeconds(deadline - now)));
+  } else if (times.wait > options_.max_queue_wait) {
+    refusal.status = absl::ResourceExhaustedError(fmt::format(
+        "the call would wait about {:.3g} s to begin, and the server lets none "
+        "wait longer than {:.3g} s: come back later",
+        absl::ToDoubleSeconds(times.wait),
+        absl::ToDoubleSeconds(options_.max_queue_wait)));
+  } else {
+    return {};
+  }
+  model->forecast.Refused(now);
+  refusal.late = true;
+  refusal.retry_after = RetryAfter(times.answer);
+  return refusal;
+}
+
+int64_t ThreadedBatcher::free_waiting_tokens(ClientId client) const {
   MutexLock lock(&state_.mutex);
-  return state_.admission.free_tokens();
+  return state_.admission.free_tokens(client);
 }
 
 bool ThreadedBatcher::Drain(absl::Duration timeout) {

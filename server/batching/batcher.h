@@ -17,8 +17,8 @@
 
 namespace trivium {
 
-// Shares the work of concurrent requests: admission bounded in tokens, one
-// queue, workers that each run a continuous batch. Thread-safe.
+// Shares the work of concurrent requests: admission bounded in tokens and in
+// time, one queue, workers that each run a continuous batch. Thread-safe.
 //
 // Nothing is assigned to a worker in advance: each takes newcomers between two
 // of its iterations, in the fair order of the queue (FairQueue), while it has
@@ -39,6 +39,9 @@ class Batcher {
     // Tokens that may wait: of every request that has not started, source +
     // prefix after the start token + beams (or samples) x max_new_tokens.
     int64_t max_waiting_tokens = 1 << 20;
+    // Refuses calls whose first request would wait longer, as far as can be
+    // foreseen.
+    absl::Duration max_queue_wait = absl::InfiniteDuration();
     // Encoder rows x layers of newcomers that one iteration takes at most, in
     // units of whole-encoder tokens; as much less as keeps running requests
     // from stalling (EncodeBudget).
@@ -78,18 +81,21 @@ class Batcher {
   //   the model, more KV blocks than an empty worker has, more tokens than an
   //   empty queue takes); Submission::request says which.
   // - NOT_FOUND: a model that is not served, or not any more.
-  // - RESOURCE_EXHAUSTED: full. RetryAfter() tells when to come again.
+  // - RESOURCE_EXHAUSTED: full (Admission), or it would be late: answered
+  //   after its deadline, or begun after max_queue_wait (Forecast).
+  //   Submission::retry_after tells when to come again.
   // - UNAVAILABLE: draining.
   // Observers of refused requests hear nothing.
   virtual Submission Submit(CallId call, std::vector<Request> requests) = 0;
 
-  // Waiting tokens over the rate of the last seconds, at least 10 ms; without
-  // jitter, which the RPC layer adds.
-  virtual absl::Duration RetryAfter() const = 0;
+  // Before a call's texts are read: what Submit would say of it for lack of
+  // time, if it were as calls lately are. OK where that is not known.
+  virtual Submission Foresee(const ServedModel& model, ClientId client,
+                             CallId call, absl::Time deadline) = 0;
 
-  // Tokens that may still be queued before Submit refuses; streams read on
-  // only while there is room.
-  virtual int64_t free_waiting_tokens() const = 0;
+  // Tokens that a client may still have queued before Submit refuses; streams
+  // read on only while there is room.
+  virtual int64_t free_waiting_tokens(ClientId client) const = 0;
 
   // Accepts nothing more and waits until all is answered or `timeout` passed
   // (real time), then cancels the rest with UNAVAILABLE. True if all finished.

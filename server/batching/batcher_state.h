@@ -10,6 +10,7 @@
 #include "model/engine.h"
 #include "server/batching/admission.h"
 #include "server/batching/dispatcher.h"
+#include "server/batching/forecast.h"
 #include "server/batching/served_model.h"
 
 namespace trivium {
@@ -18,9 +19,12 @@ namespace trivium {
 // fetches them. Everything but `model` and `limits` is guarded by
 // BatcherState::mutex.
 struct BatchedModel {
+  explicit BatchedModel(int workers) : forecast(workers) {}
+
   ModelHandle model;
   EngineLimits limits;
-  FairQueue* queue = nullptr;                    // in the dispatcher
+  FairQueue* queue = nullptr;  // in the dispatcher
+  Forecast forecast;
   std::vector<std::unique_ptr<Engine>> engines;  // [workers]
   bool removed = false;                          // takes no more requests
   int workers_serving = 0;  // that have not given up its engine

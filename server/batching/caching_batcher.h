@@ -33,9 +33,13 @@ class CachingBatcher : public Batcher {
   }
   CallId NewCall() override { return batcher_->NewCall(); }
   Submission Submit(CallId call, std::vector<Request> requests) override;
-  absl::Duration RetryAfter() const override { return batcher_->RetryAfter(); }
-  int64_t free_waiting_tokens() const override {
-    return batcher_->free_waiting_tokens();
+  // What is known takes no time, and whether it is known only its text tells.
+  Submission Foresee(const ServedModel&, ClientId, CallId,
+                     absl::Time) override {
+    return {};
+  }
+  int64_t free_waiting_tokens(ClientId client) const override {
+    return batcher_->free_waiting_tokens(client);
   }
   bool Drain(absl::Duration timeout) override {
     return batcher_->Drain(timeout);

@@ -30,13 +30,15 @@ void Dispatcher::BeginBoundary(int worker, int64_t pending_tokens) {
 }
 
 std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, FairQueue* queue,
-                                                FairQueue::Judge fits) {
-  std::unique_ptr<QueuedRequest> taken =
-      queue->Take([&](QueuedRequest& request) {
+                                                FairQueue::Judge fits,
+                                                FairQueue::Dropped* late) {
+  std::unique_ptr<QueuedRequest> taken = queue->Take(
+      [&](QueuedRequest& request) {
         if (!BelowShare(worker)) return FairQueue::Verdict::kStop;
         if (PassOver(worker, &request)) return FairQueue::Verdict::kSkip;
         return fits(request);
-      });
+      },
+      late);
   if (taken == nullptr) return nullptr;
   workers_[worker].pending_tokens += taken->cost.tokens;
   if (taken->source_key == kNoSourceKey) return taken;

@@ -36,9 +36,11 @@ class Dispatcher {
   // its running requests still to do.
   void BeginBoundary(int worker, int64_t pending_tokens);
   // Then, in a pass of a queue: the next request for the worker, of which
-  // `fits` judges whether there is room; null when there is none.
+  // `fits` judges whether there is room; null when there is none. What it
+  // drops goes to `late`, which may be null where it drops none.
   std::unique_ptr<QueuedRequest> Take(int worker, FairQueue* queue,
-                                      FairQueue::Judge fits);
+                                      FairQueue::Judge fits,
+                                      FairQueue::Dropped* late = nullptr);
 
   // A request that Take gave to the worker has ended.
   void Finished(int worker, uint64_t source_key);

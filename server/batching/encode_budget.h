@@ -8,14 +8,8 @@ namespace trivium {
 // How much encoder work an iteration takes beside running requests, from what
 // both cost lately. Not thread-safe: one worker's, of one model.
 //
-// What an iteration encodes delays the next token of every running request;
-// what it leaves delays the first token of every waiting one. Both count
-// alike: with w waiting and r running requests encoding may take
-//   clamp(w / r, 1/4, 4) x the time of the iteration's other work
-// so that few newcomers are hardly felt by those that run, and a batch that
-// has shrunk while many wait fills up again. Where nothing runs it may take
-// 0.1 s, after which newcomers and cancellations are seen again; `most_tokens`
-// is a bound always, and the only one while nothing is measured.
+// It may take NewcomersSeconds; `most_tokens` is a bound always, and the only
+// one while nothing is measured.
 class EncodeBudget {
  public:
   // Whatever is measured, so much is encoded: a short sentence.

@@ -1,119 +1,149 @@
 #include "server/batching/fair_queue.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 // Between calls from outside:
-// - calls_ and call_by_id_ have a call while it has a request that waits; with
-//   its last request goes what it has saved. No run is empty.
-// - calls_ stands in the order of the turns to come.
-// - No deficit is below 0: a request is taken when its call has its price.
-// - tokens_ and requests_ are sums over all that waits, and earliest_deadline_
-//   is no later than any of its deadlines.
+// - calls_, call_by_id_ and its client's turns have a call while it has a
+//   request that waits; clients_ and client_by_id_ have a client while it has a
+//   call. No run is empty.
+// - The tokens of a call, of a client and of all, and requests_, are sums over
+//   what waits; earliest_deadline_ is no later than any of its deadlines.
+// - A client's price is that of its first call's first request. Where that call
+//   is passed over, another request is taken at the client's turn; the client
+//   pays for what was taken, and may owe.
 //
-// Rounds are counted instead of played. With price p of its first request,
-// deficit d and quantum q, a call lacks
-//   turns = ceil(max(p - d, 0) / q)
-// quanta. Where it has earned the quantum of its turn already, they take as
-// many rounds more; where it has not, its next turn brings the first of them,
-// and the rounds are one less. A call that is skipped in this pass earns
-// nothing in the rounds that go by, and keeps the turn that it has.
+// What is taken before t tokens of a call that has w of them waiting already:
+// by the time that they are taken, the client's other calls, n of them, have
+// had as many at most, or a quantum q where that is more, and no more than all
+// that the client has waiting, C:
+//   before = min(C, w + n max(w + t, q))
+// and likewise among the N other clients, with all that waits, A:
+//   min(A, before + N max(before + t, q))
 
 namespace trivium {
 
 void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {
-  auto [found, is_new] = call_by_id_.try_emplace(request->call);
+  Call* const call = FindOrAdd(*request);
+  Client* const client = call->client;
+  const Request& asked = request->request;
+  const bool is_new = call->runs.empty();
+  if (is_new || call->runs.back().cancellation != asked.cancellation ||
+      call->runs.back().deadline != asked.deadline) {
+    call->runs.push_back({asked.cancellation, asked.deadline, {}});
+  }
+  earliest_deadline_ = std::min(earliest_deadline_, asked.deadline);
+  Count(call, *request, 1);
+  call->runs.back().requests.push_back(std::move(request));
+  if (!is_new) return;
+  const bool new_client = client->empty();
+  client->calls.Enter(call);
+  if (new_client) {
+    clients_.Enter(client);
+  } else {
+    clients_.Reprice(client);  // the call may be its first
+  }
+}
+
+FairQueue::Call* FairQueue::FindOrAdd(const QueuedRequest& request) {
+  auto [found, is_new] = call_by_id_.try_emplace(request.call);
   if (is_new) {
-    calls_.push_back({.id = request->call, .runs = {}});
+    std::unique_ptr<Client>& client = client_by_id_[request.request.client];
+    if (client == nullptr) {
+      client = std::make_unique<Client>(request.request.client, quantum_);
+    }
+    calls_.push_back({.id = request.call, .client = client.get()});
     found->second = std::prev(calls_.end());
   }
-  std::deque<Run>& runs = found->second->runs;
-  const Request& asked = request->request;
-  if (runs.empty() || runs.back().cancellation != asked.cancellation ||
-      runs.back().deadline != asked.deadline) {
-    runs.push_back({asked.cancellation, asked.deadline, {}});
-  }
-  tokens_ += request->cost.tokens;
-  ++requests_;
-  earliest_deadline_ = std::min(earliest_deadline_, asked.deadline);
-  runs.back().requests.push_back(std::move(request));
+  return &*found->second;
 }
 
-std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge) {
-  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  // Judged are first those that can pay at their next turn, then, as if so
-  // many rounds had passed, those that can pay then.
-  for (int64_t rounds = 0; rounds != kNever;) {
-    int64_t next_rounds = kNever;
-    for (auto call = calls_.begin(); call != calls_.end(); ++call) {
-      if (call->skipped_in == pass_) continue;
-      const int64_t needed = RoundsToPay(*call);
-      if (needed > rounds) {
-        next_rounds = std::min(next_rounds, needed);
-        continue;
-      }
-      switch (judge(*call->runs.front().requests.front())) {
-        case Verdict::kTake:
-          PassTo(call, rounds);
-          return PopFront();
-        case Verdict::kSkip:
-          call->skipped_in = pass_;
-          break;
-        case Verdict::kStop:
-          return nullptr;
-      }
-    }
-    rounds = next_rounds;
-  }
-  return nullptr;
-}
-
-int64_t FairQueue::RoundsToPay(const Call& call) const {
-  const int64_t price = call.runs.front().requests.front()->cost.tokens;
-  const int64_t missing = std::max<int64_t>(price - call.deficit, 0);
-  const int64_t turns = (missing + quantum_ - 1) / quantum_;
-  return call.at_turn ? turns : std::max<int64_t>(turns - 1, 0);
-}
-
-void FairQueue::PassTo(Calls::iterator next, int64_t rounds) {
-  // A turn that a call has had in full is over.
-  const auto earn = [this](Call* call, int64_t turns) {
-    if (turns == 0 || call->skipped_in == pass_) return;
-    call->deficit += (turns - call->at_turn) * quantum_;
-    call->at_turn = false;
+int64_t FairQueue::TokensBefore(ClientId client, CallId call,
+                                int64_t tokens) const {
+  const auto before = [&](int64_t own, int64_t others, int64_t all) {
+    return std::min(all, own + others * std::max(own + tokens, quantum_));
   };
-  for (auto call = calls_.begin(); call != next; ++call) {
-    earn(&*call, rounds + 1);
+  int64_t own = 0;  // of the client
+  int64_t other_clients = clients_.size();
+  if (const auto found = client_by_id_.find(client);
+      found != client_by_id_.end()) {
+    const Client& its = *found->second;
+    const auto same = call_by_id_.find(call);
+    const bool waits = same != call_by_id_.end();
+    own = before(waits ? same->second->tokens : 0, its.calls.size() - waits,
+                 its.tokens);
+    --other_clients;
   }
-  for (auto call = std::next(next); call != calls_.end(); ++call) {
-    earn(&*call, rounds);
-  }
-  earn(&*next, rounds + 1);
-  next->at_turn = true;
-  calls_.splice(calls_.end(), calls_, calls_.begin(), next);
+  return before(own, other_clients, tokens_);
 }
 
-std::unique_ptr<QueuedRequest> FairQueue::PopFront() {
-  Call& call = calls_.front();
-  Run& run = call.runs.front();
+std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge, Dropped* late) {
+  for (;;) {
+    const auto [call, verdict] = Find(judge);
+    if (call == nullptr) return nullptr;
+    const int64_t price = call->price();
+    std::unique_ptr<QueuedRequest> request = Pop(call);
+    if (verdict == Verdict::kTake) {
+      call->client->calls.Pay(call, price);
+      clients_.Pay(call->client, price);
+      if (call->empty()) Settle(call_by_id_.find(call->id)->second);
+      return request;
+    }
+    late->push_back({std::move(request), TooLateStatus()});
+    Settle(call_by_id_.find(call->id)->second);
+  }
+}
+
+std::pair<FairQueue::Call*, FairQueue::Verdict> FairQueue::Find(Judge judge) {
+  for (Client* const client : clients_) {
+    for (Call* const call : client->calls) {
+      if (call->skipped_in == pass_) continue;
+      const Verdict verdict = judge(*call->runs.front().requests.front());
+      if (verdict == Verdict::kStop) return {nullptr, verdict};
+      if (verdict != Verdict::kSkip) return {call, verdict};
+      call->skipped_in = pass_;
+    }
+  }
+  return {nullptr, Verdict::kStop};
+}
+
+std::unique_ptr<QueuedRequest> FairQueue::Pop(Call* call) {
+  Run& run = call->runs.front();
   std::unique_ptr<QueuedRequest> request = std::move(run.requests.front());
   run.requests.pop_front();
-  call.deficit -= request->cost.tokens;
-  tokens_ -= request->cost.tokens;
-  --requests_;
-  if (run.requests.empty()) call.runs.pop_front();
-  if (call.runs.empty()) Erase(calls_.begin());
+  if (run.requests.empty()) call->runs.pop_front();
+  Count(call, *request, -1);
   return request;
 }
 
-FairQueue::Calls::iterator FairQueue::Erase(Calls::iterator call) {
+void FairQueue::Count(Call* call, const QueuedRequest& request, int sign) {
+  const int64_t tokens = sign * request.cost.tokens;
+  call->tokens += tokens;
+  call->client->tokens += tokens;
+  tokens_ += tokens;
+  requests_ += sign;
+}
+
+FairQueue::Calls::iterator FairQueue::Settle(Calls::iterator call) {
+  Client* const client = call->client;
+  if (!call->empty()) {
+    client->calls.Reprice(&*call);
+    clients_.Reprice(client);
+    return std::next(call);
+  }
+  client->calls.Leave(&*call);
+  if (client->empty()) {
+    clients_.Leave(client);
+    client_by_id_.erase(client->id);
+  } else {
+    clients_.Reprice(client);
+  }
   call_by_id_.erase(call->id);
   if (next_look_ == call) ++next_look_;
   return calls_.erase(call);
 }
 
-void FairQueue::DropDead(absl::Time now, std::vector<DroppedRequest>* dropped) {
+void FairQueue::DropDead(absl::Time now, Dropped* dropped) {
   size_t looks = std::min(calls_.size(), kLooks);
   if (earliest_deadline_ <= now) {  // then at all, to find the next one, too
     looks = calls_.size();
@@ -125,38 +155,37 @@ void FairQueue::DropDead(absl::Time now, std::vector<DroppedRequest>* dropped) {
   }
 }
 
-FairQueue::Calls::iterator FairQueue::DropDeadOf(
-    Calls::iterator call, absl::Time now,
-    std::vector<DroppedRequest>* dropped) {
+FairQueue::Calls::iterator FairQueue::DropDeadOf(Calls::iterator call,
+                                                 absl::Time now,
+                                                 Dropped* dropped) {
+  const size_t before = dropped->size();
   for (Run& run : call->runs) {
     if (run.cancellation != nullptr && run.cancellation->cancelled()) {
-      DropRun(&run, CancelledStatus(), dropped);
+      DropRun(&*call, &run, CancelledStatus(), dropped);
     } else if (run.deadline <= now) {
-      DropRun(&run, DeadlineStatus("queued"), dropped);
+      DropRun(&*call, &run, DeadlineStatus("queued"), dropped);
     } else {
       earliest_deadline_ = std::min(earliest_deadline_, run.deadline);
     }
   }
+  if (dropped->size() == before) return std::next(call);
   std::erase_if(call->runs, [](const Run& r) { return r.requests.empty(); });
-  return call->runs.empty() ? Erase(call) : std::next(call);
+  return Settle(call);
 }
 
-void FairQueue::DropAll(const absl::Status& status,
-                        std::vector<DroppedRequest>* dropped) {
-  for (Call& call : calls_) {
-    for (Run& run : call.runs) DropRun(&run, status, dropped);
+void FairQueue::DropAll(const absl::Status& status, Dropped* dropped) {
+  for (auto call = calls_.begin(); call != calls_.end();) {
+    for (Run& run : call->runs) DropRun(&*call, &run, status, dropped);
+    call->runs.clear();
+    call = Settle(call);
   }
-  calls_.clear();
-  call_by_id_.clear();
-  next_look_ = calls_.end();
   earliest_deadline_ = absl::InfiniteFuture();
 }
 
-void FairQueue::DropRun(Run* run, const absl::Status& status,
-                        std::vector<DroppedRequest>* dropped) {
+void FairQueue::DropRun(Call* call, Run* run, const absl::Status& status,
+                        Dropped* dropped) {
   for (std::unique_ptr<QueuedRequest>& request : run->requests) {
-    tokens_ -= request->cost.tokens;
-    --requests_;
+    Count(call, *request, -1);
     dropped->push_back({std::move(request), status});
   }
   run->requests.clear();

@@ -6,27 +6,29 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 #include "server/batching/queued_request.h"
+#include "server/batching/turns.h"
 
 namespace trivium {
 
 // What waits for one model: first in, first out within a call, deficit round
-// robin between calls (Shreedhar and Varghese, "Efficient Fair Queuing using
-// Deficit Round Robin", 1995), in tokens. A call at its turn earns `quantum`
-// tokens and may spend what it has saved, so each call gets the same rate of
-// tokens however many and however long its requests are. Not thread-safe.
+// robin in tokens between the calls of a client and between clients (Turns).
+// So a client gets the same rate of tokens however many calls it has, and a
+// call of it however many requests. Nothing is kept of a client or a call of
+// which nothing waits. Not thread-safe.
 //
 // Workers take in passes. In a pass a worker judges the next request: it takes
-// it, skips its call for the rest of the pass (another worker is better for
-// it, or there is room only for others) or stops (nothing may overtake this
-// request). Turns pass only when something is taken, and not for calls that
-// were skipped: else a call would earn by waiting for room what others that
-// wait do not.
+// it, drops it, skips its call for the rest of the pass (another worker is
+// better for it, or there is room only for others) or stops (nothing may
+// overtake this request). Turns pass only when something is taken, and not for
+// calls that were skipped: else a call would earn by waiting for room what
+// others that wait do not.
 //
 // A call's neighbouring requests with the same cancellation and deadline form
 // a run, so that looking for dead requests costs one look a run: 10,000
@@ -34,24 +36,28 @@ namespace trivium {
 // are looked for in a few of them at a time.
 class FairQueue {
  public:
-  enum class Verdict { kTake, kSkip, kStop };
+  enum class Verdict { kTake, kDrop, kSkip, kStop };
   using Judge = absl::FunctionRef<Verdict(QueuedRequest&)>;
+  using Dropped = std::vector<DroppedRequest>;
 
-  explicit FairQueue(int64_t quantum) : quantum_(quantum) {}
+  explicit FairQueue(int64_t quantum) : quantum_(quantum), clients_(quantum) {}
 
   void Push(std::unique_ptr<QueuedRequest> request);
 
+  // Of what waits, the tokens that will be taken before so many more of this
+  // client and call, at most.
+  int64_t TokensBefore(ClientId client, CallId call, int64_t tokens) const;
+
   void BeginPass() { ++pass_; }
   // The next request that `judge` takes; null when it stops or nothing is
-  // left.
-  std::unique_ptr<QueuedRequest> Take(Judge judge);
+  // left. What it drops goes to `late`, which may be null where it drops none.
+  std::unique_ptr<QueuedRequest> Take(Judge judge, Dropped* late = nullptr);
 
   // Moves out all that is past its deadline, and what is cancelled of kLooks
   // calls; the next time goes on with the calls after those.
   static constexpr size_t kLooks = 64;
-  void DropDead(absl::Time now, std::vector<DroppedRequest>* dropped);
-  void DropAll(const absl::Status& status,
-               std::vector<DroppedRequest>* dropped);
+  void DropDead(absl::Time now, Dropped* dropped);
+  void DropAll(const absl::Status& status, Dropped* dropped);
 
   int64_t tokens() const { return tokens_; }
   int64_t requests() const { return requests_; }
@@ -59,6 +65,7 @@ class FairQueue {
   absl::Time earliest_deadline() const { return earliest_deadline_; }
 
  private:
+  struct Client;
   struct Run {
     std::shared_ptr<const Cancellation> cancellation;
     absl::Time deadline;
@@ -66,29 +73,47 @@ class FairQueue {
   };
   struct Call {
     CallId id;
-    std::deque<Run> runs;     // none is empty
-    int64_t deficit = 0;      // tokens it may spend
-    bool at_turn = false;     // has earned this turn's quantum
+    Client* client;
+    std::deque<Run> runs = {};  // none is empty
+    int64_t tokens = 0;
+    Turn turn = {};
     uint64_t skipped_in = 0;  // the last pass that skipped it
-  };
-  using Calls = std::list<Call>;
 
-  std::unique_ptr<QueuedRequest> PopFront();
-  // Rounds in which every call has a turn until this one, at its turn in the
-  // round after them, can pay for its first request.
-  int64_t RoundsToPay(const Call& call) const;
-  // Lets as many rounds pass, and what is left until it is the turn of `next`,
-  // which thus comes to the front.
-  void PassTo(Calls::iterator next, int64_t rounds);
-  Calls::iterator Erase(Calls::iterator call);
+    bool empty() const { return runs.empty(); }
+    int64_t price() const { return runs.front().requests.front()->cost.tokens; }
+  };
+  struct Client {
+    Client(ClientId id, int64_t quantum) : id(id), calls(quantum) {}
+
+    const ClientId id;
+    Turns<Call> calls;
+    int64_t tokens = 0;
+    Turn turn;
+
+    bool empty() const { return calls.empty(); }
+    int64_t price() const { return calls.first().price(); }
+  };
+  using Calls = std::list<Call>;  // in the order of their arrival
+
+  Call* FindOrAdd(const QueuedRequest& request);
+  // The next call whose first request is to be taken or dropped, else null.
+  std::pair<Call*, Verdict> Find(Judge judge);
+  // Takes a call's first request away; its turn is for the caller to change.
+  std::unique_ptr<QueuedRequest> Pop(Call* call);
+  void Count(Call* call, const QueuedRequest& request, int sign);
+  // After requests of a call were dropped, or its last was taken: puts it and
+  // its client into their places, or forgets them. Returns the next call.
+  Calls::iterator Settle(Calls::iterator call);
   // Drops what is dead of a call; returns the next one.
   Calls::iterator DropDeadOf(Calls::iterator call, absl::Time now,
-                             std::vector<DroppedRequest>* dropped);
-  void DropRun(Run* run, const absl::Status& status,
-               std::vector<DroppedRequest>* dropped);
+                             Dropped* dropped);
+  void DropRun(Call* call, Run* run, const absl::Status& status,
+               Dropped* dropped);
 
   const int64_t quantum_;
-  Calls calls_;  // none is empty; the front one is at its turn
+  Turns<Client> clients_;  // none is empty
+  absl::flat_hash_map<ClientId, std::unique_ptr<Client>> client_by_id_;
+  Calls calls_;  // none is empty
   absl::flat_hash_map<CallId, Calls::iterator> call_by_id_;
   Calls::iterator next_look_ = calls_.end();
   uint64_t pass_ = 1;

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "server/batching/newcomers_share.h"
+
+// With the mean seconds s of the last steps without prefixes, and over the
+// last steps with them the sums of tokens of prefixes T and of the seconds E
+// that these steps took longer than s,
+//   tokens = NewcomersSeconds(reading, running, s) x T / E
+// and at least kLeastTokens, at most most_tokens_. The sums and the mean s
+// forget a quarter of what they were at each step of their kind.
+
 namespace trivium {
 namespace {
 
-constexpr double kLeastShare = 0.25;
-constexpr double kMostShare = 4;
-constexpr double kMostSeconds = 0.1;
 // Of what was known, at each step: the last four or so count.
 constexpr double kKept = 0.75;
 
@@ -15,13 +21,7 @@ constexpr double kKept = 0.75;
 
 int PrefillBudget::Tokens(int64_t running, int64_t reading) const {
   if (tokens_ <= 0) return most_tokens_;
-  double seconds = kMostSeconds;
-  if (running > 0 && step_seconds_ > 0) {
-    const double share =
-        std::clamp(static_cast<double>(reading) / static_cast<double>(running),
-                   kLeastShare, kMostShare);
-    seconds = std::min(seconds, share * step_seconds_);
-  }
+  const double seconds = NewcomersSeconds(reading, running, step_seconds_);
   // Where a token costs next to nothing, as many as there may be.
   const double tokens = seconds * tokens_ / std::max(seconds_, 1e-9);
   return static_cast<int>(std::clamp<double>(

@@ -9,11 +9,8 @@ namespace trivium {
 // every running request, from what both cost lately. Not thread-safe: one
 // worker's, of one model.
 //
-// As in EncodeBudget, the wait of those that read and of those that run counts
-// alike: with w reading and r running requests it may take
-//   clamp(w / r, 1/4, 4) x the time of an iteration without it
-// and 0.1 s where nothing runs. What a token costs is what iterations with
-// such tokens take longer than those without.
+// It may take NewcomersSeconds. What a token costs is what iterations with such
+// tokens take longer than those without.
 class PrefillBudget {
  public:
   // Whatever is measured, so many are read.

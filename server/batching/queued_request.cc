@@ -13,4 +13,10 @@ absl::Status DeadlineStatus(const char* stage) {
       fmt::format("the deadline passed while the request was {}", stage));
 }
 
+absl::Status TooLateStatus() {
+  return absl::DeadlineExceededError(
+      "the deadline would have passed before the request's end, so it was not "
+      "begun");
+}
+
 }  // namespace trivium

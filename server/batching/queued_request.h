@@ -35,6 +35,8 @@ struct DroppedRequest {
 // Why a request ends before its result. `stage`: "queued" or "running".
 absl::Status CancelledStatus();
 absl::Status DeadlineStatus(const char* stage);
+// It was not begun, as it could not have ended before its deadline.
+absl::Status TooLateStatus();
 
 }  // namespace trivium
 

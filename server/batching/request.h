@@ -73,6 +73,10 @@ class RequestObserver {
   virtual void OnDone(absl::StatusOr<RequestResult> result) = 0;
 };
 
+// Who sent a call: fairness is between clients first, then between the calls
+// of each (FairQueue).
+using ClientId = uint64_t;
+
 // One sequence's work: encode a source, and decode from it if `decoding`.
 struct Request {
   ModelHandle model;    // one that Batcher::AddModel was given
@@ -97,13 +101,14 @@ struct Request {
   std::optional<AttentionSelection> cross_attention;
   std::optional<AttentionSelection> decoder_attention;
 
+  ClientId client = 0;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const Cancellation> cancellation;  // may be null
   std::shared_ptr<RequestObserver> observer;
 };
 
-// The requests of one call; fairness is between calls. A TranslateStream uses
-// one CallId for all its items.
+// The requests of one call, all of one client. A TranslateStream uses one
+// CallId for all its items.
 using CallId = uint64_t;
 
 }  // namespace trivium

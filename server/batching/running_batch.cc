@@ -117,6 +117,7 @@ void RunningBatch::Iterate() {
   OpenNewcomers();
   if (suspended_ > 0) ResumeSuspended();
   if (sequences_.empty()) return;
+  const int64_t to_do = pending_tokens_;
   MakePlan();
   MakeRoom();
   const absl::Time begin = options_.clock->Now();
@@ -138,6 +139,9 @@ void RunningBatch::Iterate() {
     FailPlan(status);
   }
   Sweep();
+  if (status.ok()) {
+    done_tokens_ += std::max<int64_t>(0, to_do - pending_tokens_);
+  }
 }
 
 void RunningBatch::OpenNewcomers() {

@@ -1,8 +1,10 @@
 #ifndef TRIVIUM_SERVER_BATCHING_RUNNING_BATCH_H_
 #define TRIVIUM_SERVER_BATCHING_RUNNING_BATCH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -82,6 +84,12 @@ class RunningBatch {
   bool empty() const { return sequences_.empty(); }
   // What its requests have still to do, at most.
   int64_t pending_tokens() const { return pending_tokens_; }
+  // Rows that they run or will, or requests, where these are more.
+  int64_t running_rows() const {
+    return std::max(reserved_rows_, static_cast<int64_t>(sequences_.size()));
+  }
+  // Tokens that iterations since the last call did of what was to do.
+  int64_t TakeDone() { return std::exchange(done_tokens_, 0); }
   // The source keys of the requests answered since the last call.
   void TakeAnswered(std::vector<uint64_t>* source_keys);
 
@@ -125,6 +133,7 @@ class RunningBatch {
   PrefillBudget prefill_budget_;
   RowLimit row_limit_;
   int64_t waiting_ = 0;
+  int64_t done_tokens_ = 0;
   // A running call's request did not fit since the last Sweep.
   bool lacks_room_ = false;
 

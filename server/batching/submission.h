@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 namespace trivium {
 
@@ -13,6 +14,10 @@ struct [[nodiscard]] Submission {
   // Which of the call's requests was refused; -1 where it was the call as a
   // whole.
   int request = -1;
+  // Of RESOURCE_EXHAUSTED: when what is before the call will have been worked
+  // off, as far as is known. Without jitter, which the handlers add.
+  absl::Duration retry_after = absl::ZeroDuration();
+  bool late = false;  // refused because there is not enough time
 
   Submission() = default;
   // Implicit, as a refusal of the whole call is no more than its status.

@@ -66,7 +66,16 @@ Worker::Next Worker::Decide() {
 
 void Worker::Account() {
   int64_t answered = std::exchange(dropped_answered_, 0);
+  const absl::Time now = batching_.clock->Now();
   for (Served& served : models_) {
+    Forecast& forecast = served.model->forecast;
+    forecast.SetRunning(index_, served.batch->running_rows());
+    if (const int64_t done = served.batch->TakeDone(); done > 0) {
+      if (served.left_waiting || forecast.last_refusal() >= served.since) {
+        forecast.Observe(done, now - served.since);
+      }
+      served.since = now;
+    }
     served.batch->TakeAnswered(&source_keys_);
     answered += static_cast<int64_t>(source_keys_.size());
     for (const uint64_t key : source_keys_) {
@@ -115,10 +124,15 @@ void Worker::DropWaiting() {
       queue.DropDead(now, &dropped_);
     }
     if (dropped_.size() == before) continue;
-    for (size_t i = before; i < dropped_.size(); ++i) {
-      state_->admission.Drop(dropped_[i].request->cost.tokens);
-    }
+    AccountDropped(before);
     NoteQueue(&served);
+  }
+}
+
+void Worker::AccountDropped(size_t begin) {
+  for (size_t i = begin; i < dropped_.size(); ++i) {
+    state_->admission.Remove(dropped_[i].request->request.client,
+                             dropped_[i].request->cost.tokens);
   }
 }
 
@@ -147,19 +161,30 @@ void Worker::Fill(Served* served) {
   FairQueue* const queue = served->model->queue;
   RunningBatch* const batch = served->batch.get();
   const absl::Time now = batching_.clock->Now();
-  bool changed = false;
+  Forecast* const forecast = &served->model->forecast;
+  const size_t dropped = dropped_.size();
+  const int64_t waiting = queue->requests();
+  if (batch->empty()) served->since = now;
   queue->BeginPass();
   for (;;) {
     batch->set_waiting(state_->dispatcher.WaitingShare(*queue));
     std::unique_ptr<QueuedRequest> newcomer = state_->dispatcher.Take(
         index_, queue,
-        [batch](QueuedRequest& request) { return batch->Judge(request); });
+        [=](QueuedRequest& queued) {
+          if (now + forecast->IfTaken(queued.cost) > queued.request.deadline) {
+            return FairQueue::Verdict::kDrop;
+          }
+          return batch->Judge(queued);
+        },
+        &dropped_);
     if (newcomer == nullptr) break;
-    state_->admission.Start(newcomer->cost.tokens, now);
+    state_->admission.Remove(newcomer->request.client, newcomer->cost.tokens);
     batch->Add(std::move(newcomer));
-    changed = true;
+    forecast->SetRunning(index_, batch->running_rows());
   }
-  if (changed) NoteQueue(served);
+  AccountDropped(dropped);
+  served->left_waiting = queue->requests() > 0;
+  if (queue->requests() != waiting) NoteQueue(served);
 }
 
 void Worker::Sleep() {

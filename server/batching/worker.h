@@ -38,18 +38,24 @@ class Worker {
     int64_t queue_tokens = 0;
     int64_t queue_requests = 0;
     bool queue_changed = false;
+    // What it does since then is measured.
+    absl::Time since = absl::InfinitePast();
+    bool left_waiting = false;  // there was not room for all that waits
   };
 
   void Run();
   // Sleeps until there is something to do. kIterate: with next_batch_;
   // kReport: nothing but what waits to be told or freed.
   Next Decide();
-  // Tells the others what was answered since the last time.
+  // Tells the others what was answered and done since the last time.
   void Account() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Fetches engines of models that came, and moves what is done with to gone_.
   void FollowModels() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Moves what nobody waits for, or all when cancelling, to dropped_.
   void DropWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Those from dropped_[begin] on do not wait any more.
+  void AccountDropped(size_t begin)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   // Finds the next batch with work, newcomers included.
   bool FillNextBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Fill(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);

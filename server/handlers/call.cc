@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "server/handlers/status.h"
 #include "server/observability/log.h"
 
@@ -38,6 +39,22 @@ std::string_view Traceparent(std::string_view given) {
   return valid ? given : "";
 }
 
+// A key and an address that read alike are two clients.
+ClientId ClientOf(const CallContext& context) {
+  if (!context.client_key.empty()) {
+    return absl::HashOf(true, context.client_key);
+  }
+  // "ipv4:127.0.0.1:50051", "ipv6:[::1]:50051", "unix:/path": all connections
+  // of an address, of a Unix socket or of no known peer are one client.
+  std::string_view address = context.peer;
+  if (address.starts_with("ipv")) {
+    address = address.substr(0, address.rfind(':'));
+  } else if (address.starts_with("unix")) {
+    address = "unix";
+  }
+  return absl::HashOf(false, address);
+}
+
 bool IsStream(Rpc rpc) {
   return rpc == Rpc::kGenerate || rpc == Rpc::kTranslateStream;
 }
@@ -62,6 +79,7 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       deadline_(context_.deadline.value_or(
           started_ + (IsStream(rpc) ? environment.limits.default_stream_deadline
                                     : environment.limits.default_deadline))),
+      client_(ClientOf(context_)),
       batcher_call_(environment.batcher->NewCall()),
       cancellation_(std::make_shared<Cancellation>()) {
   environment_.metrics->OnCallStarted(rpc_);
@@ -88,6 +106,13 @@ void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
   environment_.delivery->Run(this, bytes, std::move(work));
 }
 
+absl::Status Call::Foresee() const {
+  const Submission submission =
+      environment_.batcher->Foresee(*model_, client_, batcher_call_, deadline_);
+  if (submission.ok()) return absl::OkStatus();
+  return WithRetry(submission.status, submission.retry_after);
+}
+
 absl::Status Call::Wanted() const {
   if (cancellation_->cancelled()) {
     return absl::CancelledError("the client cancelled the call");
@@ -103,15 +128,15 @@ absl::Status Call::Submit(std::vector<Request> requests,
                           absl::FunctionRef<std::string(int)> field_of) {
   for (Request& request : requests) {
     request.model = model_;
+    request.client = client_;
     request.deadline = deadline_;
     request.cancellation = cancellation_;
   }
-  Batcher& batcher = *environment_.batcher;
   const Submission submission =
-      batcher.Submit(batcher_call_, std::move(requests));
+      environment_.batcher->Submit(batcher_call_, std::move(requests));
   const absl::Status& status = submission.status;
   if (absl::IsResourceExhausted(status)) {
-    return WithRetry(status, batcher.RetryAfter());
+    return WithRetry(status, submission.retry_after);
   }
   if (absl::IsInvalidArgument(status) && submission.request >= 0) {
     return InvalidField(field_of(submission.request),
@@ -150,10 +175,25 @@ v1::ModelVersion Call::model_version() const {
 }
 
 Ending Call::Close(absl::Status status) {
-  const absl::Duration total = environment_.clock->Now() - started_;
+  const absl::Time now = environment_.clock->Now();
+  const absl::Duration total = now - started_;
+  status = AsClientSees(std::move(status), now);
   environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
   LogEnd(status, total);
   return {std::move(status), request_id_};
+}
+
+absl::Status Call::AsClientSees(absl::Status status, absl::Time now) const {
+  // The deadline came with the call, rounded up, so the client gives up a
+  // little earlier: within a sixteenth of the call's time, or 2 ms.
+  const absl::Duration early =
+      std::max((deadline_ - started_) / 16, absl::Milliseconds(2));
+  if (status.ok() ? now >= deadline_
+                  : absl::IsCancelled(status) && now >= deadline_ - early) {
+    return absl::DeadlineExceededError(
+        "the call's deadline passed before it ended");
+  }
+  return status;
 }
 
 void Call::LogEnd(const absl::Status& status, absl::Duration total) const {

@@ -68,11 +68,20 @@ class Call {
   // Runs `work`, which makes messages of results of so many bytes, on a pool.
   void RunDelivery(int64_t bytes, std::function<void()> work) const;
 
+  // RESOURCE_EXHAUSTED where the batcher foresees that the call would be late;
+  // for a call with a model, before its texts are tokenized.
+  absl::Status Foresee() const;
+
   // CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
   // Asked before each piece of long work.
   absl::Status Wanted() const;
 
-  // Gives requests to the batcher, all or none, with this call's model,
+  // Tokens that the call's client may have queued yet.
+  int64_t free_waiting_tokens() const {
+    return environment_.batcher->free_waiting_tokens(client_);
+  }
+
+  // Gives requests to the batcher, all or none, with this call's model, client,
   // deadline and cancellation. After OK the observers may have ended the call:
   // it must not be touched. An error tells in the call's words what the
   // batcher refused: `field_of`(i) is the place of request i's input; a full
@@ -88,10 +97,13 @@ class Call {
   v1::Timings timings() const;
   v1::ModelVersion model_version() const;
 
-  // Ends the call: logs and counts. Tells what the transport has to say.
+  // Ends the call: logs and counts. Tells what the transport has to say: of a
+  // call that ends at its deadline or later, as its client has it,
+  // DEADLINE_EXCEEDED.
   Ending Close(absl::Status status);
 
  private:
+  absl::Status AsClientSees(absl::Status status, absl::Time now) const;
   void LogEnd(const absl::Status& status, absl::Duration total) const;
 
   const Environment& environment_;
@@ -100,6 +112,7 @@ class Call {
   const absl::Time started_;
   const std::string request_id_;
   const absl::Time deadline_;
+  const ClientId client_;
   const CallId batcher_call_;
   const std::shared_ptr<Cancellation> cancellation_;
   absl::Status admitted_;

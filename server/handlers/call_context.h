@@ -15,7 +15,8 @@ struct CallContext {
   // where there is none.
   std::string request_id = "";   // x-request-id
   std::string traceparent = "";  // W3C Trace Context
-  std::string peer = "";         // the client's address, for the log
+  std::string peer = "";         // the client's address, as gRPC writes it
+  std::string client_key = "";   // RequestLimits::client_key_header
   // Unset: the server's default for such calls.
   std::optional<absl::Time> deadline = std::nullopt;
 };

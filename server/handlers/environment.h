@@ -29,6 +29,9 @@ struct RequestLimits {
   // Where the client set no deadline.
   absl::Duration default_deadline = absl::Seconds(60);
   absl::Duration default_stream_deadline = absl::Minutes(10);
+  // The metadata key that tells clients apart; empty, and where a call has
+  // none: the address.
+  std::string client_key_header;
   // A call whose client takes nothing for so long is cancelled.
   absl::Duration stall_timeout = absl::Seconds(30);
 };

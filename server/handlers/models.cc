@@ -17,6 +17,7 @@ class ListModelsCall : public UnaryCall {
     return transport()->Take(&request);
   }
 
+  bool NeedsBatcher() const override { return false; }
   absl::Status Prepare(int, std::vector<Request>*) override {
     return absl::OkStatus();
   }
@@ -43,6 +44,7 @@ class GetModelCall : public UnaryCall {
     return call().FindModel(request.name());
   }
 
+  bool NeedsBatcher() const override { return false; }
   absl::Status Prepare(int, std::vector<Request>*) override {
     return absl::OkStatus();
   }

@@ -11,6 +11,11 @@ namespace trivium {
 void PreparedCall::Start() {
   if (!call_.admitted().ok()) return Finish(call_.admitted());
   if (absl::Status status = Open(); !status.ok()) return Finish(status);
+  if (NeedsBatcher()) {
+    if (absl::Status status = call_.Foresee(); !status.ok()) {
+      return Finish(status);
+    }
+  }
   RunNextParts();
 }
 

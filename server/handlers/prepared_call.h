@@ -33,6 +33,8 @@ class PreparedCall : public Handler {
  protected:
   // Takes the request and checks what needs no tokenizer.
   virtual absl::Status Open() = 0;
+  // Whether the batcher will be asked.
+  virtual bool NeedsBatcher() const { return true; }
   // What can be prepared one after the other: the inputs, mostly.
   virtual int parts() const { return 1; }
   // Bytes that Prepare(part) will tokenize.

@@ -37,6 +37,8 @@ class TokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
+  bool NeedsBatcher() const override { return false; }
+
   int parts() const override { return request_.texts_size(); }
   int64_t TextBytes(int part) const override {
     return static_cast<int64_t>(request_.texts(part).size());

@@ -175,8 +175,7 @@ class TranslateStreamCall final : public Handler {
   bool HasRoom(int64_t tokens) const {
     const int64_t all = environment().max_waiting_tokens;
     const int64_t needed = tokens + all / 4;
-    return needed > all ||
-           environment().batcher->free_waiting_tokens() >= needed;
+    return needed > all || call_.free_waiting_tokens() >= needed;
   }
 
   void PushLocked(v1::TranslateStreamResponse response)

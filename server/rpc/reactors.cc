@@ -32,11 +32,16 @@ std::string Metadata(const Context& context, const char* key) {
   return {entry->second.data(), entry->second.size()};
 }
 
-CallContext ToCallContext(const Context& context) {
+CallContext ToCallContext(const Environment& environment,
+                          const Context& context) {
   CallContext out;
   out.request_id = Metadata(context, "x-request-id");
   out.traceparent = Metadata(context, "traceparent");
   out.peer = PeerOfRelayed(context.peer());
+  const std::string& client_key = environment.limits.client_key_header;
+  if (!client_key.empty()) {
+    out.client_key = Metadata(context, client_key.c_str());
+  }
   const auto deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) {
     out.deadline = absl::FromChrono(deadline);
@@ -116,8 +121,9 @@ class UnaryReactor : public grpc::ServerUnaryReactor, public Transport {
  public:
   UnaryReactor(NewHandler* new_handler, RpcEnvironment* environment,
                Context* context, const Bytes* request, Bytes* response)
-      : handler_(
-            new_handler(environment->handlers, ToCallContext(*context), this)),
+      : handler_(new_handler(environment->handlers,
+                             ToCallContext(environment->handlers, *context),
+                             this)),
         environment_(environment),
         context_(context),
         max_request_bytes_(environment->handlers.limits.max_request_bytes),
@@ -164,8 +170,9 @@ class GenerateReactor : public grpc::ServerWriteReactor<Bytes>,
  public:
   GenerateReactor(RpcEnvironment* environment, Context* context,
                   const Bytes* request)
-      : handler_(
-            NewGenerate(environment->handlers, ToCallContext(*context), this)),
+      : handler_(NewGenerate(environment->handlers,
+                             ToCallContext(environment->handlers, *context),
+                             this)),
         environment_(environment),
         context_(context),
         max_request_bytes_(environment->handlers.limits.max_request_bytes),
@@ -216,8 +223,9 @@ class TranslateStreamReactor : public grpc::ServerBidiReactor<Bytes, Bytes>,
                                public RequestStream {
  public:
   TranslateStreamReactor(RpcEnvironment* environment, Context* context)
-      : handler_(NewTranslateStream(environment->handlers,
-                                    ToCallContext(*context), this)),
+      : handler_(NewTranslateStream(
+            environment->handlers,
+            ToCallContext(environment->handlers, *context), this)),
         environment_(environment),
         context_(context),
         max_request_bytes_(environment->handlers.limits.max_request_bytes),

@@ -205,6 +205,16 @@ def deadline():
     return time.monotonic() + _seconds
 
 
+def program():
+    """The server's program."""
+    return _program
+
+
+def seconds():
+    """How long each test attacks."""
+    return _seconds
+
+
 def in_threads(count, attack):
     """Runs attack(i) on `count` threads, and waits."""
     threads = [threading.Thread(target=attack, args=(i,)) for i in range(count)]

@@ -140,6 +140,8 @@ TEST(RecorderTest, CountsErrorsByStatus) {
   const auto json = nlohmann::json::parse(report.ToJson());
   EXPECT_EQ(json["failed"], 2);
   EXPECT_EQ(json["errors"]["RESOURCE_EXHAUSTED"], 2);
+  EXPECT_EQ(json["refused_seconds"]["count"], 2);
+  EXPECT_EQ(json["refused_seconds"]["p99"], 1.0);
   EXPECT_EQ(json["latency_seconds"]["p99"], 1.0);
   EXPECT_EQ(LiveLine(recorder.counts(), absl::Seconds(3), absl::Seconds(2), 8),
             "3 s  1 done  2 failed  8 in flight  0.5/s  0 tokens/s");
@@ -223,6 +225,8 @@ TEST_F(LoadCommandTest, FailuresAreReported) {
 }
 
 TEST_F(LoadCommandTest, WrongUsageIsSaid) {
+  EXPECT_EQ(Run({"--metadata", "X-Key=a"}).code, kExitUsage);
+  EXPECT_EQ(Run({"--metadata", "x-key"}).code, kExitUsage);
   EXPECT_EQ(Run({"--rate", "-1"}).code, kExitUsage);
   EXPECT_EQ(Run({"--concurrency", "0"}).code, kExitUsage);
   EXPECT_EQ(Run({"--call", "fly"}).code, kExitUsage);

@@ -56,6 +56,10 @@ TEST_F(OptionsTest, ReadsFlags) {
                                  "1.5",
                                  "--result-cache-bytes",
                                  "3MiB",
+                                 "--max-queue-wait",
+                                 "2.5",
+                                 "--client-key-header",
+                                 "X-Api-Key",
                                  "--truncate",
                                  "--vocabulary-shortlist",
                                  "--log-format",
@@ -73,6 +77,8 @@ TEST_F(OptionsTest, ReadsFlags) {
   EXPECT_FALSE(Parse({}).workers);
   EXPECT_FALSE(Parse({"--workers", "auto"}).workers);
   EXPECT_EQ(options.kv_cache_bytes, 64 << 20);
+  EXPECT_EQ(options.max_queue_wait, absl::Seconds(2.5));
+  EXPECT_EQ(options.limits.client_key_header, "x-api-key");
   EXPECT_EQ(options.result_cache_bytes, 3 << 20);
   EXPECT_EQ(Parse({"--result-cache-bytes", "0"}).result_cache_bytes, 0);
   EXPECT_FALSE(exit_code_);
@@ -126,6 +132,9 @@ TEST_F(OptionsTest, RefusesNonsense) {
                                              {"--max-isa", "sse"},
                                              {"--max-beam-size", "0"},
                                              {"--drain-timeout", "-1"},
+                                             {"--max-queue-wait", "-1"},
+                                             {"--client-key-header", "a b"},
+                                             {"--client-key-header", "a-bin"},
                                              {"--log-format", "xml"}}) {
     testing::internal::CaptureStderr();
     Parse(arguments);

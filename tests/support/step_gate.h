@@ -37,6 +37,11 @@ class StepGate {
     // A step that was allowed through but has not left yet does not count.
     while (held_ - allowed_ < engines) changed_.Wait(&mutex_);
   }
+  // Whether a step is held now.
+  bool Holds() const {
+    MutexLock lock(&mutex_);
+    return held_ > allowed_;
+  }
   // Lets one held step through and waits until the engine is at its next.
   void StepOnce() {
     WaitHeld();
@@ -50,7 +55,7 @@ class StepGate {
   }
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   bool open_ ABSL_GUARDED_BY(mutex_) = true;
   int allowed_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -8,55 +8,77 @@
 namespace trivium {
 namespace {
 
-const absl::Time kNow = absl::FromUnixSeconds(1000);
+constexpr ClientId kOne = 1, kOther = 2;
 
-TEST(AdmissionTest, TakesAWholeCallOrNothing) {
+void Add(Admission* admission, ClientId client, int64_t tokens) {
+  ASSERT_TRUE(admission->Check(client, std::vector<int64_t>{tokens}).ok());
+  admission->Add(client, tokens);
+}
+
+bool Takes(const Admission& admission, ClientId client, int64_t tokens) {
+  const Submission checked =
+      admission.Check(client, std::vector<int64_t>{tokens});
+  if (!checked.ok()) {
+    EXPECT_EQ(checked.status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(checked.request, -1);
+  }
+  return checked.ok();
+}
+
+TEST(AdmissionTest, AnEmptyQueueTakesAsMuchAsItHolds) {
   Admission admission(100);
-  EXPECT_TRUE(admission.Admit(std::vector<int64_t>{30, 30}).ok());
-  EXPECT_EQ(admission.waiting_tokens(), 60);
-  const Submission full = admission.Admit(std::vector<int64_t>{20, 21});
-  EXPECT_EQ(full.status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(full.request, -1);
-  EXPECT_EQ(admission.waiting_tokens(), 60);
-  EXPECT_TRUE(admission.Admit(std::vector<int64_t>{20, 20}).ok());
-  EXPECT_EQ(admission.free_tokens(), 0);
+  EXPECT_EQ(admission.free_tokens(kOne), 100);
+  Add(&admission, kOne, 100);
+  EXPECT_EQ(admission.free_tokens(kOne), 0);
+  EXPECT_FALSE(Takes(admission, kOne, 1));
+  EXPECT_FALSE(Takes(admission, kOther, 7));
+  EXPECT_TRUE(Takes(admission, kOther, 6));  // 100 / 16
+  admission.Remove(kOne, 100);
+  EXPECT_EQ(admission.free_tokens(kOther), 100);
 }
 
 TEST(AdmissionTest, NamesTheRequestThatNoEmptyQueueTakes) {
   Admission admission(100);
-  const Submission refused = admission.Admit(std::vector<int64_t>{60, 30, 11});
+  const Submission refused =
+      admission.Check(kOne, std::vector<int64_t>{60, 30, 11});
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused.request, 2);
   const std::string message(refused.status.message());
   EXPECT_NE(message.find("101"), std::string::npos) << message;
   EXPECT_NE(message.find("100"), std::string::npos) << message;
-  EXPECT_EQ(admission.waiting_tokens(), 0);
 }
 
-TEST(AdmissionTest, RetryAfterIsWaitingOverMeasuredRate) {
-  Admission admission(1000);
-  EXPECT_EQ(admission.RetryAfter(kNow), absl::Milliseconds(10));
-  ASSERT_TRUE(admission.Admit(std::vector<int64_t>{1000}).ok());
-  EXPECT_EQ(admission.RetryAfter(kNow), absl::Seconds(1));  // no rate yet
-  // 100 tokens a second for four seconds; 600 still wait.
-  for (int i = 0; i < 4; ++i) admission.Start(100, kNow + absl::Seconds(i));
-  EXPECT_EQ(admission.RetryAfter(kNow + absl::Seconds(4)), absl::Seconds(6));
-  // Nothing within the window: as if nothing was known.
-  EXPECT_EQ(admission.RetryAfter(kNow + absl::Seconds(60)), absl::Seconds(1));
-  admission.Drop(600);
-  EXPECT_EQ(admission.RetryAfter(kNow + absl::Seconds(4)),
-            absl::Milliseconds(10));
+TEST(AdmissionTest, AGreedyClientLeavesRoomForOthers) {
+  Admission admission(9000);
+  int64_t greedy = 0;
+  for (; Takes(admission, kOne, 10); greedy += 10) Add(&admission, kOne, 10);
+  EXPECT_NEAR(greedy, 8000, 10);
+  int64_t other = 0;
+  for (; Takes(admission, kOther, 10); other += 10) {
+    Add(&admission, kOther, 10);
+  }
+  EXPECT_NEAR(other, 8 * 1000 / 9, 10);
+  // What the greedy one had is worked off, and both want more.
+  for (; greedy > 0; greedy -= 10) {
+    admission.Remove(kOne, 10);
+    while (Takes(admission, kOther, 10)) {
+      Add(&admission, kOther, 10);
+      other += 10;
+    }
+    if (greedy > other) continue;
+    EXPECT_NEAR(greedy, 9000 * 8 / 17, 20);
+    break;
+  }
+  EXPECT_FALSE(Takes(admission, kOne, 30));
 }
 
-TEST(RateMeterTest, ForgetsAfterItsWindow) {
-  RateMeter meter;
-  EXPECT_EQ(meter.PerSecond(kNow), 0);
-  meter.Add(50, kNow);
-  EXPECT_EQ(meter.PerSecond(kNow), 100);  // half a second is the least
-  EXPECT_EQ(meter.PerSecond(kNow + absl::Seconds(4)), 12.5);
-  EXPECT_EQ(meter.PerSecond(kNow + absl::Seconds(5)), 0);
-  meter.Add(10, kNow + absl::Seconds(5));
-  EXPECT_EQ(meter.PerSecond(kNow + absl::Seconds(5)), 2);
+// However many clients take what they can get, one more gets something.
+TEST(AdmissionTest, ThereIsAlwaysRoomForOneMoreClient) {
+  Admission admission(1 << 20);
+  for (ClientId client = 0; client < 100; ++client) {
+    ASSERT_TRUE(Takes(admission, client, 1000)) << client;
+    while (Takes(admission, client, 1000)) Add(&admission, client, 1000);
+  }
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST_F(BatcherTest, AnswersARequest) {
 }
 
 TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
-  options_.max_waiting_tokens = 100;
+  options_.max_waiting_tokens = 140;
   Create();
   const auto occupied = Occupy(50);
   std::vector<std::shared_ptr<RecordingObserver>> observers;
@@ -44,14 +44,16 @@ TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
     return call;
   };
   EXPECT_TRUE(batcher_->Submit(batcher_->NewCall(), call_of(3)).ok());
-  EXPECT_EQ(batcher_->free_waiting_tokens(), 40);
-  EXPECT_EQ(batcher_->Submit(batcher_->NewCall(), call_of(3)).status.code(),
-            Code::kResourceExhausted);
-  EXPECT_EQ(batcher_->free_waiting_tokens(), 40);
-  EXPECT_GE(batcher_->RetryAfter(), absl::Milliseconds(10));
-  const Submission too_big = batcher_->Submit(batcher_->NewCall(), call_of(6));
+  // Of 80 that are left some are kept for other clients.
+  EXPECT_EQ(batcher_->free_waiting_tokens(0), 64);
+  EXPECT_EQ(batcher_->free_waiting_tokens(1), 71);
+  const Submission full = batcher_->Submit(batcher_->NewCall(), call_of(4));
+  EXPECT_EQ(full.status.code(), Code::kResourceExhausted);
+  EXPECT_GE(full.retry_after, absl::Milliseconds(10));
+  EXPECT_EQ(batcher_->free_waiting_tokens(0), 64);
+  const Submission too_big = batcher_->Submit(batcher_->NewCall(), call_of(8));
   EXPECT_EQ(too_big.status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(too_big.request, 5);
+  EXPECT_EQ(too_big.request, 7);
   auto invalid = call_of(2);
   invalid[1].source.ids.clear();
   const Submission refused =
@@ -63,7 +65,7 @@ TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
   for (size_t i = 0; i < observers.size(); ++i) {
     EXPECT_EQ(observers[i]->answers(), i < 3 ? 1 : 0) << i;
   }
-  EXPECT_EQ(batcher_->free_waiting_tokens(), 100);
+  EXPECT_EQ(batcher_->free_waiting_tokens(0), 140);
 }
 
 TEST_F(BatcherTest, RefusesUnknownModelsAndMissingObservers) {

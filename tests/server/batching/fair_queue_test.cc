@@ -16,8 +16,9 @@ class FairQueueTest : public testing::Test {
 
   void Push(CallId call, int64_t tokens,
             std::shared_ptr<const Cancellation> cancellation = nullptr,
-            absl::Time deadline = absl::InfiniteFuture()) {
+            absl::Time deadline = absl::InfiniteFuture(), ClientId client = 0) {
     auto queued = std::make_unique<QueuedRequest>();
+    queued->request.client = client;
     queued->call = call;
     queued->cost.tokens = tokens;
     queued->source_key = next_++;
@@ -30,6 +31,10 @@ class FairQueueTest : public testing::Test {
     const auto taken =
         queue_.Take([](QueuedRequest&) { return Verdict::kTake; });
     return taken == nullptr ? 0 : taken->call;
+  }
+
+  void PushOf(ClientId client, CallId call, int64_t tokens) {
+    Push(call, tokens, nullptr, absl::InfiniteFuture(), client);
   }
 
   FairQueue queue_;
@@ -180,6 +185,69 @@ TEST_F(FairQueueTest, NoDeadlineIsMissedAmongMany) {
   }
   EXPECT_EQ(queue_.requests(), 0);
   EXPECT_EQ(queue_.earliest_deadline(), absl::InfiniteFuture());
+}
+
+// Calls 1.. are of client 1 and calls 10001.. of client 2.
+TEST_F(FairQueueTest, AClientWithManyCallsHasNoMoreThanOneWithFew) {
+  for (int i = 0; i < 2000; ++i) PushOf(1, 1 + i, 60);
+  for (int i = 0; i < 300; ++i) PushOf(2, 10001 + i % 3, 90);
+  std::map<bool, int64_t> tokens;
+  for (int i = 0; i < 500; ++i) {
+    const CallId call = Take();
+    tokens[call > 10000] += call > 10000 ? 90 : 60;
+  }
+  EXPECT_NEAR(tokens[false], tokens[true], 200);
+}
+
+TEST_F(FairQueueTest, ALoneRequestPassesAClientOfManyCalls) {
+  for (int i = 0; i < 2048; ++i) PushOf(1, 1 + i, 60);
+  for (int i = 0; i < 10; ++i) Take();
+  PushOf(2, 10001, 60);
+  int before = 0;
+  while (Take() != 10001) ++before;
+  EXPECT_LE(before, 3);  // at most one turn of the other client
+}
+
+// A cheap call need not wait until its client can pay for a dear one.
+TEST_F(FairQueueTest, ADearCallHoldsUpItselfOnly) {
+  PushOf(1, 1, 100'000);
+  for (int i = 0; i < 100; ++i) PushOf(2, 10001 + i, 50);
+  PushOf(1, 2, 50);
+  int before = 0;
+  while (Take() != 2) ++before;
+  EXPECT_LE(before, 3);
+}
+
+TEST_F(FairQueueTest, ForeseesWhatIsTakenBefore) {
+  EXPECT_EQ(queue_.TokensBefore(1, 1, 50), 0);
+  for (int i = 0; i < 50; ++i) PushOf(1, 1, 60);          // a stream
+  for (int i = 0; i < 50; ++i) PushOf(1, 2 + i, 60);      // and single calls
+  EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 51 * 100);  // a turn of each
+  EXPECT_EQ(queue_.TokensBefore(1, 1, 50), 6000);         // after all
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 50), 100);       // a turn of client 1
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 5000), 5000);
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 50000), 6000);
+  PushOf(2, 2000, 40);
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 50), 40 + 100);
+}
+
+TEST_F(FairQueueTest, WhatIsDroppedAtItsTurnIsNotPaidFor) {
+  Push(1, 30);
+  Push(1, 80);
+  Push(2, 30);
+  std::vector<DroppedRequest> late;
+  const auto taken = queue_.Take(
+      [](QueuedRequest& request) {
+        return request.cost.tokens == 30 ? Verdict::kDrop : Verdict::kTake;
+      },
+      &late);
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(taken->cost.tokens, 80);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(queue_.tokens(), 30);
+  EXPECT_EQ(Take(), 2u);
+  EXPECT_EQ(queue_.requests(), 0);
 }
 
 // Passes that find no room, or room for one only, change nobody's share.

@@ -24,6 +24,13 @@ class ManualBatcher : public Batcher {
   void Refuse(Submission refusal) {
     MutexLock lock(&mutex_);
     refusal_ = std::move(refusal);
+    refusal_.retry_after = absl::Milliseconds(200);
+  }
+  // What Foresee answers from now on.
+  void RefuseBeforehand(Submission refusal) {
+    MutexLock lock(&mutex_);
+    foreseen_ = std::move(refusal);
+    foreseen_.retry_after = absl::Milliseconds(200);
   }
   void set_free_tokens(int64_t tokens) {
     MutexLock lock(&mutex_);
@@ -66,8 +73,12 @@ class ManualBatcher : public Batcher {
     taken_.SignalAll();
     return {};
   }
-  absl::Duration RetryAfter() const override { return absl::Milliseconds(200); }
-  int64_t free_waiting_tokens() const override {
+  Submission Foresee(const ServedModel&, ClientId, CallId,
+                     absl::Time) override {
+    MutexLock lock(&mutex_);
+    return foreseen_;
+  }
+  int64_t free_waiting_tokens(ClientId) const override {
     MutexLock lock(&mutex_);
     return free_tokens_;
   }
@@ -77,6 +88,7 @@ class ManualBatcher : public Batcher {
   mutable Mutex mutex_;
   CondVar taken_;
   Submission refusal_ ABSL_GUARDED_BY(mutex_);
+  Submission foreseen_ ABSL_GUARDED_BY(mutex_);
   int64_t free_tokens_ ABSL_GUARDED_BY(mutex_) = 1 << 20;
   std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
 };

@@ -84,6 +84,85 @@ TEST_F(UnaryTest, FullTellsWhenToReturn) {
   EXPECT_GE(*RetryDelay(ending.status), absl::Milliseconds(200));
 }
 
+TEST_F(UnaryTest, WhatWouldBeLateIsRefusedBeforeItIsTokenized) {
+  batcher_.RefuseBeforehand(absl::ResourceExhaustedError("too much to do"));
+  // So long that a pool would tokenize it.
+  Start({std::string(5000, 'x')});
+  ASSERT_TRUE(transport_.finished());
+  const Ending ending = transport_.WaitForFinish();
+  EXPECT_TRUE(absl::IsResourceExhausted(ending.status));
+  EXPECT_GE(*RetryDelay(ending.status), absl::Milliseconds(200));
+  EXPECT_EQ(batcher_.count(), 0);
+}
+
+TEST_F(UnaryTest, WhatNeedsNoBatcherIsNotRefused) {
+  batcher_.RefuseBeforehand(absl::ResourceExhaustedError("too much to do"));
+  v1::TokenizeRequest request;
+  request.add_texts("a");
+  Start(&NewTokenize, request);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+}
+
+TEST_F(UnaryTest, ClientsAreAddressesOrKeys) {
+  const CallContext contexts[] = {
+      {.peer = "ipv4:10.0.0.1:5000"},
+      {.peer = "ipv4:10.0.0.1:5001"},
+      {.peer = "ipv4:10.0.0.2:5000"},
+      {.peer = "ipv6:[::1]:5000"},
+      {.peer = "ipv6:[::1]:5001"},
+      {.peer = "unix:/one"},
+      {.peer = "unix:"},
+      {},
+      {.peer = "ipv4:10.0.0.1:5000", .client_key = "a"},
+      {.peer = "ipv4:10.0.0.2:5000", .client_key = "a"},
+      {.peer = "ipv4:10.0.0.1:5000", .client_key = "b"},
+      {.peer = "unix:", .client_key = "ipv4:10.0.0.1"},
+  };
+  const int same_as[] = {0, 0, 2, 3, 3, 5, 5, 7, 8, 8, 10, 11};
+  std::vector<ClientId> clients;
+  for (const CallContext& context : contexts) {
+    FakeTransport transport;
+    v1::TranslateRequest request;
+    request.add_inputs()->set_text("a");
+    transport.Bring(request);
+    const auto call = NewTranslate(environment_, context, &transport);
+    call->Start();
+    clients.push_back(batcher_.Wait(clients.size()).client);
+    batcher_.Answer(clients.size() - 1);
+    transport.WaitForFinish();
+  }
+  for (size_t i = 0; i < clients.size(); ++i) {
+    for (size_t j = 0; j < clients.size(); ++j) {
+      EXPECT_EQ(clients[i] == clients[j], same_as[i] == same_as[j])
+          << i << " " << j;
+    }
+  }
+}
+
+TEST_F(UnaryTest, AClientThatGivesUpAtItsDeadlineHasMissedIt) {
+  Start({"a"}, {.deadline = clock_.Now() + absl::Seconds(1)});
+  clock_.Advance(absl::Milliseconds(995));
+  handler_->OnCancel();
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("cancelled"));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(transport_.WaitForFinish().status));
+  EXPECT_THAT(metrics_.Text(), HasSubstr("code=\"DEADLINE_EXCEEDED\""));
+}
+
+TEST_F(UnaryTest, AnAnswerAfterTheDeadlineIsNone) {
+  Start({"a"}, {.deadline = clock_.Now() + absl::Seconds(1)});
+  clock_.Advance(absl::Seconds(1));
+  batcher_.Answer(0);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(transport_.WaitForFinish().status));
+}
+
+TEST_F(UnaryTest, WhoCancelsLongBeforeTheDeadlineDidNotMissIt) {
+  Start({"a"}, {.deadline = clock_.Now() + absl::Seconds(1)});
+  clock_.Advance(absl::Milliseconds(900));
+  handler_->OnCancel();
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("cancelled"));
+  EXPECT_TRUE(absl::IsCancelled(transport_.WaitForFinish().status));
+}
+
 TEST_F(UnaryTest, OneFailureIsTheCalls) {
   Start({"a", "b"});
   batcher_.Wait(0).observer->OnDone(absl::InternalError("the engine failed"));

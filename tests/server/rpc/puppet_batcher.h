@@ -41,6 +41,13 @@ class PuppetBatcher : public Batcher {
   void Refuse(Submission refusal) {
     MutexLock lock(&mutex_);
     refusal_ = std::move(refusal);
+    refusal_.retry_after = absl::Milliseconds(200);
+  }
+  // What Foresee answers from now on.
+  void RefuseBeforehand(Submission refusal) {
+    MutexLock lock(&mutex_);
+    foreseen_ = std::move(refusal);
+    foreseen_.retry_after = absl::Milliseconds(200);
   }
   // What requests end with from now on.
   void Fail(absl::Status status) {
@@ -99,8 +106,12 @@ class PuppetBatcher : public Batcher {
     return {};
   }
 
-  absl::Duration RetryAfter() const override { return absl::Milliseconds(200); }
-  int64_t free_waiting_tokens() const override {
+  Submission Foresee(const ServedModel&, ClientId, CallId,
+                     absl::Time) override {
+    MutexLock lock(&mutex_);
+    return foreseen_;
+  }
+  int64_t free_waiting_tokens(ClientId) const override {
     MutexLock lock(&mutex_);
     return free_tokens_;
   }
@@ -249,6 +260,7 @@ class PuppetBatcher : public Batcher {
   std::function<std::vector<float>(const Request&)> logits_
       ABSL_GUARDED_BY(mutex_);
   Submission refusal_ ABSL_GUARDED_BY(mutex_);
+  Submission foreseen_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<Request> submitted_ ABSL_GUARDED_BY(mutex_);

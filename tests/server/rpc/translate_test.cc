@@ -46,6 +46,22 @@ TEST_F(TranslateTest, AnswersEachInputInOrder) {
   EXPECT_EQ(batcher_->submitted().size(), 2);
 }
 
+TEST_F(TranslateTest, AMetadataKeyTellsClientsApart) {
+  options_.limits.client_key_header = "x-api-key";
+  StartServer();
+  for (const char* key : {"a", "b", "a", ""}) {
+    const auto context = Context();
+    if (*key != 0) context->AddMetadata("x-api-key", key);
+    v1::TranslateResponse response;
+    ASSERT_TRUE(
+        stub_->Translate(context.get(), TextsRequest({"one"}), &response).ok());
+  }
+  const auto submitted = batcher_->submitted();
+  EXPECT_EQ(submitted[0].client, submitted[2].client);
+  EXPECT_NE(submitted[0].client, submitted[1].client);
+  EXPECT_NE(submitted[0].client, submitted[3].client);  // its address
+}
+
 TEST_F(TranslateTest, TakesModelDefaultsThenItsOwn) {
   v1::TranslateRequest request = TextsRequest({"abc"});
   v1::TranslateResponse response;

@@ -1,0 +1,78 @@
+#include "server/batching/forecast.h"
+
+#include <algorithm>
+#include <numeric>
+
+// With the workers' rate r (ServiceRate), B tokens that are taken before the
+// call's (FairQueue::TokensBefore), R running rows, and a call of t tokens, p
+// of them a row:
+//   wait   = B / r
+//   answer = (B + t + R p) / r
+// as rows that run share the workers evenly: beside R others each gets r / R,
+// and takes R p / r. Tokens are worst cases; r counts the same ones, so where
+// requests end early, r is the greater.
+//
+// Why nothing more is needed to keep the goodput of a server that is asked for
+// too much: whoever cannot be in time is not let in, so the queue is never
+// longer than what can be in time, in the order of arrival; and as R is in the
+// forecast, where deadlines are short fewer run at once, which makes each of
+// them faster. r is measured at the very R, so the forecast is right where it
+// settles, and R = 0 refuses nobody, so it cannot settle at refusing all. No
+// queue has to be found standing (CoDel) and none has to be turned around
+// (adaptive LIFO), which would answer the newest at the expense of those that
+// were let in.
+
+namespace trivium {
+namespace {
+
+// Of the usual demand, at each call: the last 16 or so count.
+constexpr double kUsualKept = 15.0 / 16;
+
+double DepthOf(const RequestCost& cost) {
+  return static_cast<double>(cost.tokens) /
+         static_cast<double>(std::max<int64_t>(cost.rows, 1));
+}
+
+}  // namespace
+
+Forecast::Demand Forecast::Of(std::span<const RequestCost> costs) {
+  Demand demand;
+  for (const RequestCost& cost : costs) {
+    demand.tokens += static_cast<double>(cost.tokens);
+    demand.depth = std::max(demand.depth, DepthOf(cost));
+  }
+  return demand;
+}
+
+void Forecast::Came(const Demand& demand) {
+  const double kept = usual_.tokens > 0 ? kUsualKept : 0;
+  usual_.tokens = kept * usual_.tokens + (1 - kept) * demand.tokens;
+  usual_.depth = kept * usual_.depth + (1 - kept) * demand.depth;
+}
+
+Forecast::Times Forecast::Of(const FairQueue& queue, ClientId client,
+                             CallId call, const Demand& demand) const {
+  const double before = static_cast<double>(
+      queue.TokensBefore(client, call, static_cast<int64_t>(demand.tokens)));
+  const double rows = static_cast<double>(running());
+  if (before == 0 && rows == 0) return {};
+  return {TimeOf(before), TimeOf(before + demand.tokens + rows * demand.depth)};
+}
+
+absl::Duration Forecast::IfTaken(const RequestCost& cost) const {
+  const int64_t rows = running();
+  if (rows == 0) return absl::ZeroDuration();
+  return TimeOf(static_cast<double>(cost.tokens) +
+                static_cast<double>(rows) * DepthOf(cost));
+}
+
+int64_t Forecast::running() const {
+  return std::accumulate(running_.begin(), running_.end(), int64_t{0});
+}
+
+absl::Duration Forecast::TimeOf(double tokens) const {
+  const double rate = rate_.PerSecond();
+  return rate == 0 ? absl::ZeroDuration() : absl::Seconds(tokens / rate);
+}
+
+}  // namespace trivium

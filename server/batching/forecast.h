@@ -1,0 +1,68 @@
+#ifndef TRIVIUM_SERVER_BATCHING_FORECAST_H_
+#define TRIVIUM_SERVER_BATCHING_FORECAST_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "server/batching/fair_queue.h"
+#include "server/batching/request_cost.h"
+#include "server/batching/service_rate.h"
+
+namespace trivium {
+
+// When requests for one model would be answered, by what waits before them,
+// what runs, and how fast that lately went. Not thread-safe.
+//
+//   const auto times = forecast.Of(queue, client, call, demand);
+//   if (now + times.answer > deadline) refuse;
+class Forecast {
+ public:
+  explicit Forecast(int workers) : running_(workers), rate_(workers) {}
+
+  // What a call asks for.
+  struct Demand {
+    double tokens = 0;  // all of its requests
+    double depth = 0;   // tokens a row (or a request without rows), at most
+  };
+  static Demand Of(std::span<const RequestCost> costs);
+  // Of a call whose texts nobody has read yet: as those that came lately.
+  const Demand& usual_demand() const { return usual_; }
+  // A call came, whether it was taken or not.
+  void Came(const Demand& demand);
+
+  struct Times {
+    absl::Duration wait;    // until a worker takes its first request
+    absl::Duration answer;  // until its last one is answered
+  };
+  // Zero where nothing waits or runs, or as long as the workers' rate is not
+  // known: who has nothing to go by promises and refuses nothing.
+  Times Of(const FairQueue& queue, ClientId client, CallId call,
+           const Demand& demand) const;
+  // Of a request that a worker would take now.
+  absl::Duration IfTaken(const RequestCost& cost) const;
+
+  // A call was refused for its time: there is more to do than room for it.
+  void Refused(absl::Time now) { refused_ = now; }
+  absl::Time last_refusal() const { return refused_; }
+  // A worker has so many rows (or requests without rows) running.
+  void SetRunning(int worker, int64_t rows) { running_[worker] = rows; }
+  // A worker did so much in so much time, and there was more to do.
+  void Observe(int64_t tokens, absl::Duration time) {
+    rate_.Observe(tokens, time);
+  }
+
+ private:
+  int64_t running() const;
+  absl::Duration TimeOf(double tokens) const;
+
+  std::vector<int64_t> running_;  // [workers]
+  ServiceRate rate_;
+  Demand usual_;
+  absl::Time refused_ = absl::InfinitePast();
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_FORECAST_H_

@@ -1,0 +1,118 @@
+"""More calls than the server can answer: what it still answers in time, how
+fast it refuses the rest, and what another client feels of it.
+
+Prints a table: the capacity is what trivium-load gets answered with 64 calls in
+flight, on the same cores as the server; then calls come at 2, 3 and 10 times
+that rate, each with a deadline. For figures, on a quiet machine:
+
+    /usr/bin/python3 tests/attacks/overload.py \\
+        build/release/bin/trivium-server model/embedded \\
+        build/dev/tests/integration/python 4
+"""
+
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+import attack
+
+TIMES_CAPACITY = (2, 3, 10)
+DEADLINES = (0.05, 0.2, 1)
+# Alike in length, so that a rate of calls is a rate of work.
+SENTENCES = [
+    f"{who} {does} {what} {where}."
+    for who, does, what, where in itertools.product(
+        ("Tom", "Mary", "My brother", "The teacher", "Her friend"),
+        ("bought", "found", "lost", "wanted", "described", "forgot"),
+        ("a red car", "two old books", "the blue bag", "some good bread"),
+        ("in Boston", "at the station", "last summer", "before the meeting"))]
+
+
+class OverloadAttack(attack.Attack):
+    # The load generator needs a core, too. Its calls have a key, so that they
+    # are another client's than the honest one's.
+    FLAGS = ("--workers", "1", "--worker-threads", "1", "--log-level", "warn",
+             "--client-key-header", "x-client")
+
+    def load(self, seconds, *flags, warm_up=0.5):
+        """The report of trivium-load, which lies beside the server."""
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("\n".join(SENTENCES) + "\n")
+            file.flush()
+            run = subprocess.run(
+                [os.path.join(os.path.dirname(attack.program()),
+                              "trivium-load"),
+                 "--address", self.server.address, "--file", file.name,
+                 "--metadata", "x-client=greedy", "--connections", "4",
+                 "--warm-up", str(warm_up), "--duration", str(seconds),
+                 "--json", *map(str, flags)],
+                stdout=subprocess.PIPE, text=True, check=False, timeout=300)
+        self.assertIn(run.returncode, (0, 1))  # 1: none succeeded
+        return json.loads(run.stdout)
+
+    def missed(self):
+        """Calls whose deadlines passed, as the server counts them."""
+        url = f"http://{self.server.metrics_address}/metrics"
+        with urllib.request.urlopen(url, timeout=30) as page:
+            text = page.read().decode()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                   if re.match(r"trivium_requests_total\{.*DEADLINE_EXCEEDED",
+                               line))
+
+    def test_goodput(self):
+        seconds = attack.seconds()
+        best, fastest = 0, math.inf
+        whole = self.load(2 * seconds, "--concurrency", 64)
+        capacity = whole["requests_per_second"]
+        tokens = whole["new_tokens_per_second"]
+        print(f"\ncapacity: {capacity:.0f} calls/s, {tokens:.0f} new tokens/s\n"
+              "| deadline | offered | in time | of the capacity | new tokens "
+              "| refused: p50, p99 | missed: of those begun | counted |\n"
+              "|---|---|---|---|---|---|---|---|", flush=True)
+        for deadline, times in itertools.product(DEADLINES, TIMES_CAPACITY):
+            before = self.missed()
+            report = self.load(seconds, "--rate", times * capacity,
+                               "--timeout", deadline)
+            # The calls whose clients gave up end a little later.
+            time.sleep(0.2)
+            counted = self.missed() - before
+            good = report["requests_per_second"]
+            refused = report["refused_seconds"]
+            missed = report["errors"].get("DEADLINE_EXCEEDED", 0)
+            begun = max(1, missed + report["succeeded"])
+            print(f"| {deadline:g} s | {times} x | {good:.0f} calls/s "
+                  f"| {good / capacity:.0%} "
+                  f"| {report['new_tokens_per_second'] / tokens:.0%} "
+                  f"| {refused['p50'] * 1e3:.1f}, {refused['p99'] * 1e3:.1f} ms "
+                  f"| {missed / begun:.1%} | {counted:.0f} of {missed} |",
+                  flush=True)
+            self.assertGreater(good, 0)
+            self.assertGreater(refused["count"], 0)
+            best = max(best, good)
+            fastest = min(fastest, refused["p99"])
+        # What a quiet machine does is in the table. Whatever else runs on this
+        # one may spoil a measurement, but not all.
+        self.assertGreater(best, 0.5 * capacity)
+        self.assertLess(fastest, 0.1)
+        # What comes next is served as if nothing had been.
+        after = self.load(seconds, "--rate", 0.4 * capacity, "--timeout", 1,
+                          warm_up=2)
+        print(f"2 s later, at 0.4 x: {after['succeeded']} answered, "
+              f"{after['failed']} not, p99 "
+              f"{after['latency_seconds']['p99'] * 1e3:.0f} ms", flush=True)
+        self.assertLess(after["failed"], 0.05 * after["succeeded"])
+
+    def test_another_client(self):
+        with self.honest_client() as honest:
+            self.load(2 * attack.seconds(), "--concurrency", 2048)
+        self.assert_unharmed(honest)
+
+
+if __name__ == "__main__":
+    attack.main()

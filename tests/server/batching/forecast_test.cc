@@ -1,0 +1,86 @@
+#include "server/batching/forecast.h"
+
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+constexpr RequestCost kSentence = {.tokens = 60, .rows = 1};
+
+TEST(ServiceRateTest, IsUnknownUntilEnoughWasSeen) {
+  ServiceRate rate(1);
+  EXPECT_EQ(rate.PerSecond(), 0);
+  rate.Observe(1000, absl::Milliseconds(100));
+  EXPECT_EQ(rate.PerSecond(), 0);
+  for (int i = 0; i < 3; ++i) rate.Observe(1000, absl::Milliseconds(100));
+  EXPECT_NEAR(rate.PerSecond(), 10'000, 1e-6);
+}
+
+TEST(ServiceRateTest, CountsAllWorkersAndForgets) {
+  ServiceRate rate(2);
+  for (int i = 0; i < 100; ++i) rate.Observe(500, absl::Milliseconds(100));
+  EXPECT_NEAR(rate.PerSecond(), 10'000, 1e-6);
+  // Two seconds of both workers at twice the rate.
+  for (int i = 0; i < 40; ++i) rate.Observe(1000, absl::Milliseconds(100));
+  EXPECT_GT(rate.PerSecond(), 18'000);
+  EXPECT_LT(rate.PerSecond(), 20'000);
+}
+
+class ForecastTest : public testing::Test {
+ protected:
+  void Push(CallId call) {
+    auto queued = std::make_unique<QueuedRequest>();
+    queued->call = call;
+    queued->cost = kSentence;
+    queue_.Push(std::move(queued));
+  }
+  Forecast::Times TimesOf(const RequestCost& cost) const {
+    return forecast_.Of(queue_, /*client=*/0, /*call=*/1000,
+                        Forecast::Of({&cost, 1}));
+  }
+  // 10,000 tokens a second.
+  void Learn() { forecast_.Observe(5000, absl::Milliseconds(500)); }
+
+  FairQueue queue_{256};
+  Forecast forecast_{1};
+};
+
+TEST_F(ForecastTest, PromisesAtOnceWhatItKnowsNothingAgainst) {
+  for (int i = 0; i < 100; ++i) Push(i);
+  forecast_.SetRunning(0, 64);
+  EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
+  EXPECT_EQ(forecast_.IfTaken(kSentence), absl::ZeroDuration());
+}
+
+TEST_F(ForecastTest, AnIdleServerPromisesAnything) {
+  Learn();
+  EXPECT_EQ(TimesOf({.tokens = 1 << 20, .rows = 1}).answer,
+            absl::ZeroDuration());
+}
+
+TEST_F(ForecastTest, CountsWhatWaitsAndWhatRuns) {
+  Learn();
+  for (int i = 0; i < 100; ++i) Push(i);
+  EXPECT_EQ(TimesOf(kSentence).wait, absl::Milliseconds(600));
+  EXPECT_EQ(TimesOf(kSentence).answer, absl::Milliseconds(606));
+  forecast_.SetRunning(0, 50);
+  EXPECT_EQ(TimesOf(kSentence).wait, absl::Milliseconds(600));
+  EXPECT_EQ(TimesOf(kSentence).answer, absl::Milliseconds(606 + 50 * 6));
+  // Four beams of 60 tokens take no longer beside the others than one does.
+  EXPECT_EQ(TimesOf({.tokens = 240, .rows = 4}).answer,
+            absl::Milliseconds(624 + 50 * 6));
+  EXPECT_EQ(forecast_.IfTaken(kSentence), absl::Milliseconds(6 + 50 * 6));
+}
+
+TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
+  EXPECT_EQ(forecast_.usual_demand().tokens, 0);
+  forecast_.Came(Forecast::Of({&kSentence, 1}));
+  EXPECT_EQ(forecast_.usual_demand().tokens, 60);
+  const RequestCost longer = {.tokens = 400, .rows = 4};
+  for (int i = 0; i < 100; ++i) forecast_.Came(Forecast::Of({&longer, 1}));
+  EXPECT_NEAR(forecast_.usual_demand().tokens, 400, 1);
+  EXPECT_NEAR(forecast_.usual_demand().depth, 100, 1);
+}
+
+}  // namespace
+}  // namespace trivium

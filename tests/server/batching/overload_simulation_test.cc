@@ -1,0 +1,309 @@
+// A server that is asked for more than it can do, in simulated time: an engine
+// whose steps take time in proportion to their rows, on a clock that moves only
+// with them, and calls that come at a fixed rate whatever becomes of them.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+// What became of calls, each of one request. The worker's and the test's.
+class Outcomes {
+ public:
+  Outcomes(const Clock* clock, std::atomic<int>* in_flight)
+      : clock_(clock), in_flight_(in_flight) {}
+
+  std::shared_ptr<RequestObserver> Observe(absl::Time came) {
+    ++accepted_;
+    ++*in_flight_;
+    return std::make_shared<One>(this, came);
+  }
+  void Refuse(const Submission& refusal) {
+    Forget();
+    EXPECT_EQ(refusal.status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(refusal.late) << refusal.status;
+    EXPECT_GE(refusal.retry_after, absl::Milliseconds(10));
+    ++refused_;
+    longest_retry_ = std::max(longest_retry_, refusal.retry_after);
+  }
+  // Of one that was not taken after all.
+  void Forget() {
+    --accepted_;
+    --*in_flight_;
+  }
+
+  bool all_answered() const { return answered_ == accepted_; }
+  int in_time() const { return in_time_; }
+  int missed() const { return missed_; }
+  int refused() const { return refused_; }
+  absl::Duration longest() const { return longest_; }
+  absl::Duration longest_wait() const { return longest_wait_; }
+  absl::Duration longest_retry() const { return longest_retry_; }
+
+ private:
+  class One : public RequestObserver {
+   public:
+    One(Outcomes* all, absl::Time came) : all_(all), came_(came) {}
+    void OnDone(absl::StatusOr<RequestResult> result) override {
+      const absl::Duration took = all_->clock_->Now() - came_;
+      if (result.ok()) {
+        ++all_->in_time_;
+        all_->longest_ = std::max(all_->longest_, took);
+        all_->longest_wait_ = std::max(all_->longest_wait_, result->queue_time);
+      } else {
+        EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
+        ++all_->missed_;
+      }
+      // Last: the test looks at the rest after it.
+      ++all_->answered_;
+      --*all_->in_flight_;
+    }
+
+   private:
+    Outcomes* const all_;
+    const absl::Time came_;
+  };
+
+  const Clock* const clock_;
+  std::atomic<int>* const in_flight_;  // of all Outcomes
+  std::atomic<int> accepted_ = 0, answered_ = 0;
+  int refused_ = 0;
+  absl::Duration longest_retry_;
+  // The worker's while it is in a step, else the test's.
+  int in_time_ = 0, missed_ = 0;
+  absl::Duration longest_, longest_wait_;
+};
+
+class OverloadSimulation : public testing::Test {
+ protected:
+  OverloadSimulation() {
+    puppets_.options.gate = &gate_;
+    puppets_.options.clock = &clock_;
+    // About what the embedded model takes on a core: 4 ms for a lone sentence
+    // of 20 tokens, 28 ms for each of 64.
+    puppets_.options.step_time = absl::Microseconds(180);
+    puppets_.options.decode_time = absl::Microseconds(20);
+    puppets_.options.encode_time = absl::Nanoseconds(500);
+    puppets_.options.end_bias = -100;
+    puppets_.options.limits.total_blocks = 1 << 16;
+    options_.clock = &clock_;
+    gate_.Close();
+  }
+  ~OverloadSimulation() override {
+    gate_.Open();
+    batcher_.reset();
+    puppets_.ExpectCleanUse();
+  }
+
+  void Create() { batcher_ = puppets_.MakeBatcher(options_); }
+
+  // A call of a sentence, of 10 to 30 tokens.
+  bool Submit(ClientId client, absl::Duration time, Outcomes* outcomes) {
+    const int length = 10 + static_cast<int>(next_++ * 7 % 21);
+    const absl::Time now = clock_.Now();
+    const CallId call = batcher_->NewCall();
+    const absl::Time deadline = now + time;
+    Submission submission =
+        batcher_->Foresee(*TheModel(), client, call, deadline);
+    if (submission.ok()) {
+      Request request = MakeRequest(Source(length, static_cast<int>(next_)),
+                                    Greedy(length), nullptr);
+      request.client = client;
+      request.deadline = deadline;
+      request.observer = outcomes->Observe(now);
+      submission = batcher_->Submit(call, {request});
+      if (!submission.ok()) outcomes->Refuse(submission);
+    } else {
+      outcomes->Observe(now);
+      outcomes->Refuse(submission);
+    }
+    return submission.ok();
+  }
+
+  // One step of what runs.
+  void Step() {
+    gate_.WaitHeld();
+    gate_.Allow(1);
+    while (!gate_.Holds() && in_flight_ > 0) std::this_thread::yield();
+  }
+
+  // So many calls a second for so long, with a time for each.
+  void Offer(double rate, absl::Duration duration, absl::Duration time,
+             Outcomes* outcomes) {
+    const absl::Time begin = clock_.Now();
+    for (int64_t i = 0;; ++i) {
+      const absl::Time next = begin + absl::Seconds(i / rate);
+      while (clock_.Now() < next) {
+        if (in_flight_ == 0) {
+          clock_.Advance(next - clock_.Now());
+        } else {
+          Step();
+        }
+      }
+      if (next - begin >= duration) return;
+      Submit(/*client=*/1, time, outcomes);
+    }
+  }
+  void Finish(const Outcomes& outcomes) {
+    while (!outcomes.all_answered()) Step();
+  }
+
+  // Calls a second, where there are always enough.
+  double Capacity() {
+    Create();
+    Outcomes outcomes(&clock_, &in_flight_);
+    for (int i = 0; i < 6000; ++i) {
+      Submit(1, absl::InfiniteDuration(), &outcomes);
+    }
+    for (int i = 0; i < 200; ++i) Step();
+    const absl::Time begin = clock_.Now();
+    const int before = outcomes.in_time();
+    for (int i = 0; i < 250; ++i) Step();
+    const double rate = (outcomes.in_time() - before) /
+                        absl::ToDoubleSeconds(clock_.Now() - begin);
+    Finish(outcomes);
+    return rate;
+  }
+
+  StepGate gate_;
+  FakeClock clock_;
+  std::atomic<int> in_flight_ = 0;
+  Puppets puppets_;
+  Batcher::Options options_;
+  std::unique_ptr<Batcher> batcher_;
+  int64_t next_ = 0;
+};
+
+struct Load {
+  double times;  // the capacity
+  absl::Duration time;
+};
+
+class GoodputTest : public OverloadSimulation,
+                    public testing::WithParamInterface<Load> {};
+
+TEST_P(GoodputTest, NineTenthsOfTheCapacityAreAnsweredInTime) {
+  const double capacity = Capacity();
+  const double rate = GetParam().times * capacity;
+  Outcomes calls(&clock_, &in_flight_), after(&clock_, &in_flight_);
+  // From the beginning, when nothing is known of the deadlines.
+  Offer(rate, absl::Seconds(1), GetParam().time, &calls);
+  const int in_time = calls.in_time(), missed = calls.missed();
+  Offer(rate, absl::Seconds(2), GetParam().time, &calls);
+  const double goodput = (calls.in_time() - in_time) / 2.0;
+  RecordProperty("goodput", std::to_string(goodput / capacity));
+  EXPECT_GE(goodput, 0.9 * capacity);
+  EXPECT_LE(calls.missed() - missed, 0.05 * 2 * goodput);
+  EXPECT_GT(calls.refused(), 0);
+  EXPECT_LE(calls.longest_retry(), GetParam().time * 2);
+  // When half of the capacity is asked for, nobody is refused after 2 s.
+  Offer(capacity / 2, absl::Seconds(2), GetParam().time, &after);
+  const int refused = after.refused() + after.missed();
+  Offer(capacity / 2, absl::Seconds(1), GetParam().time, &after);
+  EXPECT_EQ(after.refused() + after.missed(), refused);
+  Finish(calls);
+  Finish(after);
+}
+
+INSTANTIATE_TEST_SUITE_P(Loads, GoodputTest,
+                         testing::Values(Load{2, absl::Milliseconds(50)},
+                                         Load{3, absl::Milliseconds(50)},
+                                         Load{10, absl::Milliseconds(50)},
+                                         Load{2, absl::Milliseconds(200)},
+                                         Load{3, absl::Milliseconds(200)},
+                                         Load{10, absl::Milliseconds(200)},
+                                         Load{2, absl::Seconds(1)},
+                                         Load{3, absl::Seconds(1)},
+                                         Load{10, absl::Seconds(1)}));
+
+TEST_F(OverloadSimulation, ALoneCallDoesNotWaitForAnotherClientsMany) {
+  Create();
+  Outcomes many(&clock_, &in_flight_), lone(&clock_, &in_flight_);
+  for (int i = 0; i < 2048; ++i) Submit(1, absl::InfiniteDuration(), &many);
+  for (int i = 0; i < 10; ++i) Step();
+  for (int turn = 0; turn < 10; ++turn) {
+    ASSERT_TRUE(Submit(2, absl::InfiniteDuration(), &lone));
+    Finish(lone);
+    for (int i = 0; i < 10; ++i) Submit(1, absl::InfiniteDuration(), &many);
+  }
+  EXPECT_FALSE(many.all_answered());
+  Finish(many);
+  EXPECT_GE(many.longest_wait(), absl::Milliseconds(500));
+  EXPECT_LE(lone.longest_wait(), absl::Milliseconds(20));
+}
+
+// The other client may even have filled the queue, or be refused for its time.
+TEST_F(OverloadSimulation, AGreedyClientIsRefusedFirst) {
+  options_.max_waiting_tokens = 100'000;
+  Create();
+  Outcomes greedy(&clock_, &in_flight_), lone(&clock_, &in_flight_);
+  int taken = 0;
+  for (int i = 0; i < 8000; ++i) {
+    Request request = MakeRequest(Source(20, i), Greedy(20), nullptr);
+    request.client = 1;
+    request.observer = greedy.Observe(clock_.Now());
+    const Submission submission =
+        batcher_->Submit(batcher_->NewCall(), {request});
+    if (submission.ok()) {
+      ++taken;
+    } else {
+      EXPECT_FALSE(submission.late);
+      greedy.Forget();
+    }
+  }
+  EXPECT_LT(taken, 2300);
+  for (int i = 0; i < 150; ++i) Step();
+  EXPECT_FALSE(greedy.all_answered());
+  EXPECT_FALSE(Submit(1, absl::Milliseconds(250), &greedy));
+  EXPECT_TRUE(Submit(2, absl::Milliseconds(250), &lone));
+  Finish(lone);
+  EXPECT_EQ(lone.in_time(), 1);
+  Finish(greedy);
+}
+
+TEST_F(OverloadSimulation, NobodyWaitsLongerThanTheBound) {
+  options_.max_queue_wait = absl::Milliseconds(300);
+  const double capacity = Capacity();
+  Outcomes outcomes(&clock_, &in_flight_);
+  Offer(3 * capacity, absl::Seconds(3), absl::InfiniteDuration(), &outcomes);
+  Finish(outcomes);
+  EXPECT_EQ(outcomes.missed(), 0);
+  EXPECT_GE(outcomes.in_time(), 3 * 0.9 * capacity);
+  EXPECT_GT(outcomes.refused(), 0);
+  EXPECT_LE(outcomes.longest(), absl::Milliseconds(500));
+}
+
+TEST_F(OverloadSimulation, WhatIsLessThanTheCapacityIsNeverRefused) {
+  const double capacity = Capacity();
+  Outcomes outcomes(&clock_, &in_flight_);
+  Offer(0.6 * capacity, absl::Seconds(2), absl::Milliseconds(100), &outcomes);
+  Finish(outcomes);
+  EXPECT_EQ(outcomes.refused() + outcomes.missed(), 0);
+}
+
+// After a refusal, whoever comes back when he was told to is taken, if others
+// did not take the room.
+TEST_F(OverloadSimulation, RetryAfterIsWhenThereIsRoom) {
+  const double capacity = Capacity();
+  Outcomes others(&clock_, &in_flight_), outcomes(&clock_, &in_flight_);
+  for (int i = 0; i < 0.5 * capacity; ++i) {
+    Submit(1, absl::InfiniteDuration(), &others);
+  }
+  for (int i = 0; i < 5; ++i) Step();
+  const absl::Duration time = absl::Milliseconds(100);
+  ASSERT_FALSE(Submit(1, time, &outcomes));
+  const absl::Time again = clock_.Now() + outcomes.longest_retry();
+  while (clock_.Now() < again && !others.all_answered()) Step();
+  EXPECT_TRUE(Submit(1, time, &outcomes));
+  Finish(outcomes);
+  EXPECT_EQ(outcomes.in_time(), 1);
+  Finish(others);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -36,8 +36,10 @@ USER trivium
 # All interfaces: a container's loopback is of no use outside. There is no TLS
 # yet, so publish the ports only where everybody may call.
 ENV TRIVIUM_LISTEN=0.0.0.0:50051 TRIVIUM_METRICS_LISTEN=0.0.0.0:9464
+# The health check finds the port here, whatever --listen says; /dev/shm can be
+# written to where the rest is read-only.
+ENV TRIVIUM_PORT_FILE=/dev/shm/trivium.ports
 EXPOSE 50051 9464
-# Where TRIVIUM_LISTEN names another port, TRIVIUM_ADDRESS tells it to this.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s \
-  CMD ["trivium", "health"]
+  CMD ["trivium", "health", "--port-file", "/dev/shm/trivium.ports"]
 ENTRYPOINT ["trivium-server"]

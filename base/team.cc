@@ -1,5 +1,9 @@
 #include "base/team.h"
 
+#include <utility>
+
+#include "base/thread.h"
+
 // The caller writes what is to be run, then counts up `begin` of each member
 // that takes part; a member counts up `end` when it is done, and the caller
 // returns when all have. So whatever either writes before, the other sees.
@@ -44,10 +48,12 @@ void Team::Signal::WaitFor(uint32_t value) {
 
 Team::Team(int threads) {
   for (int thread = 1; thread < threads; ++thread) {
-    members_.push_back(std::make_unique<Member>());
-    Member* member = members_.back().get();
-    member->thread =
-        std::thread([this, thread, member] { Serve(thread, member); });
+    auto member = std::make_unique<Member>();
+    auto started =
+        StartThread([this, thread, m = member.get()] { Serve(thread, m); });
+    if (!started) return;
+    member->thread = *std::move(started);
+    members_.push_back(std::move(member));
   }
 }
 

@@ -32,7 +32,8 @@ class Team {
   // begin < end; thread in [0, threads()), no two at once with the same.
   using Work = absl::FunctionRef<void(int begin, int end, int thread)>;
 
-  // threads: at least 1, with the caller of Run().
+  // threads: at least 1, with the caller of Run(). Where the system gives fewer
+  // the team has fewer.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;

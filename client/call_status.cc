@@ -4,7 +4,6 @@
 
 #include "fmt/format.h"
 #include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 
 namespace trivium {
 namespace {
@@ -74,6 +73,13 @@ absl::Status CallStatus(const grpc::Status& status,
   // The two enumerations agree number by number.
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       message);
+}
+
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
+  google::rpc::Status message;
+  message.set_code(status.raw_code());
+  message.set_message(std::string(status.message()));
+  return message;
 }
 
 }  // namespace trivium

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
 
@@ -23,6 +24,9 @@ struct CallTarget {
 absl::Status CallStatus(const grpc::Status& status,
                         const grpc::ClientContext& context,
                         const CallTarget& target);
+
+// A status without details as a message, as the API's streams send it.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 }  // namespace trivium
 

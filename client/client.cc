@@ -74,6 +74,11 @@ absl::StatusOr<v1::TokenizeResponse> Client::Tokenize(
   return Call(*inference_, &v1::Inference::Stub::Tokenize, request);
 }
 
+absl::StatusOr<v1::ScoreResponse> Client::Score(
+    const v1::ScoreRequest& request) {
+  return Call(*inference_, &v1::Inference::Stub::Score, request);
+}
+
 absl::StatusOr<v1::ClassifyResponse> Client::Classify(
     const v1::ClassifyRequest& request) {
   return Call(*inference_, &v1::Inference::Stub::Classify, request);
@@ -118,11 +123,13 @@ absl::StatusOr<grpc::health::v1::HealthCheckResponse> Client::Health(
 
 absl::Status Client::Generate(
     const v1::GenerateRequest& request,
-    const std::function<absl::Status(const v1::GenerateResponse&)>& on_event) {
+    const std::function<absl::Status(const v1::GenerateResponse&)>& on_event,
+    std::stop_token stop) {
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + options_.timeout));
   const std::unique_ptr<grpc::ClientReader<v1::GenerateResponse>> reader =
       inference_->Generate(&context, request);
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1::GenerateResponse response;
   while (reader->Read(&response)) {
     if (absl::Status status = on_event(response); !status.ok()) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
@@ -49,6 +50,7 @@ class Client {
       const v1::TranslateRequest& request);
   absl::StatusOr<v1::TokenizeResponse> Tokenize(
       const v1::TokenizeRequest& request);
+  absl::StatusOr<v1::ScoreResponse> Score(const v1::ScoreRequest& request);
   absl::StatusOr<v1::ClassifyResponse> Classify(
       const v1::ClassifyRequest& request);
   absl::StatusOr<v1::RerankResponse> Rerank(const v1::RerankRequest& request);
@@ -65,10 +67,11 @@ class Client {
       const std::string& service);
 
   // Calls `on_event` with each message as it comes; an error from it cancels
-  // the call and is returned.
+  // the call and is returned. So does `stop`, from any thread: CANCELLED.
   absl::Status Generate(
       const v1::GenerateRequest& request,
-      const std::function<absl::Status(const v1::GenerateResponse&)>& on_event);
+      const std::function<absl::Status(const v1::GenerateResponse&)>& on_event,
+      std::stop_token stop = {});
 
   // Opens a stream that translates with these options.
   std::unique_ptr<TranslateStream> StartTranslateStream(

@@ -6,7 +6,9 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "base/mutex.h"
+#include "client/call_status.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -98,7 +100,7 @@ void OrderedTranslation::WriteAll() {
     v1::TranslateStreamRequest::Item request;
     {
       MutexLock lock(&mutex_);
-      request.set_id(taken_++);
+      request.set_id(fmt::to_string(taken_++));
       if ((*item)->error.ok() && owed_++ == 0) {
         owed_since_ = absl::Now();
         changed_.SignalAll();  // for Watch
@@ -107,9 +109,7 @@ void OrderedTranslation::WriteAll() {
     if (!(*item)->error.ok()) {
       v1::TranslateStreamResponse response;
       response.set_id(request.id());
-      response.mutable_error()->set_code((*item)->error.raw_code());
-      response.mutable_error()->set_message(
-          std::string((*item)->error.message()));
+      *response.mutable_error() = ToRpcStatus((*item)->error);
       AddFinished(std::move(response));
       EmitReady();
       continue;
@@ -149,8 +149,14 @@ void OrderedTranslation::ReadAll() {
 }
 
 void OrderedTranslation::AddFinished(v1::TranslateStreamResponse response) {
+  uint64_t id;
+  if (!absl::SimpleAtoi(response.id(), &id)) {
+    return Fail(absl::DataLossError(
+        fmt::format("the server sent a result with the id '{}', which no text "
+                    "has",
+                    response.id())));
+  }
   MutexLock lock(&mutex_);
-  const uint64_t id = response.id();
   finished_[id] = std::move(response);
 }
 

@@ -41,7 +41,7 @@ struct OrderedTranslationOptions {
 
 // Sends all of `source` and calls `emit` with a result or error for each, in
 // the order of the source, as soon as it is there; response.id() counts from
-// 0. Emits from another thread than it reads the source in, so that a source
+// "0". Emits from another thread than it reads the source in, so that a source
 // may wait for more while results appear. Returns the first error of the
 // source, the stream or `emit`; one item's own error is not one.
 absl::Status TranslateInOrder(

@@ -10,6 +10,12 @@ target_compile_options(trivium_options INTERFACE
 if(TRIVIUM_ASSERTIONS)
   target_compile_options(trivium_options INTERFACE -UNDEBUG)
 endif()
+if(TRIVIUM_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "TRIVIUM_FUZZERS needs clang: its libFuzzer")
+  endif()
+  set(TRIVIUM_SANITIZE fuzzer-no-link,address,undefined)
+endif()
 if(TRIVIUM_SANITIZE)
   target_compile_options(trivium_options INTERFACE
     -fsanitize=${TRIVIUM_SANITIZE} -fno-omit-frame-pointer)
@@ -17,10 +23,31 @@ if(TRIVIUM_SANITIZE)
     -fsanitize=${TRIVIUM_SANITIZE})
 endif()
 
+# What ends a program whose memory is about to be spoiled, and makes that hard to
+# use: protected stacks, checked calls of the C library and indices of the C++
+# library, random addresses, tables of functions that are read only.
+add_library(trivium_hardened INTERFACE)
+target_compile_options(trivium_hardened INTERFACE
+  -fstack-protector-strong -fPIE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+target_compile_definitions(trivium_hardened INTERFACE _GLIBCXX_ASSERTIONS)
+target_link_options(trivium_hardened INTERFACE
+  -pie -Wl,-z,relro,-z,now,-z,noexecstack)
+if(TRIVIUM_HARDENED)
+  target_link_libraries(trivium_options INTERFACE trivium_hardened)
+endif()
+
+# trivium_check_hardened(PROGRAM): building it fails where it is not.
+function(trivium_check_hardened program)
+  add_custom_command(TARGET ${program} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}>
+            -DREADELF=${CMAKE_READELF}
+            -P ${PROJECT_SOURCE_DIR}/cmake/CheckHardened.cmake)
+endfunction()
+
 # Files of a folder that are compiled together, so that the headers they share
 # are read once: a third of the time of a build from nothing. A file must not
-# lean on what another includes or names, so the preset for development compiles
-# each by itself. Those that cannot share are marked SKIP_UNITY_BUILD_INCLUSION.
+# lean on what another includes or names, so the preset dev compiles each by
+# itself. Those that cannot share are marked SKIP_UNITY_BUILD_INCLUSION.
 set(trivium_files_at_once 8)
 function(trivium_compile_together name)
   if(TRIVIUM_UNITY)
@@ -67,8 +94,18 @@ function(trivium_test name)
   endif()
 endfunction()
 
-# trivium_isa_test(NAME [DEPENDENCY...]): the same, run once at every
-# instruction set that this machine has.
+# The instruction sets that tests are repeated at, where the machine has them;
+# "best" is the machine's own. What sanitizers find is hardly ever of one
+# instruction set alone: threads meet at the same places in all of them.
+set(trivium_test_isas avx2 avx512 vnni bf16 amx)
+if(TRIVIUM_SANITIZE STREQUAL "thread")
+  set(trivium_test_isas best)
+elseif(TRIVIUM_SANITIZE)
+  set(trivium_test_isas avx2 best)
+endif()
+
+# trivium_isa_test(NAME [DEPENDENCY...]): the same, run once at each of
+# trivium_test_isas.
 function(trivium_isa_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources}
@@ -76,7 +113,7 @@ function(trivium_isa_test name)
   trivium_compile_together(${name})
   target_link_libraries(${name} PRIVATE trivium_options trivium_kernels
                         ${ARGN} GTest::gmock GTest::gtest)
-  foreach(isa avx2 avx512 vnni bf16 amx)
+  foreach(isa ${trivium_test_isas})
     add_test(NAME ${name}.${isa} COMMAND ${name} --isa=${isa}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name}.${isa} PROPERTIES SKIP_RETURN_CODE 77)

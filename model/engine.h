@@ -48,6 +48,10 @@ enum class States { kNone, kFirst, kAll };
 struct SourceOptions {
   bool cross_attention = true;  // keys and values for the decoder
   States states = States::kNone;
+  // Of which layers all tokens' hidden states are wanted, ascending: 0 is what
+  // enters the first layer, l what layer l - 1 gives; encoder_layers, after the
+  // final norm, are the final states.
+  std::vector<int> hidden_layers = {};
   bool pooled = false;  // the pooler's output
   bool logits = false;  // the head's outputs
   // Of a head that looks at every token: the tokens to compute logits of, in
@@ -119,6 +123,10 @@ struct PhaseSeconds {
 
 struct StepResult {
   struct Row {
+    // Whether the tokens' states and the logits asked for are finite numbers.
+    // Weights may be such that, of some inputs, they are not: then nothing that
+    // follows from them is an answer.
+    bool finite = true;
     std::span<const LogitsRow> logits;  // [queries]
     std::span<const float> states;      // [tokens, d_model] if asked for
     // [layers, heads, tokens, keys] as selected; empty if not asked for.
@@ -133,7 +141,7 @@ struct StepResult {
   PhaseSeconds seconds;
 };
 
-// The computing part of a loaded model, for one thread: the KV cache, the
+// The computing part of a loaded model, for one worker: the KV cache, the
 // encoder states of sources under way and the scratch memory of one worker.
 // Weights are shared with the other engines of the model, which outlives it.
 // Not thread-safe; every call returns without waiting for anything.
@@ -183,8 +191,13 @@ class Engine {
                                              const SourceOptions& options) = 0;
   virtual void ReleaseSource(SourceId source) = 0;
 
+  // Of a ready source with cross_attention: whether its states are finite
+  // numbers. What pooler and head make of states that are not is NaN.
+  virtual bool IsFinite(SourceId source) const = 0;
   // Of a ready source: [tokens of options.states, d_model].
   virtual std::span<const float> EncoderStates(SourceId source) const = 0;
+  // Of a ready source: [hidden_layers, tokens, d_model].
+  virtual std::span<const float> HiddenStates(SourceId source) const = 0;
   // Of a ready source with `pooled`: [pooled_size].
   virtual std::span<const float> PooledOutput(SourceId source) const = 0;
   // Of a ready source with `logits`: [head_outputs], or [logits_positions or

@@ -9,12 +9,15 @@
 #include <utility>
 
 #include "base/json.h"
+#include "model/gguf/gguf_model.h"
 #include "model/head_info.h"
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
 #include "model/shortlist_file.h"
 #include "model/tokenizer/tokenizer_factory.h"
+#include "model/weights/compressed_tensors.h"
 #include "model/weights/digest.h"
+#include "model/weights/imagined_weights.h"
 
 namespace trivium {
 namespace {
@@ -36,6 +39,58 @@ json ReadJson(const std::string& path, const std::string& name, bool required,
     problems->push_back(std::string(value.status().message()));
   }
   return nullptr;
+}
+
+bool IsGgufFile(const std::string& path) {
+  constexpr std::string_view kEnding = ".gguf";
+  return path.size() > kEnding.size() && path.ends_with(kEnding) &&
+         !IsFolder(path);
+}
+
+// Config, weights and tokenizer of a folder. Gives generation_config.json.
+json ReadFiles(const std::string& path, bool imagine, Problems* problems,
+               ModelFolder* folder) {
+  absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
+  if (weights.ok()) {
+    folder->weights = *std::move(weights);
+  } else if (imagine && absl::IsNotFound(weights.status())) {
+    folder->weights = ImagineWeights();
+  } else {
+    problems->push_back(std::string(weights.status().message()));
+  }
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(path);
+  if (tokenizer.ok()) {
+    folder->tokenizer = *std::move(tokenizer);
+  } else {
+    problems->push_back(std::string(tokenizer.status().message()));
+  }
+  folder->tokenizer_config =
+      ReadJson(path, "tokenizer_config.json", false, problems);
+  json generation = ReadJson(path, "generation_config.json", false, problems);
+  folder->config = ReadJson(path, "config.json", true, problems);
+  folder->weights = ApplyQuantizationConfig(
+      folder->config, std::move(folder->weights), problems);
+  return generation;
+}
+
+// The same of a .gguf file.
+json ReadGguf(const std::string& path, Problems* problems,
+              ModelFolder* folder) {
+  GgufModel model = ReadGgufModel(path, problems);
+  folder->config = std::move(model.config);
+  folder->tokenizer_config = std::move(model.tokenizer_config);
+  folder->weights = std::move(model.weights);
+  if (model.tokenizer.is_null()) return std::move(model.generation_config);
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
+      MakeTokenizer(std::move(model.tokenizer), folder->tokenizer_config);
+  if (tokenizer.ok()) {
+    folder->tokenizer = *std::move(tokenizer);
+  } else {
+    problems->push_back(
+        fmt::format("metadata: the tokenizer: {}; fetch the file again",
+                    std::string(tokenizer.status().message())));
+  }
+  return std::move(model.generation_config);
 }
 
 // The loader that config.json's model_type names; null after a problem.
@@ -119,6 +174,22 @@ void ReadEncoderUse(const std::string& path, Problems* problems,
   }
 }
 
+// What a template lacks is told now, but no reason to refuse prompts.
+void ReadChatTemplates(const std::string& path, ModelFolder* folder) {
+  if (!folder->description.decoder || folder->description.encoder ||
+      folder->tokenizer == nullptr) {
+    return;
+  }
+  absl::StatusOr<ChatTemplates> templates =
+      IsGgufFile(path)
+          ? ChatTemplates::FromConfig(folder->tokenizer_config, path)
+          : ChatTemplates::Load(path);
+  folder->chat_templates =
+      templates.ok()
+          ? *std::move(templates)
+          : ChatTemplates::Refused(std::string(templates.status().message()));
+}
+
 // One infinite weight, or one that is not a number, would spoil every answer.
 void CheckFinite(const TransformerDescription& description,
                  const Weights& weights, Problems* problems) {
@@ -151,12 +222,20 @@ void CheckFinite(const TransformerDescription& description,
 
 }  // namespace
 
+std::string UnreadableFolder(const std::exception& error) {
+  return fmt::format(
+      "the folder cannot be read ({}); fetch it again, or give the process "
+      "more memory",
+      error.what());
+}
+
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
-                            Problems* problems) {
+                            Problems* problems, bool imagine) {
   ModelFolder folder;
-  if (!IsFolder(path)) {
+  if (!IsFolder(path) && !IsGgufFile(path)) {
     problems->push_back(fmt::format(
-        "{}: is not a folder; give the path of a Hugging Face model folder",
+        "{}: is not a folder; give the path of a Hugging Face model folder, or "
+        "of a .gguf file",
         path));
     return folder;
   }
@@ -167,23 +246,9 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   } else {
     problems->push_back(std::string(precision.status().message()));
   }
-  absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
-  if (weights.ok()) {
-    folder.weights = *std::move(weights);
-  } else {
-    problems->push_back(std::string(weights.status().message()));
-  }
-  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(path);
-  if (tokenizer.ok()) {
-    folder.tokenizer = *std::move(tokenizer);
-  } else {
-    problems->push_back(std::string(tokenizer.status().message()));
-  }
-  folder.tokenizer_config =
-      ReadJson(path, "tokenizer_config.json", false, problems);
-  const json generation =
-      ReadJson(path, "generation_config.json", false, problems);
-  folder.config = ReadJson(path, "config.json", true, problems);
+  const json generation = IsGgufFile(path)
+                              ? ReadGguf(path, problems, &folder)
+                              : ReadFiles(path, imagine, problems, &folder);
   if (!folder.config.is_object()) return folder;
 
   const FamilyLoader load = FindLoader(folder.config, &folder.family, problems);
@@ -191,13 +256,14 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   FamilyModel model = load(folder.config, folder.weights.get(), problems);
   folder.description = std::move(model.description);
   if (folder.weights == nullptr) return folder;
-  if (problems->empty()) {
+  if (problems->empty() && !folder.weights->imagined()) {
     CheckFinite(folder.description, *folder.weights, problems);
   }
   if (folder.description.decoder) {
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }
   ReadEncoderUse(path, problems, &folder);
+  ReadChatTemplates(path, &folder);
   if (folder.tokenizer != nullptr) {
     CheckVocabulary(*folder.tokenizer, folder.description, problems);
   }

@@ -2,10 +2,12 @@
 #define TRIVIUM_MODEL_FOLDER_H_
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "model/chat_template.h"
 #include "model/families/registry.h"
 #include "model/generation_config.h"
 #include "model/model.h"
@@ -28,14 +30,20 @@ struct ModelFolder {
   std::optional<HeadInfo> head;
   std::optional<int32_t> mask_id;
   SentenceEncoder sentence_encoder;
+  ChatTemplates chat_templates;
   Precision precision = Precision::kF32;  // resolved
   std::string revision;
 };
 
 // Reads `path` and adds everything that is wrong with it to `problems`; the
-// result is of use only if there is nothing.
+// result is of use only if there is nothing. With `imagine`, weights that are
+// not there at all are imagined (imagined_weights.h).
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
-                            Problems* problems);
+                            Problems* problems, bool imagine = false);
+
+// The problem of a folder of which a library threw something, or for which
+// memory does not suffice.
+std::string UnreadableFolder(const std::exception& error);
 
 }  // namespace trivium
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/search/length_penalty.h"
+
 namespace trivium {
 namespace {
 
@@ -19,7 +21,9 @@ void ReadSearch(ConfigReader* config, DecodingOptions* options) {
     config->Report("num_beams", config->Find("num_beams"),
                    "it does not go with do_sample; set one of the two");
   }
-  options->length_penalty = config->Real("length_penalty", -10, 10).value_or(1);
+  options->length_penalty =
+      config->Real("length_penalty", -kMaxLengthPenalty, kMaxLengthPenalty)
+          .value_or(1);
   const ConfigReader::Layer early = config->Find("early_stopping");
   if (early.json == nullptr || *early.json == false) {
     options->early_stopping = EarlyStopping::kHeuristic;
@@ -34,6 +38,8 @@ void ReadSearch(ConfigReader* config, DecodingOptions* options) {
       config->Real("temperature", kSmallest, kMost).value_or(1);
   options->top_k = config->Integer("top_k", 0, kMost).value_or(50);
   options->top_p = config->Real("top_p", kSmallest, 1).value_or(1);
+  options->min_p = config->Real("min_p", 0, 1).value_or(0);
+  options->typical_p = config->Real("typical_p", kSmallest, 1).value_or(1);
 }
 
 void ReadTokens(ConfigReader* config, int vocabulary,
@@ -66,21 +72,28 @@ void ReadTokens(ConfigReader* config, int vocabulary,
       config->Boolean("renormalize_logits").value_or(false);
 }
 
-void ReadLengths(ConfigReader* config, int prefix, int max_target_tokens,
-                 DecodingOptions* options) {
-  const int limit = std::max(1, max_target_tokens - prefix);
+void ReadLengths(ConfigReader* config, int prefix,
+                 const GenerationLimits& limits, DecodingOptions* options) {
+  const int limit = std::max(1, limits.max_target_tokens - prefix);
   int most = limit;
   if (const auto tokens = config->Integer("max_new_tokens", 1, kMost)) {
     most = *tokens;
   } else if (const auto length = config->Integer("max_length", 1, kMost)) {
-    most = *length - prefix;
+    // Without an encoder it counts the prompt, too: another way to say how many
+    // positions there are.
+    if (limits.has_encoder) most = *length - prefix;
   }
   options->max_new_tokens = std::clamp(most, 1, limit);
   int least = 0;
   if (const auto tokens = config->Integer("min_new_tokens", 0, kMost)) {
     least = *tokens;
   } else if (const auto length = config->Integer("min_length", 0, kMost)) {
-    least = *length - prefix;
+    if (limits.has_encoder) {
+      least = *length - prefix;
+    } else if (*length > 0) {
+      config->Report("min_length", config->Find("min_length"),
+                     "it counts the prompt; give min_new_tokens instead");
+    }
   }
   options->min_new_tokens = std::clamp(least, 0, options->max_new_tokens);
 }
@@ -107,8 +120,8 @@ GenerationConfig ReadGenerationConfig(ConfigReader* config,
   }
   ReadSearch(config, &result.options);
   ReadTokens(config, limits.vocabulary, &result.options);
-  ReadLengths(config, static_cast<int>(result.decoder_prefix.size()),
-              limits.max_target_tokens, &result.options);
+  ReadLengths(config, static_cast<int>(result.decoder_prefix.size()), limits,
+              &result.options);
   return result;
 }
 

@@ -25,7 +25,7 @@ struct GenerationLimits {
 // Reads Transformers' generation settings, over its defaults; `config` looks
 // into generation_config.json, config.json and the family's defaults, in this
 // order. Lengths are counted without the decoder's start token, unlike
-// Transformers' max_length.
+// Transformers' max_length, which a model without an encoder does not heed.
 GenerationConfig ReadGenerationConfig(ConfigReader* config,
                                       const GenerationLimits& limits);
 

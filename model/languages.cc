@@ -126,6 +126,10 @@ LanguageTable::LanguageTable(const Tokenizer* tokenizer,
     targets_.push_back({ToBcp47(piece), piece});
     target_tokens_.push_back(id);
   }
+  const bool names_source =
+      tokenizer_config != nullptr && tokenizer_config->contains("source_lang");
+  if (!names_source && targets_.size() > 1) sources_ = targets_;
+  open_sources_ = names_source;
   if (tokenizer_config == nullptr) return;
   AddFromConfig(*tokenizer_config, "source_lang", &sources_);
   std::vector<Language> named;
@@ -143,6 +147,11 @@ absl::StatusOr<Direction> LanguageTable::Resolve(
   if (source_language && !sources_.empty()) {
     TRIVIUM_RETURN_IF_ERROR(
         Choose(sources_, "source_language", *source_language).status());
+  } else if (source_language && !open_sources_) {
+    return absl::InvalidArgumentError(
+        fmt::format("source_language '{}' cannot be chosen: the model does not "
+                    "name its languages; leave source_language out",
+                    Shown(*source_language)));
   }
   size_t target = 0;
   if (target_language) {

@@ -22,7 +22,8 @@ std::string ToBcp47(std::string_view code);
 // languages are the vocabulary's >>xx<< tokens, put in front of the source;
 // without such tokens the one direction that tokenizer_config.json names. Of
 // several targets its "target_lang" is the one that callers may leave out,
-// unless it is the source's own.
+// unless it is the source's own. A folder that names no "source_lang" but has
+// several targets translates among these.
 class LanguageTable {
  public:
   // Both may be null.
@@ -32,9 +33,15 @@ class LanguageTable {
   const std::vector<Language>& sources() const { return sources_; }
   const std::vector<Language>& targets() const { return targets_; }
 
+  // The target of calls that name none; null: they must.
+  const Language* default_target() const {
+    if (default_target_) return &targets_[*default_target_];
+    return targets_.size() == 1 ? &targets_[0] : nullptr;
+  }
+
   // See Model::ResolveDirection. A tag with more subtags than the model's
   // matches too ("de-AT" where the model has "de"; RFC 4647 lookup). Any
-  // source is accepted where the folder does not name its sources.
+  // source is accepted where the folder's "source_lang" is a group ("mul").
   absl::StatusOr<Direction> Resolve(
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const;
@@ -45,6 +52,7 @@ class LanguageTable {
   // The token of targets_[i]; empty where the model reads none.
   std::vector<int32_t> target_tokens_;
   std::optional<size_t> default_target_;
+  bool open_sources_ = false;  // any, where sources_ is empty
 };
 
 }  // namespace trivium

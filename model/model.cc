@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "model/chat_template.h"
 #include "model/folder.h"
 #include "model/kernels/runtime.h"
 #include "model/languages.h"
@@ -31,15 +32,6 @@ absl::Status ToStatus(const std::string& folder, const Problems& problems) {
   return absl::InvalidArgumentError(message);
 }
 
-// What a library threw at a folder that it cannot stand, or memory that does
-// not suffice.
-std::string Unreadable(const std::exception& error) {
-  return fmt::format(
-      "the folder cannot be read ({}); fetch it again, or give the process "
-      "more memory",
-      error.what());
-}
-
 class LoadedModel : public Model {
  public:
   LoadedModel(ModelInfo info, ModelFolder* folder,
@@ -47,6 +39,7 @@ class LoadedModel : public Model {
       : info_(std::move(info)),
         tokenizer_(std::move(folder->tokenizer)),
         sentence_encoder_(std::move(folder->sentence_encoder)),
+        chat_templates_(std::move(folder->chat_templates)),
         generation_(std::move(folder->generation)),
         languages_(tokenizer_.get(), folder->tokenizer_config.is_object()
                                          ? &folder->tokenizer_config
@@ -54,12 +47,18 @@ class LoadedModel : public Model {
         transformer_(std::move(transformer)) {
     info_.source_languages = languages_.sources();
     info_.target_languages = languages_.targets();
+    if (const Language* target = languages_.default_target()) {
+      info_.default_target_language = *target;
+    }
   }
 
   const ModelInfo& info() const override { return info_; }
   const Tokenizer* tokenizer() const override { return tokenizer_.get(); }
   const SentenceEncoder& sentence_encoder() const override {
     return sentence_encoder_;
+  }
+  const ChatTemplates& chat_templates() const override {
+    return chat_templates_;
   }
   const DecodingOptions& decoding_defaults() const override {
     return generation_.options;
@@ -82,6 +81,7 @@ class LoadedModel : public Model {
   ModelInfo info_;
   const std::unique_ptr<Tokenizer> tokenizer_;
   const SentenceEncoder sentence_encoder_;
+  const ChatTemplates chat_templates_;
   const GenerationConfig generation_;
   const LanguageTable languages_;
   const std::shared_ptr<const Transformer> transformer_;
@@ -137,6 +137,11 @@ const SentenceEncoder& Model::sentence_encoder() const {
   return *kPlain;
 }
 
+const ChatTemplates& Model::chat_templates() const {
+  static const auto* const kNone = new ChatTemplates;
+  return *kNone;
+}
+
 absl::StatusOr<std::unique_ptr<Model>> Model::Load(
     const std::string& folder, const LoadOptions& options) try {
   Problems problems;
@@ -150,7 +155,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
   return std::make_unique<LoadedModel>(std::move(info), &read,
                                        std::move(transformer));
 } catch (const std::exception& error) {
-  return ToStatus(folder, {Unreadable(error)});
+  return ToStatus(folder, {UnreadableFolder(error)});
 }
 
 std::vector<std::string> Model::Check(const std::string& folder,
@@ -159,7 +164,7 @@ std::vector<std::string> Model::Check(const std::string& folder,
   ReadModelFolder(folder, options, &problems);
   return problems;
 } catch (const std::exception& error) {
-  return {Unreadable(error)};
+  return {UnreadableFolder(error)};
 }
 
 }  // namespace trivium

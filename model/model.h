@@ -60,6 +60,8 @@ struct HeadInfo {
   std::vector<std::string> labels;
 };
 
+class ChatTemplates;
+
 // What GetModel tells.
 struct ModelInfo {
   std::string folder;
@@ -87,6 +89,8 @@ struct ModelInfo {
   int decoder_heads = 0;
   std::vector<Language> source_languages;  // empty: not known or not needed
   std::vector<Language> target_languages;
+  // Of calls that name none; unset: they must, or there is no choice.
+  std::optional<Language> default_target_language;
 };
 
 // A translation direction, resolved; prefix_ids go before the source text
@@ -120,6 +124,9 @@ class Model {
 
   // How the folder makes embeddings of token vectors.
   virtual const SentenceEncoder& sentence_encoder() const;
+
+  // Of decoders alone; empty where the folder has none.
+  virtual const ChatTemplates& chat_templates() const;
 
   // The folder's generation_config.json (or config.json in older folders)
   // over Transformers' defaults. max_new_tokens is the most the model allows.

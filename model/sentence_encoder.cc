@@ -181,17 +181,19 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
                            Weights::Open(folder));
   const TensorView* weight = weights->Find("linear.weight");
   const TensorView* bias = weights->Find("linear.bias");
-  const auto real = [](const TensorView* tensor) {
-    return tensor->dtype == DType::kF32 || tensor->dtype == DType::kF16 ||
-           tensor->dtype == DType::kBf16;
-  };
   if (weight == nullptr || weight->shape.size() != 2 ||
-      weight->shape[1] != in || weight->shape[0] < 1 || !real(weight) ||
+      weight->shape[1] != in || weight->shape[0] < 1 || !IsReal(*weight) ||
       (bias != nullptr &&
-       (bias->elements() != weight->shape[0] || !real(bias)))) {
+       (bias->elements() != weight->shape[0] || !IsReal(*bias)))) {
     return Unusable(folder, fmt::format("its weights need linear.weight of "
                                         "shape [any, {}] and a bias to match",
                                         in));
+  }
+  for (const TensorView* tensor : {weight, bias}) {
+    if (tensor != nullptr && FirstNotFinite(*tensor).has_value()) {
+      return Unusable(folder,
+                      "some of its weights are infinite or not numbers");
+    }
   }
   dense.in = in;
   dense.out = static_cast<int>(weight->shape[0]);

@@ -43,6 +43,16 @@ inline absl::Status CheckSource(const EncoderInput& source,
                           "to {}",
                           type, limits.type_vocabulary - 1));
   }
+  int after = -1;
+  for (const int layer : options.hidden_layers) {
+    if (layer <= after || layer > limits.encoder_layers) {
+      return absl::InvalidArgumentError(
+          fmt::format("hidden states of layer {} after {}; give 0 .. {}, "
+                      "ascending",
+                      layer, after, limits.encoder_layers));
+    }
+    after = layer;
+  }
   if (options.pooled && limits.pooled_size == 0) {
     return absl::FailedPreconditionError("the model has no pooler");
   }

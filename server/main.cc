@@ -9,14 +9,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "model/folder_report.h"
+#include "server/host_port.h"
 #include "server/observability/version.h"
 #include "server/options.h"
 #include "server/rpc/library_logs.h"
 #include "server/startup.h"
+#include "server/stop_watchdog.h"
+#include "server/unknown_variables.h"
 
 namespace trivium {
 namespace {
@@ -28,20 +34,30 @@ int Check(const Options& options) {
   LoadOptions load;
   load.precision = options.precision;
   load.vocabulary_shortlist = options.vocabulary_shortlist;
-  const auto problems = Model::Check(options.check_folder, load);
-  for (const std::string& problem : problems) {
+  const FolderReport report = ReportFolder(options.check_folder, load);
+  for (const std::string& problem : report.problems) {
     fmt::print("{}\n", problem);
   }
-  if (problems.empty()) fmt::print("{}: ok\n", options.check_folder);
-  return problems.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (!report.problems.empty()) return EXIT_FAILURE;
+  for (const std::string& warning : report.warnings) {
+    fmt::print("warning: {}\n", warning);
+  }
+  fmt::print("{}: {}\n", options.check_folder, DescribeMemory(report));
+  fmt::print("{}: {}\n", options.check_folder,
+             report.has_weights
+                 ? "ok"
+                 : "config.json is ok; the weights are not there, so they "
+                   "were not checked, and it cannot be served yet");
+  return EXIT_SUCCESS;
 }
 
 // Written beside its place and moved there, so that nobody reads half of it.
-absl::Status WritePorts(const std::string& path, const Server& server) {
+absl::Status WritePorts(const std::string& path, const Server& server,
+                        const std::string& address) {
   const std::string part = path + ".part";
   std::ofstream file(part);
-  file << fmt::format("grpc {}\nmetrics {}\n", server.port(),
-                      server.metrics_port());
+  file << fmt::format("grpc {}\nmetrics {}\naddress {}\n", server.port(),
+                      server.metrics_port(), address);
   file.close();
   std::error_code error;
   if (file) std::filesystem::rename(part, path, error);
@@ -88,26 +104,22 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
        {"version", kVersion},
        {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
   if (!options.port_file.empty()) {
-    TRIVIUM_RETURN_IF_ERROR(WritePorts(options.port_file, *server));
+    TRIVIUM_RETURN_IF_ERROR(
+        WritePorts(options.port_file, *server,
+                   AddressToCall(options.listen, server->port())));
   }
 
   const int number = WaitForStop(signals);
+  // Before anything that could take long: to write a log line is such a thing.
+  ExitUnlessStopped(options.drain_delay + options.drain_timeout + kStopGrace);
+  std::thread([signals] {
+    const int again = WaitForStop(signals);
+    ExitAtOnce(128 + again, "stopped at once by a second signal");
+  }).detach();
   Log(spdlog::level::info, "stopping",
       {{"signal", strsignal(number)},
        {"drain_delay", absl::ToDoubleSeconds(options.drain_delay)},
        {"drain_timeout", absl::ToDoubleSeconds(options.drain_timeout)}});
-  std::thread([signals] {
-    const int again = WaitForStop(signals);
-    Log(spdlog::level::warn, "stopped at once by a second signal");
-    _exit(128 + again);
-  }).detach();
-  // Whatever holds it up: who stopped it waits no longer than was said.
-  std::thread([time =
-                   options.drain_delay + options.drain_timeout + kStopGrace] {
-    absl::SleepFor(time);
-    Log(spdlog::level::critical, "not stopped in time; ends at once");
-    _exit(EXIT_FAILURE);
-  }).detach();
   if (!server->Drain()) {
     Log(spdlog::level::warn, "calls were cancelled after --drain-timeout");
   }
@@ -121,7 +133,12 @@ int Main(int argc, char** argv) {
   absl::Status status = InitLog(options.log_level, options.log_format);
   if (!status.ok()) {
     fmt::print(stderr, "--log-level: {}\n", std::string(status.message()));
-    return EXIT_FAILURE;
+    return kExitUsage;
+  }
+  std::vector<std::string> variables = OptionVariables();
+  variables.push_back("TRIVIUM_EMBEDDED_MODEL");
+  for (const std::string& unknown : UnknownVariables(variables, environ)) {
+    Log(spdlog::level::warn, unknown);
   }
   if (!options.check_folder.empty()) return Check(options);
   CaptureLibraryLogs();
@@ -142,4 +159,10 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace trivium
 
-int main(int argc, char** argv) { return trivium::Main(argc, argv); }
+int main(int argc, char** argv) {
+  // Who read the log, or the output, may go.
+  signal(SIGPIPE, SIG_IGN);
+  const int code = trivium::Main(argc, argv);
+  trivium::FlushLog(absl::Seconds(1));
+  return code;
+}

@@ -4,133 +4,43 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
+#include <climits>
 #include <cstdio>
-#include <functional>
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
+#include "server/flag_set.h"
+#include "server/host_port.h"
 #include "server/observability/version.h"
 
 namespace trivium {
 namespace {
 
-// Makes options that all have a group and a twin in the environment:
-// --kv-cache-bytes is TRIVIUM_KV_CACHE_BYTES.
-class FlagSet {
- public:
-  explicit FlagSet(CLI::App* app) : app_(app) {}
-
-  void set_group(const std::string& group) { group_ = group; }
-
-  template <typename T>
-  CLI::Option* Add(const std::string& name, T* value, const std::string& help) {
-    return Finish(
-        name,
-        app_->add_option("--" + name, *value, help)->capture_default_str());
-  }
-
-  CLI::Option* Flag(const std::string& name, bool* value,
-                    const std::string& help) {
-    return Finish(name, app_->add_flag("--" + name, *value, help));
-  }
-
-  // Bytes, also as 64KiB or 4MiB; 0 only where `none` has a meaning.
-  CLI::Option* Bytes(const std::string& name, int64_t* value,
-                     const std::string& help, bool none = false) {
-    return Add(name, value, help + " (bytes; 64KiB, 4MiB too)")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(none ? CLI::NonNegativeNumber : CLI::PositiveNumber);
-  }
-
-  CLI::Option* Count(const std::string& name, int* value,
-                     const std::string& help) {
-    return Add(name, value, help)->check(CLI::PositiveNumber);
-  }
-
-  // Seconds, fractions too.
-  void Seconds(const std::string& name, absl::Duration* value,
-               const std::string& help) {
-    CLI::Option* option = app_->add_option_function<double>(
-        "--" + name,
-        [value](const double& seconds) { *value = absl::Seconds(seconds); },
-        help + " (seconds)");
-    option->default_str(fmt::format("{}", absl::ToDoubleSeconds(*value)))
-        ->check(CLI::Range(0.0, 1e9));
-    Finish(name, option);
-  }
-
-  // A value that `parse` understands.
-  CLI::Option* Parsed(const std::string& name, const std::string& help,
-                      std::function<absl::Status(const std::string&)> parse) {
-    return Finish(
-        name, app_->add_option_function<std::string>(
-                  "--" + name,
-                  [parse](const std::string& text) {
-                    const absl::Status status = parse(text);
-                    if (!status.ok()) {
-                      throw CLI::ValidationError(std::string(status.message()));
-                    }
-                  },
-                  help));
-  }
-
-  // `auto`, which leaves the value unset, or from 1 to `most`.
-  void AutoOrCount(const std::string& name, int most, std::optional<int>* value,
-                   const std::string& help) {
-    const auto parse = [name, most,
-                        value](const std::string& text) -> absl::Status {
-      value->reset();
-      if (text == "auto") return absl::OkStatus();
-      int count = 0;
-      const char* const end = text.data() + text.size();
-      const auto [rest, code] = std::from_chars(text.data(), end, count);
-      if (code != std::errc() || rest != end || count < 1 || count > most) {
-        return absl::InvalidArgumentError(
-            fmt::format("--{} '{}' must be auto or a number from 1 to {}", name,
-                        text, most));
-      }
-      *value = count;
-      return absl::OkStatus();
-    };
-    Parsed(name, help, parse)->default_str("auto");
-  }
-
-  CLI::Option* Finish(const std::string& name, CLI::Option* option) {
-    std::string variable = "TRIVIUM_";
-    for (const char c : name) {
-      variable += c == '-' ? '_' : static_cast<char>(std::toupper(c));
-    }
-    option->envname(variable)->group(group_);
-    return option;
-  }
-
- private:
-  CLI::App* const app_;
-  std::string group_;
-};
-
 void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   flags->set_group("Models");
+  const auto add = [options](const std::vector<std::string>& specs) {
+    for (const std::string& text : specs) {
+      auto spec = ParseModelSpec(text);
+      if (!spec.ok()) {
+        throw CLI::ValidationError(
+            fmt::format("--model: {}", std::string(spec.status().message())));
+      }
+      options->models.push_back(*std::move(spec));
+    }
+  };
   // Delimiter: for the environment, where an option cannot be repeated.
   flags->Finish(
       "model",
       app->add_option_function<std::vector<std::string>>(
-             "--model",
-             [options](const std::vector<std::string>& specs) {
-               for (const std::string& text : specs) {
-                 auto spec = ParseModelSpec(text);
-                 if (!spec.ok()) {
-                   throw CLI::ValidationError(
-                       std::string(spec.status().message()));
-                 }
-                 options->models.push_back(*std::move(spec));
-               }
-             },
-             "Serve NAME=FOLDER[,precision=...][,shortlist=on|off]; repeat for "
-             "more, the first is the default. None: the embedded model")
+             "--model", add,
+             "Serve [NAME=]FOLDER[,precision=...][,shortlist=on|off]; repeat "
+             "for more, the first is the default. None: the embedded model")
           ->delimiter(';')
-          ->type_name("NAME=FOLDER"));
+          ->type_name("[NAME=]FOLDER"));
+  app->add_option_function<std::vector<std::string>>("folders", add,
+                                                     "The same as --model")
+      ->type_name("[NAME=]FOLDER")
+      ->group("Models");
   flags
       ->Parsed("precision",
                "auto, f32, bf16 or int8; auto picks by the CPU's features",
@@ -189,8 +99,13 @@ void AddLimitFlags(FlagSet* flags, Options* options) {
 void AddFlags(CLI::App* app, Options* options) {
   FlagSet flags(app);
   flags.set_group("Network");
-  flags.Add("listen", &options->listen,
-            "HOST:PORT of gRPC; port 0 is any that is free");
+  flags
+      .Parsed("listen", "HOST:PORT of gRPC; port 0 is any that is free",
+              [options](const std::string& text) {
+                options->listen = text;
+                return ParseHostPort(text).status();
+              })
+      ->default_str(options->listen);
   flags.Count("max-connections", &options->max_connections,
               "Connections at a time; for one more, the one that has been idle "
               "the longest goes. Fewer where the limit of open files asks for "
@@ -198,13 +113,19 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.Count("max-streams", &options->max_streams,
               "Calls at a time on one connection");
   flags
-      .Add("metrics-listen", &options->metrics_listen,
-           "HOST:PORT of /metrics, /healthz and /readyz; 'off' or nothing "
-           "for none")
-      ->expected(0, 1);
+      .Parsed("metrics-listen",
+              "HOST:PORT of /metrics, /healthz and /readyz; 'off' or nothing "
+              "for none",
+              [options](const std::string& text) {
+                const bool off = text.empty() || text == "off";
+                options->metrics_listen = off ? "" : text;
+                return off ? absl::OkStatus() : ParseHostPort(text).status();
+              })
+      ->expected(0, 1)
+      ->default_str(options->metrics_listen);
   flags.Add("port-file", &options->port_file,
             "Write the real ports to this file once ready, as "
-            "'grpc PORT' and 'metrics PORT'");
+            "'grpc PORT', 'metrics PORT' and 'address HOST:PORT'");
   flags.Parsed(
       "client-key-header",
       "Tell clients, which share the server evenly, apart by this metadata key "
@@ -230,13 +151,18 @@ void AddFlags(CLI::App* app, Options* options) {
       .Add("max-waiting-tokens", &options->max_waiting_tokens,
            "Tokens that may wait (source + beams x new tokens of each "
            "request); more is refused")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(int64_t{1}, kMostBytes));
   flags.Seconds("max-queue-wait", &options->max_queue_wait,
                 "Refuse calls that would wait longer to begin; 0: only those "
                 "that would miss their deadline");
   flags.Bytes("result-cache-bytes", &options->result_cache_bytes,
               "Keep results of greedy and beam searches for equal requests, of "
               "all models together; 0: none",
+              /*none=*/true);
+  flags.Bytes("memory-limit-bytes", &options->memory_limit_bytes,
+              "Memory of the process, below which it keeps by letting large "
+              "requests wait, refusing and ending calls; 0: what the cgroup or "
+              "the machine has",
               /*none=*/true);
   AddLimitFlags(&flags, options);
 
@@ -305,70 +231,21 @@ Options ParseOptions(int argc, const char* const* argv,
       }
     }
     app.parse(argc, arguments.data());
-    if (options.metrics_listen == "off") options.metrics_listen.clear();
   } catch (const CLI::ParseError& error) {
-    *exit_code = app.exit(error);
+    *exit_code = app.exit(error) == 0 ? 0 : kExitUsage;
   }
   return options;
 }
 
-absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
-  ModelSpec spec;
-  const size_t equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos) {
-    return absl::InvalidArgumentError(fmt::format(
-        "model '{}' must be NAME=FOLDER[,precision=...][,shortlist=on|off]",
-        text));
+std::vector<std::string> OptionVariables() {
+  Options options;
+  CLI::App app;
+  AddFlags(&app, &options);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_envname().empty()) names.push_back(option->get_envname());
   }
-  spec.name = text.substr(0, equals);
-  spec.folder = text.substr(equals + 1);
-  // Folders may have commas in their names; only a known key ends them.
-  for (size_t comma; (comma = spec.folder.rfind(',')) != std::string::npos;
-       spec.folder.resize(comma)) {
-    const std::string setting = spec.folder.substr(comma + 1);
-    const size_t value = setting.find('=') + 1;
-    if (setting.rfind("precision=", 0) == 0) {
-      TRIVIUM_ASSIGN_OR_RETURN(spec.precision,
-                               ParsePrecision(setting.substr(value)));
-    } else if (setting == "shortlist=on" || setting == "shortlist=off") {
-      spec.shortlist = setting.substr(value) == "on";
-    } else if (setting.rfind("shortlist=", 0) == 0) {
-      return absl::InvalidArgumentError(
-          fmt::format("model '{}': shortlist is '{}' and must be on or off",
-                      spec.name, setting.substr(value)));
-    } else {
-      break;
-    }
-  }
-  if (spec.folder.empty()) {
-    return absl::InvalidArgumentError(
-        fmt::format("model '{}' names no folder", text));
-  }
-  return spec;
-}
-
-absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
-  const auto error = [&text] {
-    return absl::InvalidArgumentError(fmt::format(
-        "'{}' must be HOST:PORT, as 127.0.0.1:9464 or [::1]:9464", text));
-  };
-  const size_t colon = text.rfind(':');
-  if (colon == 0 || colon == std::string::npos) return error();
-  HostPort result;
-  result.host = text.substr(0, colon);
-  if (result.host.front() == '[' && result.host.back() == ']') {
-    result.host = result.host.substr(1, result.host.size() - 2);
-  } else if (result.host.find(':') != std::string::npos) {
-    return error();
-  }
-  const char* begin = text.data() + colon + 1;
-  const char* end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(begin, end, result.port);
-  if (code != std::errc() || rest != end || result.port < 0 ||
-      result.port > 65535) {
-    return error();
-  }
-  return result;
+  return names;
 }
 
 }  // namespace trivium

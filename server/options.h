@@ -12,20 +12,13 @@
 #include "base/isa.h"
 #include "model/model.h"
 #include "server/handlers/environment.h"
+#include "server/model_spec.h"
 #include "server/observability/log.h"
 
 namespace trivium {
 
-// A --model: NAME=FOLDER[,precision=...][,shortlist=on|off].
-struct ModelSpec {
-  std::string name;
-  std::string folder;
-  std::optional<Precision> precision;  // unset: --precision
-  // Unset: --vocabulary-shortlist.
-  std::optional<bool> shortlist = std::nullopt;
-
-  friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
-};
+// Exit code of a command line that makes no sense.
+inline constexpr int kExitUsage = 2;
 
 // What the command line and the environment say; --help documents each.
 struct Options {
@@ -47,6 +40,8 @@ struct Options {
   absl::Duration max_queue_wait = absl::ZeroDuration();  // zero: any
   int64_t result_cache_bytes = 0;  // of all models; 0: none
 
+  int64_t memory_limit_bytes = 0;  // 0: the cgroup's, else the machine's
+
   RequestLimits limits;
   bool truncate = false;
 
@@ -65,18 +60,11 @@ struct Options {
 Options ParseOptions(int argc, const char* const* argv,
                      std::optional<int>* exit_code);
 
-absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text);
+// The variables of the environment that ParseOptions reads.
+std::vector<std::string> OptionVariables();
 
 // "x-api-key"; lower case, as metadata is.
 absl::StatusOr<std::string> ParseMetadataKey(const std::string& text);
-
-struct HostPort {
-  std::string host;
-  int port = 0;
-};
-
-// "127.0.0.1:9464", "localhost:0", "[::1]:9464".
-absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
 
 }  // namespace trivium
 

@@ -1,10 +1,12 @@
 #include "server/server.h"
 
 #include <atomic>
+#include <system_error>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "server/host_port.h"
 #include "server/observability/http.h"
 #include "server/options.h"
 #include "server/rpc/grpc_server.h"
@@ -13,6 +15,11 @@ namespace trivium {
 namespace {
 
 constexpr int kPoolThreads = 2;
+
+absl::Status NoThreads() {
+  return absl::ResourceExhaustedError(
+      "the system gives no more threads (ulimit -u, the cgroup's pids.max)");
+}
 
 class ServerImpl : public Server {
  public:
@@ -28,6 +35,7 @@ class ServerImpl : public Server {
     environment_.batcher = parts_.batcher.get();
     environment_.metrics = parts_.metrics.get();
     environment_.calls = &calls_;
+    environment_.refusals = &refusals_;
     environment_.tokenizing = &tokenizing_;
     environment_.delivery = &delivery_;
     environment_.clock = options.clock;
@@ -36,17 +44,22 @@ class ServerImpl : public Server {
   ~ServerImpl() override { Stop(absl::ZeroDuration()); }
 
   absl::Status Listen() {
+    if (tokenizing_.threads() == 0 || delivery_.threads() == 0) {
+      return NoThreads();
+    }
     for (const ModelHandle& model : parts_.models) {
       TRIVIUM_RETURN_IF_ERROR(environment_.models.Add(model));
     }
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.listen));
-    Relay::Options relay;
-    relay.host = address.host;
-    relay.port = address.port;
-    relay.max_connections = options_.max_connections;
-    relay.max_streams = options_.max_streams;
-    TRIVIUM_ASSIGN_OR_RETURN(grpc_, GrpcServer::Create(relay, environment_));
+    GrpcServer::Options grpc;
+    grpc.host = address.host;
+    grpc.port = address.port;
+    grpc.max_connections = options_.max_connections;
+    grpc.max_streams = options_.max_streams;
+    grpc.memory_bytes = options_.memory_bytes;
+    TRIVIUM_ASSIGN_OR_RETURN(grpc_, GrpcServer::Create(grpc, environment_));
+    TellLimits();
     TRIVIUM_RETURN_IF_ERROR(ListenForMetrics());
     SetServing(true);
     return absl::OkStatus();
@@ -60,6 +73,7 @@ class ServerImpl : public Server {
   bool Drain() override {
     SetServing(false);
     absl::SleepFor(options_.drain_delay);
+    if (grpc_ != nullptr) grpc_->GoAway();
     return Stop(options_.drain_timeout);
   }
 
@@ -73,6 +87,21 @@ class ServerImpl : public Server {
         HttpServer::Create({address.host, address.port}, parts_.metrics.get(),
                            [this] { return serving_ && grpc_->answering(); }));
     return absl::OkStatus();
+  }
+
+  void TellLimits() {
+    const RequestLimits& limits = options_.limits;
+    const std::pair<const char*, int64_t> all[] = {
+        {"max-waiting-tokens", options_.max_waiting_tokens},
+        {"max-connections", options_.max_connections},
+        {"max-streams", options_.max_streams},
+        {"max-request-bytes", limits.max_request_bytes},
+        {"max-response-bytes", limits.max_response_bytes},
+        {"max-text-bytes", limits.max_text_bytes},
+        {"max-inputs", limits.max_inputs}};
+    for (const auto& [name, value] : all) {
+      parts_.metrics->SetLimit(name, value);
+    }
   }
 
   void SetServing(bool serving) {
@@ -98,6 +127,7 @@ class ServerImpl : public Server {
   // what all calls work with is there.
   Parts parts_;
   Environment environment_;
+  RefusalLog refusals_;
   CallRegistry calls_;
   std::unique_ptr<GrpcServer> grpc_;
   WorkPool tokenizing_;
@@ -111,9 +141,13 @@ class ServerImpl : public Server {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(const Options& options,
                                                        Parts parts) {
-  auto server = std::make_unique<ServerImpl>(options, std::move(parts));
-  TRIVIUM_RETURN_IF_ERROR(server->Listen());
-  return server;
+  try {
+    auto server = std::make_unique<ServerImpl>(options, std::move(parts));
+    TRIVIUM_RETURN_IF_ERROR(server->Listen());
+    return server;
+  } catch (const std::system_error&) {  // of std::thread
+    return NoThreads();
+  }
 }
 
 }  // namespace trivium

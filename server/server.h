@@ -28,6 +28,7 @@ class Server {
     RequestLimits limits;
     bool truncate = false;
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's
+    int64_t memory_bytes = 0;  // the process's; 0: the cgroup's, the machine's
     absl::Duration drain_delay = absl::ZeroDuration();
     absl::Duration drain_timeout = absl::Seconds(30);
     const Clock* clock = Clock::Real();

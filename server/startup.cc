@@ -12,13 +12,18 @@
 #include "absl/time/clock.h"
 #include "base/cpu_limits.h"
 #include "base/status.h"
+#include "base/thread.h"
+#include "model/chat_template.h"
 #include "model/kernels/runtime.h"
+#include "server/host_port.h"
 #include "server/workers.h"
 
 namespace trivium {
 namespace {
 
 constexpr char kEmbeddedName[] = "embedded";
+// What the process runs beside its workers: gRPC's, pools, watches.
+constexpr int kOtherThreads = 32;
 
 // `status` with what it is about in front.
 absl::Status About(const std::string& what, const absl::Status& status) {
@@ -66,6 +71,16 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
        {"parameters", info.parameters},
        {"revision", info.revision},
        {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
+  if ((*model)->tokenizer() == nullptr) {
+    Log(spdlog::level::warn,
+        "the folder has no tokenizer files: the model takes token ids only",
+        {{"model", spec.name}});
+  }
+  if (const std::string& why = (*model)->chat_templates().refusal();
+      !why.empty()) {
+    Log(spdlog::level::warn, "the model takes no chats",
+        {{"model", spec.name}, {"reason", why}});
+  }
   if (!info.batch_invariant && info.precision != Precision::kBf16) {
     Log(spdlog::level::warn,
         "answers of this model may differ in their last bits with what else "
@@ -73,6 +88,19 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
         {{"model", spec.name}});
   }
   return model;
+}
+
+// Threads that cannot be had are an error now, not an abort when they are made.
+absl::Status CheckWorkerThreads(const Workers& workers, int models) {
+  // A worker's own thread, and a team for each model's engine.
+  const int64_t threads =
+      workers.count * (1 + int64_t{models} * (workers.threads - 1));
+  const absl::Status status = CheckThreads(
+      static_cast<int>(std::min<int64_t>(threads + kOtherThreads, 1 << 20)));
+  if (status.ok()) return status;
+  return About(fmt::format("--workers {} of --worker-threads {}", workers.count,
+                           workers.threads),
+               status);
 }
 
 void WarnOfSmallCache(const ModelSpec& spec, const Engine& engine) {
@@ -133,8 +161,12 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
     TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(spec, options));
     most_weights = std::max(most_weights, models.back()->info().weight_bytes);
   }
-  const Workers workers = ChooseWorkers(options.workers, options.worker_threads,
-                                        UsableCores(), most_weights);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const Workers workers,
+      ChooseWorkers(options.workers, options.worker_threads, UsableCores(),
+                    most_weights));
+  TRIVIUM_RETURN_IF_ERROR(CheckWorkerThreads(
+      workers, static_cast<int>(std::min<size_t>(specs.size(), 1024))));
   Log(spdlog::level::info, "workers",
       {{"workers", int64_t{workers.count}},
        {"worker_threads", int64_t{workers.threads}}});
@@ -183,6 +215,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.limits = options.limits;
   server.truncate = options.truncate;
   server.max_waiting_tokens = options.max_waiting_tokens;
+  server.memory_bytes = options.memory_limit_bytes;
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
   WarnOfOpenPort(options.listen);

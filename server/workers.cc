@@ -5,6 +5,8 @@
 // once.
 #include "server/workers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace trivium {
@@ -17,9 +19,9 @@ constexpr int64_t kWeightsOfAThread = int64_t{96} << 20;
 
 }  // namespace
 
-Workers ChooseWorkers(std::optional<int> workers,
-                      std::optional<int> worker_threads, int cores,
-                      int64_t weight_bytes) {
+absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
+                                      std::optional<int> worker_threads,
+                                      int cores, int64_t weight_bytes) {
   const auto share = [cores](int others) {
     return std::max(1, cores / others);
   };
@@ -30,7 +32,15 @@ Workers ChooseWorkers(std::optional<int> workers,
             cores)));
     workers = share(threads);
   }
-  return {*workers, worker_threads.value_or(share(*workers))};
+  const Workers chosen{*workers, worker_threads.value_or(share(*workers))};
+  if (int64_t{chosen.count} * chosen.threads > kMostWorkerThreads) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--workers {} of --worker-threads {} are {} threads: give at most {} "
+        "in all, best one a core ({} here)",
+        chosen.count, chosen.threads, int64_t{chosen.count} * chosen.threads,
+        kMostWorkerThreads, cores));
+  }
+  return chosen;
 }
 
 }  // namespace trivium

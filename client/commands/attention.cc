@@ -75,7 +75,7 @@ class AttentionCommand : public Command {
   v1::TranslateOptions Languages() const {
     v1::TranslateOptions options = languages_;
     options.mutable_decoding()->set_beam_size(1);
-    options.mutable_decoding()->set_hypotheses(1);
+    options.mutable_decoding()->set_num_hypotheses(1);
     options.mutable_decoding()->set_sample(false);
     return options;
   }
@@ -174,15 +174,13 @@ Subcommand AddAttention(CLI::App& app) {
                {"decoder", AttentionKind::kDecoder}};
            choice->kinds.push_back(names.at(name));
          },
-         "Only the encoder's, the decoder's to the source (cross) or the "
-         "decoder's to itself (repeatable); default: all there are")
+         "encoder, cross or decoder (repeatable); default: all")
       ->check(CLI::IsMember({"encoder", "cross", "decoder"}))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse();
   AddNumbers(*sub, "--layer", "Only this layer (repeatable)", &choice->layers);
   AddNumbers(*sub, "--head", "Only this head (repeatable)", &choice->heads);
-  AddNumbers(*sub, "--row",
-             "Only this token's weights, by its number from 0 (repeatable)",
+  AddNumbers(*sub, "--row", "Only this token's, from 0 (repeatable)",
              &choice->rows);
   sub->add_option("--html", command->html_, "The page to write")
       ->capture_default_str();

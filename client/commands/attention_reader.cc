@@ -19,9 +19,9 @@ std::vector<uint32_t> UpTo(uint32_t end) {
 }
 
 // Pieces, or without a tokenizer the ids themselves: one for each token.
-template <typename Pieces>
+template <typename Pieces, typename Ids>
 absl::StatusOr<std::vector<std::string>> Labels(const Pieces& pieces,
-                                                const v1::TokenIds& ids,
+                                                const Ids& ids,
                                                 uint32_t tokens) {
   std::vector<std::string> labels(pieces.begin(), pieces.end());
   if (labels.empty()) {
@@ -81,10 +81,10 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::Plan(
     }
   }
   for (AttentionMaps& one : maps) {
-    one.layers =
-        UpTo(one.kind == AttentionKind::kEncoder ? model_.encoder_layers()
-                                                 : model_.decoder_layers());
-    one.heads = UpTo(model_.heads());
+    one.layers = UpTo(one.kind == AttentionKind::kEncoder
+                          ? model_.encoder_layer_count()
+                          : model_.decoder_layer_count());
+    one.heads = UpTo(model_.head_count());
     TRIVIUM_RETURN_IF_ERROR(Choose(choice.layers, "layer", &one.layers));
     TRIVIUM_RETURN_IF_ERROR(Choose(choice.heads, "head", &one.heads));
     one.all_maps = one.layers.size() * one.heads.size();
@@ -267,13 +267,13 @@ absl::Status AttentionReader::ReadPart(size_t layer, size_t head, size_t row,
   TRIVIUM_ASSIGN_OR_RETURN(const v1::Attention got,
                            Call(maps->kind, selection));
   const size_t keys = maps->keys.size();
-  if (got.keys() != keys || got.queries() != rows.size() ||
+  if (got.key_count() != keys || got.query_count() != rows.size() ||
       static_cast<size_t>(got.weights_size()) !=
           layers.size() * heads.size() * rows.size() * keys) {
     return absl::InternalError(fmt::format(
         "the server sent {} weights of {} x {} tokens where {} layers and {} "
         "heads of {} x {} were asked for",
-        got.weights_size(), got.queries(), got.keys(), layers.size(),
+        got.weights_size(), got.query_count(), got.key_count(), layers.size(),
         heads.size(), rows.size(), keys));
   }
   const float* from = got.weights().data();

@@ -135,12 +135,12 @@ std::string BeamTree::Why(int step, int place) const {
     default: {
       double last = 0;
       for (const Candidate& other : all) {
-        if (Runs(other)) last = other.log_probability();
+        if (Runs(other)) last = other.total_logprob();
       }
       return fmt::format(
           "pruned: the {} best of the step went on, the last of them with "
           "{:.4f}, and this has {:.4f}",
-          running, last, candidate.log_probability());
+          running, last, candidate.total_logprob());
     }
   }
 }
@@ -148,7 +148,7 @@ std::string BeamTree::Why(int step, int place) const {
 std::string BeamTree::Line(int step, int place, const Colors& colors) const {
   const Candidate& candidate = At(step, place);
   const std::string piece = Visible(Piece(candidate));
-  const std::string number = fmt::format("{:.2f}", candidate.log_probability());
+  const std::string number = fmt::format("{:.2f}", candidate.total_logprob());
   switch (candidate.fate()) {
     case v1::BEAM_FATE_CONTINUED:
       return fmt::format("{} {}", piece, colors.Dim(number));
@@ -164,10 +164,16 @@ std::string BeamTree::Line(int step, int place, const Colors& colors) const {
 }
 
 void BeamTree::AddBelow(int step, int place, const std::string& indent,
-                        const Colors& colors, std::string* text) const {
+                        bool pruned, const Colors& colors,
+                        std::vector<std::string>* lines) const {
   // A loop down the trunk: only branches nest.
   while (true) {
-    const std::vector<int> children = Children(step, place);
+    std::vector<int> children = Children(step, place);
+    if (!pruned) {
+      std::erase_if(children, [&](int child) {
+        return At(step + 1, child).fate() == v1::BEAM_FATE_PRUNED;
+      });
+    }
     if (children.empty()) return;
     // The trunk goes to the best result, or on at all.
     const int trunk =
@@ -179,28 +185,41 @@ void BeamTree::AddBelow(int step, int place, const std::string& indent,
         });
     for (const int child : children) {
       if (child == trunk) continue;
-      *text += indent + "\u251c\u2500 " + Line(step + 1, child, colors) + "\n";
-      AddBelow(step + 1, child, indent + "\u2502  ", colors, text);
+      lines->push_back(indent + "\u251c\u2500 " +
+                       Line(step + 1, child, colors));
+      AddBelow(step + 1, child, indent + "\u2502  ", pruned, colors, lines);
     }
-    *text += indent + Line(step + 1, trunk, colors) + "\n";
+    lines->push_back(indent + Line(step + 1, trunk, colors));
     ++step;
     place = trunk;
   }
 }
 
-std::string BeamTree::Text(const Colors& colors) const {
-  std::string text;
-  AddBelow(-1, 0, "", colors, &text);
-  if (trace().truncated()) {
-    text += "(the trace was full: later steps are missing)\n";
-  }
+std::string BeamTree::Text(const Colors& colors, int rows) const {
+  std::vector<std::string> lines;
   for (int i = 0; i < result_.hypotheses_size(); ++i) {
     const v1::Hypothesis& one = result_.hypotheses(i);
-    text += fmt::format("{} {:.4f} {}\n",
-                        colors.Bold(fmt::format("result {}", i + 1)),
-                        one.score(), Visible(one.text()));
+    lines.push_back(fmt::format("{} {:.4f} {}",
+                                colors.Bold(fmt::format("result {}", i + 1)),
+                                one.score(), Visible(one.text())));
   }
-  return text;
+  if (trace().truncated()) {
+    lines.push_back("(the trace was full: later steps are missing)");
+  }
+  std::vector<std::string> tree;
+  AddBelow(-1, 0, "", /*pruned=*/true, colors, &tree);
+  // One for the last line, one for what is typed next.
+  const int room = rows - static_cast<int>(lines.size()) - 2;
+  if (rows > 0 && static_cast<int>(tree.size()) > room + 1) {
+    const size_t all = tree.size();
+    tree.clear();
+    AddBelow(-1, 0, "", /*pruned=*/false, colors, &tree);
+    tree.resize(std::min<size_t>(tree.size(), std::max(room, 0)));
+    tree.push_back(colors.Dim(fmt::format(
+        "({} of {} lines: --html, or a pipe, shows all)", tree.size(), all)));
+  }
+  lines.insert(lines.end(), tree.begin(), tree.end());
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
 nlohmann::json BeamTree::Data(const std::string& model,
@@ -210,14 +229,11 @@ nlohmann::json BeamTree::Data(const std::string& model,
     nlohmann::json& step = steps.emplace_back(nlohmann::json::array());
     for (int i = 0; i < trace().steps(s).candidates_size(); ++i) {
       const Candidate& candidate = At(s, i);
-      nlohmann::json one = {{"parent", candidate.parent()},
-                            {"id", candidate.id()},
-                            {"token", Piece(candidate)},
-                            {"logprob", candidate.logprob()},
-                            {"sum", candidate.log_probability()},
-                            {"score", candidate.score()},
-                            {"fate", NameOf(candidate.fate())},
-                            {"why", Why(s, i)}};
+      nlohmann::json one = {
+          {"parent", candidate.parent()},     {"id", candidate.id()},
+          {"token", Piece(candidate)},        {"logprob", candidate.logprob()},
+          {"sum", candidate.total_logprob()}, {"score", candidate.score()},
+          {"fate", NameOf(candidate.fate())}, {"why", Why(s, i)}};
       if (candidate.has_hypothesis()) {
         one["hypothesis"] = candidate.hypothesis();
       }

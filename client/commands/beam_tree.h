@@ -19,9 +19,11 @@ class BeamTree {
   // checked before it is followed.
   static absl::StatusOr<BeamTree> Create(v1::TranslateResult result);
 
-  // For a terminal: the way to the best result goes down, and what branches
-  // off it stands to its right.
-  std::string Text(const Colors& colors) const;
+  // For a terminal: the results, best first; then the tree, where the way to
+  // the best result goes down, and what branches off it stands to its right. In
+  // `rows` rows (0: any number): what was pruned goes first, then the end, and
+  // a last line says how much is missing.
+  std::string Text(const Colors& colors, int rows = 0) const;
   // A page of one file (client/pages/beams.html).
   std::string Page(const std::string& model, const std::string& text) const;
   nlohmann::json Data(const std::string& model, const std::string& text) const;
@@ -41,9 +43,9 @@ class BeamTree {
   static std::string Piece(const Candidate& candidate);
   std::vector<int> Children(int step, int place) const;
   std::string Line(int step, int place, const Colors& colors) const;
-  // Writes the candidates that follow one, behind `indent`.
-  void AddBelow(int step, int place, const std::string& indent,
-                const Colors& colors, std::string* text) const;
+  // Adds a line for each candidate that follows one, behind `indent`.
+  void AddBelow(int step, int place, const std::string& indent, bool pruned,
+                const Colors& colors, std::vector<std::string>* lines) const;
 
   v1::TranslateResult result_;
   // [steps][candidates]: the best result that continues it, or INT_MAX.

@@ -34,7 +34,8 @@ class BeamsCommand : public Command {
           WriteFile(html_, tree.Page(response.model().name(), input.text())));
       output.Complain(fmt::format("wrote {}", html_));
     }
-    return output.Piece(tree.Text(Colors(ShowsColors(io.out))));
+    return output.Piece(
+        tree.Text(Colors(ShowsColors(io.out)), TerminalRows(io.out)));
   }
 
  private:

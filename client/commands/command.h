@@ -36,8 +36,11 @@ struct Subcommand {
 Subcommand AddTranslate(CLI::App& app);
 Subcommand AddEncode(CLI::App& app);
 Subcommand AddGenerate(CLI::App& app);
+Subcommand AddScore(CLI::App& app);
+Subcommand AddChat(CLI::App& app);
 Subcommand AddTokens(CLI::App& app);
 Subcommand AddClassify(CLI::App& app);
+Subcommand AddRerank(CLI::App& app);
 Subcommand AddTag(CLI::App& app);
 Subcommand AddAnswer(CLI::App& app);
 Subcommand AddFillMask(CLI::App& app);

@@ -1,22 +1,35 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "client/commands/flags.h"
 
 namespace trivium {
 namespace {
 
-constexpr char kGroup[] = "Decoding (default: the model's own settings)";
+constexpr char kMain[] = "Decoding (default: the model's own settings)";
 
 template <typename T>
 CLI::Option* AddField(CLI::App& app, v1::DecodingOptions* options,
                       const char* flag, void (v1::DecodingOptions::*set)(T),
-                      const char* help) {
+                      const char* help, const char* group = kMoreFlags) {
   return app
       .add_option_function<T>(
           flag, [options, set](const T& value) { (options->*set)(value); },
           help)
-      ->group(kGroup);
+      ->group(group);
+}
+
+// "ID=BIAS".
+void AddBias(const std::string& text, v1::DecodingOptions* options) {
+  const size_t equals = text.find('=');
+  const auto id = ParseTokenIds(text.substr(0, equals));
+  float bias = 0;
+  if (equals == std::string::npos || !id || id->size() != 1 ||
+      !absl::SimpleAtof(text.substr(equals + 1), &bias)) {
+    throw CLI::ValidationError("--logit-bias", "give ID=BIAS, as 17=-2.5");
+  }
+  (*options->mutable_logit_bias())[id->front()] = bias;
 }
 
 void AddLists(CLI::App& app, v1::DecodingOptions* options) {
@@ -27,21 +40,35 @@ void AddLists(CLI::App& app, v1::DecodingOptions* options) {
          "End before this text (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
-      ->group(kGroup);
+      ->group(kMoreFlags);
   app.add_option_function<std::string>(
          "--banned",
          [options](const std::string& text) {
-           const std::optional<v1::TokenIds> ids = ParseTokenIds(text);
-           if (!ids || ids->ids().empty()) {
+           const std::optional<std::vector<uint32_t>> ids = ParseTokenIds(text);
+           if (!ids || ids->empty()) {
              throw CLI::ValidationError("--banned",
                                         "give token ids with commas, as 17,4");
            }
-           *options->add_banned() = *ids;
+           options->add_banned()->mutable_ids()->Add(ids->begin(), ids->end());
          },
          "Ids of a sequence that must not appear, as 17,4 (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
-      ->group(kGroup);
+      ->group(kMoreFlags);
+  app.add_option_function<std::string>(
+         "--logit-bias",
+         [options](const std::string& text) { AddBias(text, options); },
+         "Added to a token's logit, as 17=-2.5 (repeatable)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse()
+      ->group(kMoreFlags);
+  app.add_option_function<uint32_t>(
+         "--stop-id",
+         [options](const uint32_t& id) { options->add_stop_ids(id); },
+         "End at this token (repeatable)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse()
+      ->group(kMoreFlags);
 }
 
 }  // namespace
@@ -49,9 +76,9 @@ void AddLists(CLI::App& app, v1::DecodingOptions* options) {
 void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options) {
   using Options = v1::DecodingOptions;
   AddField(app, options, "--beam-size", &Options::set_beam_size,
-           "Hypotheses to follow at once; 1 is greedy");
-  AddField(app, options, "--hypotheses", &Options::set_hypotheses,
-           "Results for each text, best first");
+           "Hypotheses to follow at once; 1 is greedy", kMain);
+  AddField(app, options, "--num-hypotheses", &Options::set_num_hypotheses,
+           "Results for each text, best first", kMain);
   AddField(app, options, "--length-penalty", &Options::set_length_penalty,
            "Score = log-probability / length ^ this");
   app.add_option_function<std::string>(
@@ -65,30 +92,43 @@ void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options) {
          },
          "When a beam search stops")
       ->check(CLI::IsMember({"heuristic", "at-once", "never"}))
-      ->group(kGroup);
+      ->group(kMoreFlags);
   AddField(app, options, "--max-new-tokens", &Options::set_max_new_tokens,
-           "At most this many tokens");
+           "At most this many tokens", kMain);
   AddField(app, options, "--min-new-tokens", &Options::set_min_new_tokens,
            "At least this many tokens");
   app.add_flag_function(
          "--sample,!--no-sample",
          [options](int64_t count) { options->set_sample(count > 0); },
-         "Draw tokens at random")
-      ->group(kGroup);
+         "Draw tokens at random, also without --temperature")
+      ->group(kMoreFlags);
   AddField(app, options, "--temperature", &Options::set_temperature,
-           "Of sampling, > 0");
+           "Draw tokens at random; 0: take the best", kMain);
   AddField(app, options, "--top-k", &Options::set_top_k,
            "Draw from the k best tokens; 0: from all");
   AddField(app, options, "--top-p", &Options::set_top_p,
            "Draw from the best tokens of this probability, (0, 1]");
+  AddField(app, options, "--min-p", &Options::set_min_p,
+           "Draw from tokens this probable, where the best is 1; [0, 1]");
+  AddField(app, options, "--typical-p", &Options::set_typical_p,
+           "Draw from the most typical tokens of this probability, (0, 1]");
   AddField(app, options, "--seed", &Options::set_seed,
-           "Same seed, same text; default: the server picks one");
+           "Same seed, same text; default: the server picks one", kMain);
   AddField(app, options, "--repetition-penalty",
            &Options::set_repetition_penalty, "> 1 repeats less");
+  AddField(app, options, "--frequency-penalty", &Options::set_frequency_penalty,
+           "Taken from a token's logit for each time it was written, -2 to 2");
+  AddField(app, options, "--presence-penalty", &Options::set_presence_penalty,
+           "Taken once from those that were written, -2 to 2");
   AddField(app, options, "--no-repeat-ngram-size",
            &Options::set_no_repeat_ngram_size,
            "No n-gram of this size twice; 0: any");
   AddLists(app, options);
+  app.add_flag_function(
+         "--ignore-eos,!--no-ignore-eos",
+         [options](int64_t count) { options->set_ignore_eos(count > 0); },
+         "Write on after the model's end token")
+      ->group(kMoreFlags);
   AddField(app, options, "--forced-first-id", &Options::set_forced_first_id,
            "The first new token");
   AddField(app, options, "--forced-last-id", &Options::set_forced_last_id,

@@ -95,8 +95,7 @@ Subcommand AddEncode(CLI::App& app) {
   AddJsonFlag(*sub, &command->json_);
   AddTextFlags(*sub, request);
   sub->add_flag("--similarity", command->similarity_,
-                "Instead of vectors, each text's similarity (cosine) to every "
-                "text, a line each")
+                "Each text's cosine to every text, a line each")
       ->excludes("--json");
   sub->add_option_function<std::string>(
          "--pooling",
@@ -107,20 +106,33 @@ Subcommand AddEncode(CLI::App& app) {
                {"pooler", v1::POOLING_POOLER}, {"none", v1::POOLING_NONE}};
            request->set_pooling(names.at(name));
          },
-         "How a text's token vectors become one")
+         "mean, cls, last, max, pooler or none")
       ->check(CLI::IsMember({"mean", "cls", "last", "max", "pooler", "none"}));
+  CLI::Option* name = sub->add_option_function<std::string>(
+      "--prompt-name",
+      [request](const std::string& text) { request->set_prompt_name(text); },
+      "Texts begin with this prompt of the folder");
   sub->add_option_function<std::string>(
-      "--prompt",
-      [request](const std::string& name) { request->set_prompt(name); },
-      "What texts begin with: the name of one of the folder's prompts");
+         "--prompt",
+         [request](const std::string& text) { request->set_prompt(text); },
+         "What texts begin with")
+      ->excludes(name);
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [request](int64_t count) { request->set_normalize(count > 0); },
-      "Vectors of length 1; default: as the model's folder says, else yes");
+      "Vectors of length 1; default: the folder's, or yes");
   sub->add_flag_function(
       "--token-vectors,!--no-token-vectors",
       [request](int64_t count) { request->set_token_vectors(count > 0); },
       "Every token's vector too, in --json");
+  sub->add_option_function<int>(
+         "--hidden-layer",
+         [request](int layer) { request->add_hidden_layers(layer); },
+         "This layer's hidden states, too, in --json: 0 the embeddings, -1 the "
+         "last (repeatable)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse()
+      ->group(kMoreFlags);
   AddAttentionFlags(*sub, "--attention",
                     [request] { return request->mutable_attention(); });
   return {sub, std::move(command)};

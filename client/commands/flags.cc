@@ -4,10 +4,40 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "fmt/format.h"
 
 namespace trivium {
+namespace {
+
+constexpr char kConnection[] = "Connection";
+
+// Flags without their choices, exclusions and variables, no empty lines, and no
+// usage but the description's: help that fits a screen.
+class ShortHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "";
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    const std::string type = option->get_type_name();
+    const std::string preset = option->get_default_str();
+    return fmt::format(" {}{}{}", type.substr(0, type.find(':')),
+                       preset.empty() ? "" : "=", preset);
+  }
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    const auto twice = [](char a, char b) { return a == '\n' && b == '\n'; };
+    help.erase(std::unique(help.begin(), help.end(), twice), help.end());
+    return help;
+  }
+};
+
+}  // namespace
 
 Client::Options ConnectionFlags::ToOptions() const {
   Client::Options options;
@@ -17,20 +47,29 @@ Client::Options ConnectionFlags::ToOptions() const {
 }
 
 void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags) {
-  const std::string group = "Connection";
   app.add_option("--address", flags->address, "Server, HOST:PORT")
       ->capture_default_str()
-      ->group(group);
+      ->group(kConnection);
   app.add_option("--timeout", flags->timeout_seconds,
-                 "Seconds to wait for an answer; in a stream of texts, for the "
-                 "next one")
+                 "Seconds to wait for an answer, a stream's next one")
       ->capture_default_str()
-      ->group(group);
+      ->group(kConnection);
+}
+
+void HideMoreFlags(CLI::App& app) {
+  bool hidden = false;
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_group() != kMoreFlags) continue;
+    option->group("");
+    hidden = true;
+  }
+  app.footer(hidden ? "--help-all shows more flags." : "");
+  app.formatter(std::make_shared<ShortHelp>());
 }
 
 void AddModelFlag(CLI::App& app, std::string* model) {
   app.add_option("--model", *model, "Model; default: the server's first one")
-      ->group("Connection");
+      ->group(kConnection);
 }
 
 void AddJsonFlag(CLI::App& app, bool* json) {
@@ -40,24 +79,27 @@ void AddJsonFlag(CLI::App& app, bool* json) {
 void AddAttentionFlags(CLI::App& app, const std::string& flag,
                        std::function<v1::AttentionSelection*()> selection) {
   app.add_flag_function(
-      flag, [selection](int64_t count) { selection(); },
-      "Attention maps too, in --json");
+         flag, [selection](int64_t count) { selection(); },
+         "Attention maps too, in --json")
+      ->group(kMoreFlags);
   app.add_option_function<uint32_t>(
          flag + "-layer",
          [selection](uint32_t layer) { selection()->add_layers(layer); },
          "Only this layer's (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->trigger_on_parse();
+      ->trigger_on_parse()
+      ->group(kMoreFlags);
   app.add_option_function<uint32_t>(
          flag + "-head",
          [selection](uint32_t head) { selection()->add_heads(head); },
          "Only this head's (repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->trigger_on_parse();
+      ->trigger_on_parse()
+      ->group(kMoreFlags);
 }
 
-std::optional<v1::TokenIds> ParseTokenIds(std::string_view text) {
-  v1::TokenIds ids;
+std::optional<std::vector<uint32_t>> ParseTokenIds(std::string_view text) {
+  std::vector<uint32_t> ids;
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(", \t"), text.size()));
     if (text.empty()) return ids;
@@ -67,7 +109,7 @@ std::optional<v1::TokenIds> ParseTokenIds(std::string_view text) {
     if (error != std::errc()) return std::nullopt;
     text.remove_prefix(end - text.data());
     if (!text.empty() && text.find_first_of(", \t") != 0) return std::nullopt;
-    ids.add_ids(id);
+    ids.push_back(id);
   }
 }
 
@@ -75,7 +117,7 @@ void AddEnvironmentTwins(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty()) continue;
     std::string name = option->get_lnames().front();
-    if (name == "help" || name == "help-all") continue;
+    if (option->get_group() != kConnection && name != "json") continue;
     if (name == "model") name = "client_model";
     std::transform(name.begin(), name.end(), name.begin(), [](char c) {
       return c == '-' ? '_' : static_cast<char>(std::toupper(c));

@@ -25,6 +25,12 @@ struct ConnectionFlags {
 };
 void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags);
 
+// The group of flags that --help leaves to --help-all.
+inline constexpr char kMoreFlags[] = "More flags";
+// So that the help of a command fits a screen; without the names of variables
+// and choices, too.
+void HideMoreFlags(CLI::App& app);
+
 void AddModelFlag(CLI::App& app, std::string* model);
 void AddJsonFlag(CLI::App& app, bool* json);
 
@@ -38,7 +44,7 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
       [message](const std::string& code) {
         message->set_source_language(code);
       },
-      "Language of the texts: BCP 47 (de) or the model's own code");
+      "Language of the texts: BCP 47 or the model's code");
   app.add_option_function<std::string>(
       "--target-language",
       [message](const std::string& code) {
@@ -47,18 +53,36 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
       "Language to translate to");
 }
 
-// Those, --truncate and --tokens of a message that has these fields.
+// --truncate and --truncation-direction of a message that has these fields.
+template <typename Message>
+void AddTruncationFlags(CLI::App& app, Message* message) {
+  app.add_flag_function(
+         "--truncate,!--no-truncate",
+         [message](int64_t count) { message->set_truncate(count > 0); },
+         "Cut texts longer than the model takes; default: the server's choice")
+      ->group(kMoreFlags);
+  app.add_option_function<std::string>(
+         "--truncation-direction",
+         [message](const std::string& side) {
+           message->set_truncation_direction(
+               side == "left" ? v1::TRUNCATION_DIRECTION_LEFT
+                              : v1::TRUNCATION_DIRECTION_RIGHT);
+         },
+         "Which end is cut: left or right; default: right")
+      ->check(CLI::IsMember({"left", "right"}))
+      ->group(kMoreFlags);
+}
+
+// Those, the languages and --tokens of a message that has these fields.
 template <typename Message>
 void AddTextFlags(CLI::App& app, Message* message) {
   AddLanguageFlags(app, message);
+  AddTruncationFlags(app, message);
   app.add_flag_function(
-      "--truncate,!--no-truncate",
-      [message](int64_t count) { message->set_truncate(count > 0); },
-      "Cut texts longer than the model takes; default: the server's choice");
-  app.add_flag_function(
-      "--tokens,!--no-tokens",
-      [message](int64_t count) { message->set_tokens(count > 0); },
-      "Tokens too, in --json");
+         "--tokens,!--no-tokens",
+         [message](int64_t count) { message->set_tokens(count > 0); },
+         "Tokens too, in --json")
+      ->group(kMoreFlags);
 }
 
 // NAME-layers and NAME-heads, which ask for attention maps. `flag` is
@@ -67,7 +91,7 @@ void AddAttentionFlags(CLI::App& app, const std::string& flag,
                        std::function<v1::AttentionSelection*()> selection);
 
 // Comma- or space-separated token ids; unset where one is not an id.
-std::optional<v1::TokenIds> ParseTokenIds(std::string_view text);
+std::optional<std::vector<uint32_t>> ParseTokenIds(std::string_view text);
 
 // Gives every flag of `app` its twin in the environment: TRIVIUM_BEAM_SIZE
 // for --beam-size. --model's is TRIVIUM_CLIENT_MODEL, since TRIVIUM_MODEL is

@@ -51,7 +51,7 @@ class GenerateCommand : public Command {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
                              OpenInputs(inputs_, io));
     const bool one =
-        inputs_.texts.size() == 1 && request_.decoding().hypotheses() <= 1;
+        inputs_.texts.size() == 1 && request_.decoding().num_hypotheses() <= 1;
     Output output(io, /*keep_newlines=*/one, nullptr);
     int64_t number = 0, failed = 0;
     while (true) {

@@ -118,6 +118,7 @@ Subcommand AddClassify(CLI::App& app) {
   command->AddTopFlag(*sub);
   sub->add_option("--second", command->companion(),
                   "Classify pairs of a text and this one");
+  AddTruncationFlags(*sub, &command->request());
   return {sub, std::move(command)};
 }
 
@@ -132,6 +133,7 @@ Subcommand AddTag(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "tag", "Names and the like in texts: trivium tag [flags] [TEXT...]");
   command->AddFlags(*sub, /*ids=*/true);
+  AddTruncationFlags(*sub, &command->request());
   return {sub, std::move(command)};
 }
 
@@ -175,6 +177,7 @@ Subcommand AddFillMask(CLI::App& app) {
       "fill-mask",
       "The words that fit a text's masks: trivium fill-mask [flags] [TEXT...]");
   command->AddFlags(*sub, /*ids=*/true);
+  AddTruncationFlags(*sub, &command->request());
   command->AddTopFlag(*sub);
   return {sub, std::move(command)};
 }

@@ -1,3 +1,4 @@
+#include <fstream>
 #include <string>
 
 #include "base/status.h"
@@ -13,6 +14,30 @@ using grpc::health::v1::HealthCheckResponse;
 class HealthCommand : public Command {
  public:
   absl::Status Run(Client& client, const Io& io) override {
+    if (port_file_.empty()) return Ask(client, io);
+    TRIVIUM_ASSIGN_OR_RETURN(connection.address, ReadAddress());
+    TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Client> other,
+                             Client::Create(connection.ToOptions()));
+    return Ask(*other, io);
+  }
+
+ private:
+  friend Subcommand trivium::AddHealth(CLI::App& app);
+
+  // A line of the file is "address HOST:PORT".
+  absl::StatusOr<std::string> ReadAddress() const {
+    std::ifstream file(port_file_);
+    std::string key, value;
+    while (file >> key >> value) {
+      if (key == "address") return value;
+    }
+    return absl::UnavailableError(fmt::format(
+        "{} names no address: the server is not ready, or was started without "
+        "this --port-file",
+        port_file_));
+  }
+
+  absl::Status Ask(Client& client, const Io& io) {
     Output output(io, /*keep_newlines=*/false, nullptr);
     TRIVIUM_ASSIGN_OR_RETURN(const HealthCheckResponse response,
                              client.Health(service_));
@@ -26,9 +51,7 @@ class HealthCommand : public Command {
         fmt::format("the server at {} is {}", connection.address, name));
   }
 
- private:
-  friend Subcommand trivium::AddHealth(CLI::App& app);
-
+  std::string port_file_;
   std::string service_;
   bool json_ = false;
 };
@@ -43,6 +66,9 @@ Subcommand AddHealth(CLI::App& app) {
       "health", "Whether the server is ready; exit code 0 if it is");
   sub->add_option("--service", command->service_,
                   "gRPC service, as trivium.v1.Inference; default: all");
+  sub->add_option("--port-file", command->port_file_,
+                  "Take the address from the file that the server's "
+                  "--port-file wrote");
   AddJsonFlag(*sub, &command->json_);
   return {sub, std::move(command)};
 }

@@ -24,13 +24,13 @@ InputSource::Item MakeItem(const InputFlags& flags, std::string text,
     return item;
   }
   if (flags.ids) {
-    const std::optional<v1::TokenIds> ids = ParseTokenIds(text);
+    const std::optional<std::vector<uint32_t>> ids = ParseTokenIds(text);
     if (!ids) {
       item.error = absl::InvalidArgumentError(
           fmt::format("{} is not a list of token ids, as \"17 4 0\"", name));
       return item;
     }
-    *item.input.mutable_ids() = *ids;
+    item.input.mutable_ids()->mutable_ids()->Add(ids->begin(), ids->end());
   } else {
     item.input.set_text(std::move(text));
   }
@@ -85,7 +85,8 @@ void AddInputFlags(CLI::App& app, InputFlags* flags, bool ids,
   app.add_option("--file", flags->file, "Texts, one a line; -: standard input");
   if (ids) {
     app.add_flag("--ids", flags->ids,
-                 "The texts are token ids (17 4 0), used as they are");
+                 "The texts are token ids (17 4 0), used as they are")
+        ->group(kMoreFlags);
   }
   if (target_prefix) {
     app.add_option("--target-prefix", flags->target_prefix,

@@ -1,22 +1,15 @@
-#include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "client/commands/command.h"
+#include "client/commands/short_name.h"
 #include "fmt/format.h"
 
 namespace trivium {
 namespace {
 
-// "DESIGN_ENCODER_DECODER" -> "encoder_decoder".
-std::string Short(const std::string& name, size_t prefix) {
-  std::string text = name.substr(std::min(prefix, name.size()));
-  for (char& c : text) c = static_cast<char>(std::tolower(c));
-  return text;
-}
-
+// "en,de", or - for none.
 std::string Codes(
     const google::protobuf::RepeatedPtrField<v1::Language>& languages) {
   std::vector<std::string> codes;
@@ -24,21 +17,26 @@ std::string Codes(
     codes.push_back(language.bcp47().empty() ? language.code()
                                              : language.bcp47());
   }
-  return fmt::format("{}", fmt::join(codes, ","));
+  return codes.empty() ? "-" : fmt::format("{}", fmt::join(codes, ","));
 }
 
-// Prints a model a line: name, family, design, precision, languages, calls,
-// separated by tabs.
+constexpr char kHeader[] =
+    "MODEL\tFAMILY\tDESIGN\tPRECISION\tFROM\tTO\tDEFAULT\tCALLS";
+
+// Prints a header and a model a line, separated by tabs; DEFAULT is the
+// language that is translated to where none is named.
 class ModelsCommand : public Command {
  public:
   absl::Status Run(Client& client, const Io& io) override {
     Output output(io, /*keep_newlines=*/false, nullptr);
     if (!model_.empty()) {
       TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
+      if (!json_) TRIVIUM_RETURN_IF_ERROR(output.Line(kHeader));
       return Emit(model, output);
     }
     TRIVIUM_ASSIGN_OR_RETURN(const v1::ListModelsResponse response,
                              client.ListModels());
+    if (!json_) TRIVIUM_RETURN_IF_ERROR(output.Line(kHeader));
     for (const v1::Model& model : response.models()) {
       TRIVIUM_RETURN_IF_ERROR(Emit(model, output));
     }
@@ -51,10 +49,12 @@ class ModelsCommand : public Command {
   absl::Status Emit(const v1::Model& model, Output& output) {
     if (json_) return output.Json(model);
     return output.Line(fmt::format(
-        "{}\t{}\t{}\t{}\t{}>{}\t{}", model.name(), model.family(),
-        Short(v1::Design_Name(model.design()), sizeof("DESIGN")),
-        Short(v1::Precision_Name(model.precision()), sizeof("PRECISION")),
+        "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", model.name(), model.family(),
+        ShortName(model.design()), ShortName(model.precision()),
         Codes(model.source_languages()), Codes(model.target_languages()),
+        model.default_target_language().empty()
+            ? "-"
+            : model.default_target_language(),
         fmt::join(model.calls(), ",")));
   }
 

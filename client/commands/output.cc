@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "client/call_status.h"
+#include "client/commands/message_json.h"
 #include "fmt/format.h"
-#include "google/protobuf/util/json_util.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -26,23 +27,13 @@ absl::Status Output::Piece(std::string_view text) {
 }
 
 absl::Status Output::Json(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(message, &json, options);
-  if (!status.ok()) {
-    return absl::InternalError(
-        fmt::format("cannot write the answer as JSON: {}", status.ToString()));
-  }
-  return Write(json + "\n");
+  return Write(MessageJson(message) + "\n");
 }
 
 absl::Status Output::Failure(const absl::Status& status, bool json) {
   if (!json) return Line("");
   v1::TranslateStreamResponse response;
-  response.mutable_error()->set_code(status.raw_code());
-  response.mutable_error()->set_message(std::string(status.message()));
+  *response.mutable_error() = ToRpcStatus(status);
   return Json(response);
 }
 

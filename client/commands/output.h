@@ -24,7 +24,7 @@ class Output {
   // A part of a line, which EndLine ends.
   absl::Status Piece(std::string_view text);
   absl::Status EndLine() { return Write("\n"); }
-  // A message as one line of JSON, with the proto's field names.
+  // A message as one line of JSON, as MessageJson makes it.
   absl::Status Json(const google::protobuf::Message& message);
   // What stands in the place of a text that failed: an empty line, or in JSON
   // the error, as TranslateStream gives it.

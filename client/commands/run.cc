@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/nearest.h"
 #include "client/commands/command.h"
 #include "client/commands/flags.h"
 #include "fmt/format.h"
@@ -14,8 +15,9 @@ constexpr char kDescription[] =
     "lines of\nstandard input; there is one result a line, in order. A text "
     "that begins with -\ngoes after --.";
 constexpr char kFooter[] =
-    "Each flag has a twin in the environment (--beam-size: TRIVIUM_BEAM_SIZE; "
-    "--model:\nTRIVIUM_CLIENT_MODEL); the flag wins.\n"
+    "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL and TRIVIUM_JSON "
+    "in "
+    "the\nenvironment stand for these flags; the flag wins.\n"
     "Exit codes: 0 done, 1 refused or some texts failed, 2 wrong usage, 3 no "
     "server,\n4 timeout, 5 a file or the output failed, 130 interrupted.";
 
@@ -40,6 +42,33 @@ absl::Status TakeTexts(const std::vector<std::string>& left_over,
   return absl::OkStatus();
 }
 
+// "help COMMAND" and nothing at all ask for help, as --help does.
+std::vector<std::string> AskForHelp(std::vector<std::string> arguments) {
+  if (arguments.empty()) return {"--help"};
+  if (arguments[0] != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+  return arguments;
+}
+
+// Whether the first word is a command.
+absl::Status CheckCommand(const std::vector<std::string>& arguments,
+                          const CLI::App& app) {
+  const std::string& word = arguments[0];
+  std::vector<std::string> names = {"help"};
+  for (const CLI::App* each : app.get_subcommands({})) {
+    names.push_back(each->get_name());
+  }
+  if (word.starts_with('-') ||
+      std::find(names.begin(), names.end(), word) != names.end()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("there is no command {}; did you mean {}? `trivium help` "
+                  "lists them",
+                  word, Nearest(word, names)));
+}
+
 ExitCode Complain(const Io& io, const absl::Status& status, ExitCode code) {
   fmt::print(io.err, "trivium: {}\n", std::string(status.message()));
   return code;
@@ -53,15 +82,18 @@ absl::Status SomeFailed(int64_t failed) {
       fmt::format("{} of the texts failed", failed));
 }
 
-ExitCode RunTrivium(const std::vector<std::string>& arguments, const Io& io) {
+ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
   CLI::App app(kDescription, "trivium");
   app.footer(kFooter);
-  app.require_subcommand(1);
+  // Not two: after a command, "health" is a text.
+  app.require_subcommand(0, 1);
   app.set_help_all_flag("--help-all", "Help of every command");
-  std::array<Subcommand, 12> subcommands = {
-      AddTranslate(app), AddEncode(app), AddGenerate(app), AddClassify(app),
-      AddTag(app),       AddAnswer(app), AddFillMask(app), AddTokens(app),
-      AddAttention(app), AddBeams(app),  AddModels(app),   AddHealth(app)};
+  app.set_version_flag("--version", "trivium " TRIVIUM_VERSION);
+  std::array<Subcommand, 15> subcommands = {
+      AddTranslate(app), AddEncode(app),   AddGenerate(app), AddScore(app),
+      AddChat(app),      AddClassify(app), AddRerank(app),   AddTag(app),
+      AddAnswer(app),    AddFillMask(app), AddTokens(app),   AddAttention(app),
+      AddBeams(app),     AddModels(app),   AddHealth(app)};
   for (Subcommand& each : subcommands) {
     AddConnectionFlags(*each.app, &each.command->connection);
     AddEnvironmentTwins(*each.app);
@@ -69,17 +101,26 @@ ExitCode RunTrivium(const std::vector<std::string>& arguments, const Io& io) {
     each.app->allow_extras();
   }
 
+  const std::vector<std::string> arguments = AskForHelp(given);
+  if (const absl::Status known = CheckCommand(arguments, app); !known.ok()) {
+    return Complain(io, known, kExitUsage);
+  }
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   // CLI11 takes them last first.
   std::vector<std::string> flags(std::make_reverse_iterator(dashes),
                                  arguments.rend());
   try {
     app.parse(std::move(flags));
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print(io.out, "{}\n", version.what());
+    return kExitOk;
   } catch (const CLI::Success& help) {
+    const bool all = help.get_name() == "CallForAllHelp";
+    for (Subcommand& each : subcommands) {
+      if (!all) HideMoreFlags(*each.app);
+    }
     fmt::print(io.out, "{}",
-               help.get_name() == "CallForAllHelp"
-                   ? app.help("", CLI::AppFormatMode::All)
-                   : app.help());
+               all ? app.help("", CLI::AppFormatMode::All) : app.help());
     return kExitOk;
   } catch (const CLI::Error& error) {
     return Complain(io, absl::InvalidArgumentError(error.what()), kExitUsage);
@@ -102,7 +143,10 @@ ExitCode RunTrivium(const std::vector<std::string>& arguments, const Io& io) {
     if (status.ok()) return kExitOk;
     return Complain(io, status, ExitCodeOf(status));
   }
-  return kExitUsage;
+  return Complain(io,
+                  absl::InvalidArgumentError(
+                      "no command is given; `trivium help` lists them"),
+                  kExitUsage);
 }
 
 }  // namespace trivium

@@ -1,5 +1,6 @@
 #include "client/commands/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unicode/uchar.h>
 #include <unistd.h>
 
@@ -48,6 +49,11 @@ int WidthOf(char32_t c) {
 }
 
 }  // namespace
+
+int TerminalRows(FILE* file) {
+  winsize size{};
+  return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
 
 bool IsTerminal(FILE* file) { return isatty(fileno(file)) == 1; }
 

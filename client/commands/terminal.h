@@ -8,6 +8,8 @@
 namespace trivium {
 
 bool IsTerminal(FILE* file);
+// Rows of a terminal; 0: it is none, or does not tell.
+int TerminalRows(FILE* file);
 // Whether to colour what goes to `file`: it is a terminal that can, and
 // NO_COLOR (no-color.org) is unset or empty.
 bool ShowsColors(FILE* file);

@@ -37,7 +37,7 @@ class TranslateCommand : public Command {
                          [&](const v1::TranslateStreamResponse& response) {
                            ++done;
                            if (response.has_error()) ++failed;
-                           absl::Status status = Emit(response, output);
+                           absl::Status status = Emit(done, response, output);
                            if (progress)
                              progress->Show(1.0 * done / lines, done);
                            return status;
@@ -50,15 +50,15 @@ class TranslateCommand : public Command {
 
   int HypothesisCount() const {
     const v1::DecodingOptions& decoding = start_.options().decoding();
-    return decoding.has_hypotheses() ? decoding.hypotheses() : 1;
+    return decoding.has_num_hypotheses() ? decoding.num_hypotheses() : 1;
   }
 
   // A text that failed leaves its line empty, so that lines correspond.
-  absl::Status Emit(const v1::TranslateStreamResponse& response,
+  absl::Status Emit(int64_t number, const v1::TranslateStreamResponse& response,
                     Output& output) {
     if (response.has_error()) {
-      output.Complain(fmt::format("text {}: {}", response.id() + 1,
-                                  response.error().message()));
+      output.Complain(
+          fmt::format("text {}: {}", number, response.error().message()));
     }
     if (json_) return output.Json(response);
     if (response.result().hypotheses().empty()) return output.Line("");

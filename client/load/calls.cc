@@ -32,14 +32,43 @@ void Examine(const v1::TranslateResponse& response, CallOutcome* outcome) {
   }
 }
 
-void Examine(const v1::EncodeResponse& response, CallOutcome* outcome) {
+void Examine(const v1::RerankResponse& response, CallOutcome* outcome) {
   outcome->model_time = ModelTime(response.timings());
-  for (const v1::EncodeResult& result : response.results()) {
+  for (const auto& document : response.documents()) {
+    outcome->source_tokens += document.token_count();
+  }
+}
+
+void Examine(const v1::TokenizeResponse& response, CallOutcome* outcome) {
+  for (const auto& result : response.results()) {
+    outcome->source_tokens += result.tokens_size();
+  }
+}
+
+// Calls without work of the model.
+void Examine(const v1::DetokenizeResponse&, CallOutcome*) {}
+void Examine(const v1::Model&, CallOutcome*) {}
+
+// The other heads' calls are alike.
+template <typename Response>
+void Examine(const Response& response, CallOutcome* outcome) {
+  outcome->model_time = ModelTime(response.timings());
+  for (const auto& result : response.results()) {
     outcome->source_tokens += result.token_count();
   }
 }
 
-void Examine(const v1::Model& response, CallOutcome* outcome) {}
+// One result of a stream.
+void ExamineItem(const v1::TranslateResult& result, CallOutcome* outcome) {
+  outcome->source_tokens += result.source_token_count();
+  for (const v1::Hypothesis& hypothesis : result.hypotheses()) {
+    outcome->new_tokens += hypothesis.token_count();
+  }
+}
+
+void ExamineItem(const v1::EncodeResult& result, CallOutcome* outcome) {
+  outcome->source_tokens += result.token_count();
+}
 
 void SetStatus(const grpc::Status& status, const grpc::ClientContext& context,
                const Client::Options& client, CallOutcome* outcome) {
@@ -117,6 +146,70 @@ class GenerateCall : public grpc::ClientReadReactor<v1::GenerateResponse> {
   CallOutcome outcome_;
 };
 
+// One TranslateStream or EncodeStream: the start, then all inputs, while
+// results are read; deletes itself at its end. A text that fails is the call's
+// failure.
+template <typename Request, typename Response>
+class StreamCall : public grpc::ClientBidiReactor<Request, Response> {
+ public:
+  StreamCall(const CallOptions& options, const Client::Options& client,
+             std::vector<Request> requests, Done done)
+      : client_(client),
+        requests_(std::move(requests)),
+        done_(std::move(done)) {
+    AddMetadata(options, &context_);
+    context_.set_deadline(absl::ToChronoTime(absl::Now() + client.timeout));
+  }
+
+  // `method`(context, reactor) begins the call.
+  template <typename Method>
+  void Run(const Method& method) {
+    method(&context_, this);
+    this->StartRead(&response_);
+    this->StartWrite(&requests_[0]);
+    this->StartCall();
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return;
+    if (++written_ < requests_.size()) {
+      this->StartWrite(&requests_[written_]);
+    } else {
+      this->StartWritesDone();
+    }
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    if (response_.has_error() && failed_.ok()) {
+      failed_ =
+          grpc::Status(static_cast<grpc::StatusCode>(response_.error().code()),
+                       response_.error().message());
+    }
+    ExamineItem(response_.result(), &outcome_);
+    this->StartRead(&response_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    SetStatus(status.ok() ? failed_ : status, context_, client_, &outcome_);
+    // Before `done`, as in StartUnary.
+    const Done done = done_;
+    CallOutcome outcome = std::move(outcome_);
+    delete this;
+    done(std::move(outcome));
+  }
+
+ private:
+  const Client::Options& client_;
+  const std::vector<Request> requests_;
+  const Done done_;
+  grpc::ClientContext context_;
+  Response response_;
+  size_t written_ = 0;
+  grpc::Status failed_;
+  CallOutcome outcome_;
+};
+
 class GrpcCaller : public Caller {
  public:
   GrpcCaller(CallOptions options, const Client::Options& client,
@@ -130,30 +223,107 @@ class GrpcCaller : public Caller {
   }
 
   void Start(int64_t number, Done done) override {
-    v1::Inference::Stub& stub = *stubs_[number % stubs_.size()];
+    using Kind = CallOptions::Kind;
     switch (options_.kind) {
-      case CallOptions::Kind::kTranslate: {
-        v1::TranslateRequest request;
+      case Kind::kTranslate: {
+        auto request = WithInputs<v1::TranslateRequest>(number);
         *request.mutable_options()->mutable_decoding() = options_.decoding;
-        AddInputs(number, &request);
-        StartUnary<v1::TranslateResponse>(
-            std::move(request), std::move(done), [&stub](auto&&... arguments) {
-              stub.async()->Translate(
+        return StartUnary<v1::TranslateResponse>(
+            std::move(request), std::move(done), [&](auto&&... arguments) {
+              StubOf(number).async()->Translate(
                   std::forward<decltype(arguments)>(arguments)...);
             });
-        return;
       }
-      case CallOptions::Kind::kEncode: {
-        v1::EncodeRequest request;
-        AddInputs(number, &request);
-        StartUnary<v1::EncodeResponse>(
-            std::move(request), std::move(done), [&stub](auto&&... arguments) {
-              stub.async()->Encode(
+      case Kind::kEncode:
+        return StartUnary<v1::EncodeResponse>(
+            WithInputs<v1::EncodeRequest>(number), std::move(done),
+            [&](auto&&... arguments) {
+              StubOf(number).async()->Encode(
                   std::forward<decltype(arguments)>(arguments)...);
             });
-        return;
+      case Kind::kClassify:
+        return StartUnary<v1::ClassifyResponse>(
+            WithInputs<v1::ClassifyRequest>(number), std::move(done),
+            [&](auto&&... arguments) {
+              StubOf(number).async()->Classify(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
+      case Kind::kTag:
+        return StartUnary<v1::ClassifyTokensResponse>(
+            WithInputs<v1::ClassifyTokensRequest>(number), std::move(done),
+            [&](auto&&... arguments) {
+              StubOf(number).async()->ClassifyTokens(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
+      case Kind::kFillMask:
+        return StartUnary<v1::FillMaskResponse>(
+            WithInputs<v1::FillMaskRequest>(number), std::move(done),
+            [&](auto&&... arguments) {
+              StubOf(number).async()->FillMask(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
+      case Kind::kRerank: {
+        v1::RerankRequest request;
+        request.set_model(options_.model);
+        request.set_query(options_.query);
+        ForEachInput(number, [&](const v1::Input& input) {
+          request.add_documents(input.text());
+        });
+        return StartUnary<v1::RerankResponse>(
+            std::move(request), std::move(done), [&](auto&&... arguments) {
+              StubOf(number).async()->Rerank(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
       }
-      case CallOptions::Kind::kGenerate: {
+      case Kind::kAnswer: {
+        v1::AnswerRequest request;
+        request.set_model(options_.model);
+        ForEachInput(number, [&](const v1::Input& input) {
+          auto* added = request.add_inputs();
+          added->set_question(options_.query);
+          added->set_context(input.text());
+        });
+        return StartUnary<v1::AnswerResponse>(
+            std::move(request), std::move(done), [&](auto&&... arguments) {
+              StubOf(number).async()->Answer(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
+      }
+      case Kind::kTokenize: {
+        v1::TokenizeRequest request;
+        request.set_model(options_.model);
+        ForEachInput(number, [&](const v1::Input& input) {
+          request.add_texts(input.text());
+        });
+        return StartUnary<v1::TokenizeResponse>(
+            std::move(request), std::move(done), [&](auto&&... arguments) {
+              StubOf(number).async()->Tokenize(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
+      }
+      case Kind::kDetokenize: {
+        v1::DetokenizeRequest request;
+        request.set_model(options_.model);
+        ForEachInput(number, [&](const v1::Input& input) {
+          *request.add_inputs()->mutable_ids() = input.ids().ids();
+        });
+        return StartUnary<v1::DetokenizeResponse>(
+            std::move(request), std::move(done), [&](auto&&... arguments) {
+              StubOf(number).async()->Detokenize(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
+      }
+      case Kind::kModel: {
+        v1::Models::Stub& models = *model_stubs_[number % model_stubs_.size()];
+        v1::GetModelRequest request;
+        request.set_name(options_.model);
+        return StartUnary<v1::Model>(
+            std::move(request), std::move(done), [&](auto&&... arguments) {
+              models.async()->GetModel(
+                  std::forward<decltype(arguments)>(arguments)...);
+            });
+      }
+      case Kind::kGenerate: {
         v1::GenerateRequest request;
         request.set_model(options_.model);
         *request.mutable_input() = Input(number);
@@ -163,20 +333,28 @@ class GrpcCaller : public Caller {
         request.set_tokens(true);
         (new GenerateCall(options_, client_, std::move(request),
                           std::move(done)))
-            ->Run(stub);
+            ->Run(StubOf(number));
         return;
       }
-      case CallOptions::Kind::kModel: {
-        v1::Models::Stub& models = *model_stubs_[number % stubs_.size()];
-        v1::GetModelRequest request;
-        request.set_name(options_.model);
-        StartUnary<v1::Model>(
-            std::move(request), std::move(done),
-            [&models](auto&&... arguments) {
-              models.async()->GetModel(
-                  std::forward<decltype(arguments)>(arguments)...);
+      case Kind::kTranslateStream: {
+        v1::TranslateStreamRequest first;
+        first.mutable_start()->set_model(options_.model);
+        *first.mutable_start()->mutable_options()->mutable_decoding() =
+            options_.decoding;
+        return StartStream<v1::TranslateStreamResponse>(
+            number, std::move(first), std::move(done),
+            [&](grpc::ClientContext* context, auto* reactor) {
+              StubOf(number).async()->TranslateStream(context, reactor);
             });
-        return;
+      }
+      case Kind::kEncodeStream: {
+        v1::EncodeStreamRequest first;
+        first.mutable_start()->set_model(options_.model);
+        return StartStream<v1::EncodeStreamResponse>(
+            number, std::move(first), std::move(done),
+            [&](grpc::ClientContext* context, auto* reactor) {
+              StubOf(number).async()->EncodeStream(context, reactor);
+            });
       }
     }
   }
@@ -186,13 +364,39 @@ class GrpcCaller : public Caller {
     return options_.inputs[number % options_.inputs.size()];
   }
 
-  // The model and the inputs of a translate or encode.
-  template <typename Request>
-  void AddInputs(int64_t number, Request* request) const {
-    request->set_model(options_.model);
+  v1::Inference::Stub& StubOf(int64_t number) const {
+    return *stubs_[number % stubs_.size()];
+  }
+
+  // Calls f with each input of a call.
+  template <typename F>
+  void ForEachInput(int64_t number, const F& f) const {
     for (int i = 0; i < options_.inputs_per_call; ++i) {
-      *request->add_inputs() = Input(number * options_.inputs_per_call + i);
+      f(Input(number * options_.inputs_per_call + i));
     }
+  }
+
+  template <typename Request>
+  Request WithInputs(int64_t number) const {
+    Request request;
+    request.set_model(options_.model);
+    ForEachInput(
+        number, [&](const v1::Input& input) { *request.add_inputs() = input; });
+    return request;
+  }
+
+  template <typename Response, typename Request, typename Method>
+  void StartStream(int64_t number, Request first, Done done,
+                   const Method& method) {
+    std::vector<Request> requests = {std::move(first)};
+    ForEachInput(number, [&](const v1::Input& input) {
+      auto* item = requests.emplace_back().mutable_item();
+      item->set_id(std::to_string(requests.size() - 1));
+      *item->mutable_input() = input;
+    });
+    (new StreamCall<Request, Response>(options_, client_, std::move(requests),
+                                       std::move(done)))
+        ->Run(method);
   }
 
   template <typename Response, typename Request, typename Method>

@@ -17,11 +17,26 @@ namespace trivium {
 // What is called, over and over.
 struct CallOptions {
   // kModel is GetModel: a call without work, to subtract from others.
-  enum class Kind { kTranslate, kEncode, kGenerate, kModel };
+  enum class Kind {
+    kTranslate,
+    kTranslateStream,
+    kEncode,
+    kEncodeStream,
+    kGenerate,
+    kClassify,
+    kRerank,
+    kTag,
+    kAnswer,
+    kFillMask,
+    kTokenize,
+    kDetokenize,
+    kModel
+  };
 
   Kind kind = Kind::kTranslate;
   std::string model;
   int inputs_per_call = 1;  // Generate takes one
+  std::string query;        // of Rerank, and the question of Answer
   v1::DecodingOptions decoding;
   // Sent with every call.
   std::vector<std::pair<std::string, std::string>> metadata;

@@ -24,9 +24,37 @@ constexpr char kDescription[] =
     "server does, and their\nlatency counts from when they were meant to "
     "start.";
 constexpr char kFooter[] =
-    "Each flag has a twin in the environment (--rate: TRIVIUM_RATE); the flag "
-    "wins.\nExit codes: 0 some calls succeeded, 1 none did, 2 wrong usage, 5 "
+    "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL and TRIVIUM_JSON "
+    "in "
+    "the\nenvironment stand for these flags; the flag wins.\nExit codes: 0 "
+    "some calls succeeded, 1 none did, 2 wrong usage, 5 "
     "a file failed,\n130 interrupted (after the report).";
+
+using Kind = CallOptions::Kind;
+
+const std::map<std::string, Kind>& Kinds() {
+  static const std::map<std::string, Kind> kinds = {
+      {"translate", Kind::kTranslate},
+      {"translate-stream", Kind::kTranslateStream},
+      {"encode", Kind::kEncode},
+      {"encode-stream", Kind::kEncodeStream},
+      {"generate", Kind::kGenerate},
+      {"classify", Kind::kClassify},
+      {"rerank", Kind::kRerank},
+      {"tag", Kind::kTag},
+      {"answer", Kind::kAnswer},
+      {"fill-mask", Kind::kFillMask},
+      {"tokenize", Kind::kTokenize},
+      {"detokenize", Kind::kDetokenize},
+      {"model", Kind::kModel}};
+  return kinds;
+}
+
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : Kinds()) names.push_back(name);
+  return names;
+}
 
 struct LoadFlags {
   ConnectionFlags connection;
@@ -50,7 +78,7 @@ void AddFlags(CLI::App& app, LoadFlags* flags) {
                "The lines are token ids with spaces, not texts");
   app.add_option("--call", flags->kind,
                  "What to call; model is GetModel, a call without work")
-      ->check(CLI::IsMember({"translate", "encode", "generate", "model"}))
+      ->check(CLI::IsMember(KindNames()))
       ->capture_default_str();
   app.add_option_function<std::vector<std::string>>(
       "--metadata",
@@ -69,9 +97,12 @@ void AddFlags(CLI::App& app, LoadFlags* flags) {
       },
       "KEY=VALUE to send with every call; repeat for more");
   app.add_option("--inputs-per-call", flags->call.inputs_per_call,
-                 "Texts in each translate or encode")
+                 "Texts, documents or contexts in each call; generate has one")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
+  app.add_option("--query", flags->call.query,
+                 "Of rerank, and the question of answer; default: the file's "
+                 "first line");
   app.add_option("--concurrency", flags->concurrency,
                  "Closed loop: calls in flight")
       ->check(CLI::Range(1, 1 << 20))
@@ -112,13 +143,13 @@ absl::StatusOr<std::vector<v1::Input>> ReadInputs(const std::string& file,
     if (!line) break;
     v1::Input& input = inputs.emplace_back();
     if (ids) {
-      std::optional<v1::TokenIds> parsed = ParseTokenIds(*line);
-      if (!parsed || parsed->ids().empty()) {
+      const std::optional<std::vector<uint32_t>> parsed = ParseTokenIds(*line);
+      if (!parsed || parsed->empty()) {
         return absl::InvalidArgumentError(
             fmt::format("line {} of {} is not token ids with spaces, as 17 4 0",
                         inputs.size(), file));
       }
-      *input.mutable_ids() = *std::move(parsed);
+      input.mutable_ids()->mutable_ids()->Add(parsed->begin(), parsed->end());
     } else if (!IsUtf8(*line)) {
       return absl::InvalidArgumentError(
           fmt::format("line {} of {} is not UTF-8", inputs.size(), file));
@@ -130,6 +161,21 @@ absl::StatusOr<std::vector<v1::Input>> ReadInputs(const std::string& file,
     return absl::InvalidArgumentError(fmt::format("{} has no lines", file));
   }
   return inputs;
+}
+
+absl::Status CheckIds(const LoadFlags& flags) {
+  const Kind kind = flags.call.kind;
+  const bool texts =
+      kind == Kind::kRerank || kind == Kind::kAnswer || kind == Kind::kTokenize;
+  if (flags.ids && texts) {
+    return absl::InvalidArgumentError(
+        fmt::format("--call {} takes texts; leave --ids out", flags.kind));
+  }
+  if (!flags.ids && kind == Kind::kDetokenize) {
+    return absl::InvalidArgumentError(
+        "--call detokenize takes token ids; give a file of them and --ids");
+  }
+  return absl::OkStatus();
 }
 
 ExitCode Complain(const Io& io, const std::string& message, ExitCode code) {
@@ -154,11 +200,10 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
   } catch (const CLI::Error& error) {
     return Complain(io, error.what(), kExitUsage);
   }
-  flags.call.kind = std::map<std::string, CallOptions::Kind>{
-      {"translate", CallOptions::Kind::kTranslate},
-      {"encode", CallOptions::Kind::kEncode},
-      {"generate", CallOptions::Kind::kGenerate},
-      {"model", CallOptions::Kind::kModel}}[flags.kind];
+  flags.call.kind = Kinds().at(flags.kind);
+  if (const absl::Status status = CheckIds(flags); !status.ok()) {
+    return Complain(io, std::string(status.message()), kExitUsage);
+  }
   const Client::Options client = flags.connection.ToOptions();
   // The checks of the options, before any call is made with them.
   if (const auto valid = Client::Create(client); !valid.ok()) {
@@ -170,6 +215,9 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
     return Complain(io, std::string(inputs.status().message()), kExitIo);
   }
   flags.call.inputs = *std::move(inputs);
+  if (flags.call.query.empty()) {
+    flags.call.query = flags.call.inputs.front().text();
+  }
 
   RunOptions run;
   run.start = absl::Now();

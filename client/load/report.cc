@@ -13,15 +13,15 @@ namespace {
 
 std::string InMilliseconds(const char* name, const Distribution& times) {
   return fmt::format(
-      "{:<12} p50 {:9.2f}  p90 {:9.2f}  p99 {:9.2f}  max {:9.2f}  mean "
-      "{:9.2f} ms\n",
-      name, times.p50 * 1e3, times.p90 * 1e3, times.p99 * 1e3, times.max * 1e3,
-      times.mean * 1e3);
+      "{:<11} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f}\n", name,
+      times.p50 * 1e3, times.p90 * 1e3, times.p95 * 1e3, times.p99 * 1e3,
+      times.p999 * 1e3, times.max * 1e3, times.mean * 1e3);
 }
 
 nlohmann::ordered_json ToOrderedJson(const Distribution& times) {
   return {{"count", times.count}, {"mean", times.mean}, {"p50", times.p50},
-          {"p90", times.p90},     {"p99", times.p99},   {"max", times.max}};
+          {"p90", times.p90},     {"p95", times.p95},   {"p99", times.p99},
+          {"p99.9", times.p999},  {"max", times.max}};
 }
 
 int64_t Total(const std::map<std::string, int64_t>& errors) {
@@ -44,7 +44,9 @@ Distribution Distribute(std::vector<double> values) {
   };
   result.p50 = percentile(50);
   result.p90 = percentile(90);
+  result.p95 = percentile(95);
   result.p99 = percentile(99);
+  result.p999 = percentile(99.9);
   result.max = values.back();
   for (const double value : values) result.mean += value / values.size();
   return result;
@@ -120,12 +122,18 @@ std::string Report::ToText() const {
       "tokens/s\n",
       succeeded, Total(errors), seconds, requests_per_second,
       source_tokens_per_second, new_tokens_per_second);
+  text += fmt::format("{:<11} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+                      "ms", "p50", "p90", "p95", "p99", "p99.9", "max", "mean");
   text += InMilliseconds("latency", latency);
   if (first_piece.count > 0) text += InMilliseconds("first piece", first_piece);
   if (piece_gap.count > 0) text += InMilliseconds("piece gap", piece_gap);
   text += InMilliseconds("outside", outside_model);
   if (refused.count > 0) text += InMilliseconds("refused", refused);
   text += InMilliseconds("start delay", start_delay);
+  text +=
+      "outside: a call's time without the server's tokenizer and model: "
+      "waiting "
+      "in its\nqueues, gRPC, the network and this client\n";
   for (const auto& [name, count] : errors) {
     text += fmt::format("error        {} {}\n", name, count);
   }

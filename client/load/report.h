@@ -34,7 +34,7 @@ struct Sample {
 // Seconds.
 struct Distribution {
   int64_t count = 0;
-  double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
+  double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, p999 = 0, max = 0;
 };
 
 // Nearest-rank percentiles: each is a value that occurred.

@@ -19,19 +19,20 @@ function showDetails() {
       name, element('span', 'quiet', ` ${place} ` +
           (token.side === 'query' ? 'looks at' : 'is looked at by')));
   const weights = weightsOf(token);
+  const digits = data.bits === 16 ? 4 : 3;
   if (token.other !== undefined && token.other < set.seen(token.index)) {
-    // The cell under the pointer comes first.
-    const [pair] = weights.splice(token.other, 1);
-    weights.sort((a, b) => b[1] - a[1]);
-    weights.unshift(pair);
-  } else {
-    weights.sort((a, b) => b[1] - a[1]);
+    // The cell under the pointer; the list below is by weight alone.
+    const [other, weight] = weights[token.other];
+    $('details-title').append(
+        element('br'), element('span', 'token', others[other]),
+        element('span', 'quiet', ` ${weight.toFixed(digits)}`));
   }
+  weights.sort((a, b) => b[1] - a[1]);
   const most = weights.length === 15 ? 15 : 14;
   for (const [other, weight] of weights.slice(0, most)) {
     const item = element(
         'li', '', element('b', '', others[other]),
-        element('span', '', weight.toFixed(data.bits === 16 ? 4 : 3)));
+        element('span', '', weight.toFixed(digits)));
     const part = `${(100 * Math.min(1, weight)).toFixed(1)}%`;
     item.style.background = `linear-gradient(to right, ${
         rgb(theme.accent, .3)} ${part}, transparent ${part})`;
@@ -77,7 +78,8 @@ function buildGrid() {
   const set = shown();
   const grid = $('grid');
   const heads = set.heads.map((_, i) => i);
-  if (heads.length > 1) heads.push(MEAN);
+  // First, so that it is in sight on a phone, however many heads there are.
+  if (heads.length > 1) heads.unshift(MEAN);
   $('picker').hidden = set.layers.length * heads.length < 2;
   grid.style.gridTemplateColumns = `auto repeat(${heads.length}, auto)`;
   grid.replaceChildren(element('span'));
@@ -173,7 +175,9 @@ function goWhereHashSays() {
   const hash = readHash();
   const change = {};
   const set = sets.findIndex((one) => one.kind === hash.kind);
-  change.set = Math.max(0, set);
+  // A translation is about which source tokens it comes from.
+  const cross = sets.findIndex((one) => one.kind === 'cross');
+  change.set = Math.max(0, set < 0 ? cross : set);
   const there = sets[change.set];
   // At first the last layer: its heads are the most telling ones.
   const layer = there.layers.indexOf(+hash.layer);
@@ -196,6 +200,7 @@ function start() {
   }
   readTheme();
   $('model').textContent = data.model;
+  document.title = titled('Attention', data.texts[0]);
   for (const text of data.texts) {
     const lines = text.split('\n').map(marked).join('\n');
     $('texts').append(element('p', 'given', lines));
@@ -242,12 +247,22 @@ function start() {
     if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey) return;
     const set = shown();
     const last = set.heads.length - 1;
-    if (event.key === 'ArrowUp') go({layer: state.layer - 1});
+    const token = (by) => {
+      const count = set.queries.length;
+      const now = state.pinned && state.pinned.side === 'query' ?
+          state.pinned.index : by > 0 ? -1 : 0;
+      state.hover = null;
+      go({pinned: {side: 'query', index: (now + by + count) % count}});
+    };
+    if (event.key === 'n') token(1);
+    else if (event.key === 'p') token(-1);
+    else if (event.key === 'ArrowUp') go({layer: state.layer - 1});
     else if (event.key === 'ArrowDown') go({layer: state.layer + 1});
     else if (event.key === 'ArrowLeft') {
-      go({head: state.head === MEAN ? last : state.head - 1});
+      go({head: state.head === MEAN ? last :
+              state.head === 0 ? MEAN : state.head - 1});
     } else if (event.key === 'ArrowRight') {
-      go({head: state.head === MEAN || state.head === last ? MEAN : state.head + 1});
+      go({head: state.head === last ? MEAN : state.head + 1});
     } else return;
     event.preventDefault();
   });

@@ -63,6 +63,22 @@ function draw() {
       }
       node.box = svg('g', {
         class: group, transform: `translate(${x(node)} ${y(node)})`,
+        tabindex: 0, role: 'button',
+        'aria-label': `step ${s + 1}, ${node.label}, ${node.sum.toFixed(2)}, ${node.why}`,
+      });
+      node.box.addEventListener('focus', () => {
+        state.hover = node;
+        show();
+      });
+      node.box.addEventListener('blur', () => {
+        state.hover = null;
+        show();
+      });
+      node.box.addEventListener('keydown', (event) => {
+        if (event.key !== 'Enter' && event.key !== ' ') return;
+        event.preventDefault();
+        state.pinned = state.pinned === node ? null : node;
+        show();
       });
       node.box.append(
           svg('rect', {width: BOX, height: ROW - 8}),
@@ -113,8 +129,33 @@ function show() {
       'div', '', element('dt', '', name), element('dd', 'token', `${value}`))));
 }
 
+// The tree as a file of its own: with the colours that the page has.
+function drawing() {
+  const copy = $('tree').cloneNode(true);
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  const from = $('tree').querySelectorAll('rect, path, text');
+  copy.querySelectorAll('rect, path, text').forEach((one, i) => {
+    const style = getComputedStyle(from[i]);
+    for (const name of ['fill', 'stroke', 'stroke-width', 'stroke-dasharray',
+                        'opacity', 'font', 'text-anchor', 'display']) {
+      one.style.setProperty(name, style.getPropertyValue(name));
+    }
+  });
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function save() {
+  const link = element('a');
+  link.href = URL.createObjectURL(
+      new Blob([drawing()], {type: 'image/svg+xml'}));
+  link.download = 'beams.svg';
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 function start() {
   $('model').textContent = data.model;
+  document.title = titled('Beam search', data.text);
   $('texts').append(element('p', 'given', marked(data.text)));
   $('meaning').textContent =
       'Each step keeps the best candidates of all running hypotheses, by the ' +
@@ -133,6 +174,7 @@ function start() {
   $('pruned').addEventListener('change', (event) => {
     $('tree').classList.toggle('bare', !event.target.checked);
   });
+  $('save').addEventListener('click', save);
   draw();
   const hash = readHash();
   if ('result' in hash) state.result = +hash.result;

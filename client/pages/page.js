@@ -23,6 +23,14 @@ function marked(text) {
 // For a canvas, which knows no unicode-bidi.
 const isolated = (text) => '\u2068' + text + '\u2069';
 
+// A page's title: what it is, and of which text.
+function titled(what, text) {
+  const characters = Array.from(marked(text || '').replace(/\s+/g, ' ').trim());
+  const short = characters.length > 60 ?
+      characters.slice(0, 60).join('') + '…' : characters.join('');
+  return short ? `${what}: ${short}` : what;
+}
+
 // An element with a class, text and children.
 function element(tag, className, ...children) {
   const made = document.createElement(tag);

@@ -1,6 +1,9 @@
 #include "model/families/derived_tensors.h"
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -14,24 +17,46 @@ struct OwnedTensor {
   std::vector<std::byte> data;
 };
 
-// A tensor of that type and shape whose data are still to be written.
-OwnedTensor* NewTensor(DType dtype, std::vector<int64_t> shape,
+// A tensor of that shape, made of another, whose data are still to be written
+// if that has any (imagined_weights.h).
+OwnedTensor* NewTensor(const TensorView& of, std::vector<int64_t> shape,
                        TensorMemory* memory) {
   auto tensor = std::make_shared<OwnedTensor>();
-  size_t bytes = DTypeSize(dtype);
-  for (const int64_t size : shape) bytes *= size;
-  tensor->data.resize(bytes);
-  tensor->view = {dtype, std::move(shape), tensor->data};
+  if (!of.data.empty()) {
+    size_t bytes = DTypeSize(of.dtype);
+    for (const int64_t size : shape) bytes *= size;
+    tensor->data.resize(bytes / BlockElements(of.dtype));
+  }
+  tensor->view = {of.dtype, std::move(shape), tensor->data};
   memory->push_back(tensor);
   return tensor.get();
 }
 
+// The tensor, or a copy of it in f32 where its rows have scales or, for
+// `elements`, where these do not stand by themselves.
+TensorView Plain(const TensorView& tensor, bool elements,
+                 TensorMemory* memory) {
+  if (tensor.row_scales == nullptr &&
+      (!elements || BlockElements(tensor.dtype) == 1)) {
+    return tensor;
+  }
+  std::vector<float> values(tensor.elements());
+  CopyToF32(tensor, 0, values);
+  const TensorView f32 = {DType::kF32, tensor.shape,
+                          std::as_bytes(std::span(values))};
+  OwnedTensor* const copy = NewTensor(f32, tensor.shape, memory);
+  std::copy(f32.data.begin(), f32.data.end(), copy->data.begin());
+  return copy->view;
+}
+
 }  // namespace
 
-std::vector<const TensorView*> SplitRows(const TensorView& joined,
+std::vector<const TensorView*> SplitRows(const TensorView& tensor,
                                          int64_t groups,
                                          std::span<const int64_t> rows,
                                          TensorMemory* memory) {
+  TensorMemory plain_memory;
+  const TensorView joined = Plain(tensor, /*elements=*/false, &plain_memory);
   const int64_t group_rows =
       std::accumulate(rows.begin(), rows.end(), int64_t{0});
   assert(joined.shape.front() == groups * group_rows);
@@ -41,27 +66,84 @@ std::vector<const TensorView*> SplitRows(const TensorView& joined,
   for (const int64_t part_rows : rows) {
     std::vector<int64_t> shape = joined.shape;
     shape.front() = groups * part_rows;
-    OwnedTensor* const part = NewTensor(joined.dtype, std::move(shape), memory);
+    OwnedTensor* const part = NewTensor(joined, std::move(shape), memory);
+    parts.push_back(&part->view);
+    if (joined.data.empty()) continue;
     const size_t part_bytes = part_rows * row_bytes;
     for (int64_t group = 0; group < groups; ++group) {
       std::memcpy(part->data.data() + group * part_bytes,
                   from + group * group_rows * row_bytes, part_bytes);
     }
     from += part_bytes;
-    parts.push_back(&part->view);
   }
   return parts;
 }
 
-const TensorView* Transpose(const TensorView& tensor, TensorMemory* memory) {
-  assert(tensor.shape.size() == 2);
+const TensorView* Transpose(const TensorView& matrix, TensorMemory* memory) {
+  assert(matrix.shape.size() == 2);
+  TensorMemory plain_memory;
+  const TensorView tensor = Plain(matrix, /*elements=*/true, &plain_memory);
   const int64_t m = tensor.shape[0], n = tensor.shape[1];
-  OwnedTensor* const result = NewTensor(tensor.dtype, {n, m}, memory);
+  OwnedTensor* const result = NewTensor(tensor, {n, m}, memory);
+  if (tensor.data.empty()) return &result->view;
   const size_t size = DTypeSize(tensor.dtype);
   std::byte* to = result->data.data();
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < m; ++j, to += size) {
       std::memcpy(to, tensor.data.data() + (j * n + i) * size, size);
+    }
+  }
+  return &result->view;
+}
+
+const TensorView* TransposedColumns(const TensorView& tensor, int64_t index,
+                                    int64_t first, int64_t step,
+                                    TensorMemory* memory) {
+  assert(BlockElements(tensor.dtype) == 1 && tensor.row_scales == nullptr);
+  const bool matrix = tensor.shape.size() == 3;
+  const int64_t m = matrix ? tensor.shape[1] : 1;
+  const int64_t columns = tensor.shape.back();
+  std::vector<int64_t> shape = {columns / step};
+  if (matrix) shape.push_back(m);
+  OwnedTensor* const result = NewTensor(tensor, std::move(shape), memory);
+  if (tensor.data.empty()) return &result->view;
+  const size_t size = DTypeSize(tensor.dtype);
+  const std::byte* from = tensor.data.data() + index * m * columns * size;
+  std::byte* to = result->data.data();
+  for (int64_t column = first; column < columns / step * step; column += step) {
+    for (int64_t j = 0; j < m; ++j, to += size) {
+      std::memcpy(to, from + (j * columns + column) * size, size);
+    }
+  }
+  return &result->view;
+}
+
+const TensorView* Mxfp4Rows(const TensorView& blocks, const TensorView& scales,
+                            int64_t index, int64_t first, int64_t step,
+                            TensorMemory* memory) {
+  constexpr float kNumbers[] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
+                                -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+  constexpr int64_t kBytes = 16;
+  const int64_t rows = blocks.shape[1], groups = blocks.shape[2];
+  const TensorView numbers = {DType::kBf16, {}, blocks.data};
+  OwnedTensor* const result =
+      NewTensor(numbers, {rows / step, groups * 2 * kBytes}, memory);
+  std::byte* to = result->data.data();
+  const auto put = [&](float value) {
+    const auto bits =
+        static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+    std::memcpy(to, &bits, sizeof(bits));
+    to += sizeof(bits);
+  };
+  for (int64_t row = first; row < rows / step * step; row += step) {
+    for (int64_t group = 0; group < groups; ++group) {
+      const int64_t at = (index * rows + row) * groups + group;
+      const int power = std::to_integer<int>(scales.data[at]) - 127;
+      for (int64_t i = 0; i < kBytes; ++i) {
+        const int both = std::to_integer<int>(blocks.data[at * kBytes + i]);
+        put(std::ldexp(kNumbers[both & 15], power));
+        put(std::ldexp(kNumbers[both >> 4], power));
+      }
     }
   }
   return &result->view;

@@ -11,7 +11,8 @@
 namespace trivium {
 
 // Tensors that a checkpoint keeps otherwise than a description has them. They
-// are copies of the same type, which `memory` (TransformerDescription's) keeps.
+// are copies, which `memory` (TransformerDescription's) keeps, of the same type
+// or, where that does not allow it, in f32.
 using TensorMemory = std::vector<std::shared_ptr<const void>>;
 
 // Cuts a tensor that joins several along its first dimension, which is
@@ -27,6 +28,23 @@ std::vector<const TensorView*> SplitRows(const TensorView& joined,
 // The [n, m] tensor of an [m, n] one: GPT-2's "Conv1D" layers are x W + b with
 // W [in, out].
 const TensorView* Transpose(const TensorView& tensor, TensorMemory* memory);
+
+// Of tensor [n, m, columns], matrix `index` turned over: its columns `first`,
+// first + step, ... as rows, [columns / step, m]. Of tensor [n, columns] such
+// elements of row `index`, [columns / step]. GPT-OSS keeps all experts in one
+// tensor, and what gates beside what is gated.
+const TensorView* TransposedColumns(const TensorView& tensor, int64_t index,
+                                    int64_t first, int64_t step,
+                                    TensorMemory* memory);
+
+// Of MXFP4 matrices (OCP Microscaling Formats 1.0), rows `first`,
+// first + step, ... of the `index`th as bf16, which is exact: [rows / step,
+// 32 groups]. `blocks` [n, rows, groups, 16] has two numbers a byte, the lower
+// half first, and `scales` [n, rows, groups] the powers of two of 32 of them,
+// 127 more than they are.
+const TensorView* Mxfp4Rows(const TensorView& blocks, const TensorView& scales,
+                            int64_t index, int64_t first, int64_t step,
+                            TensorMemory* memory);
 
 }  // namespace trivium
 

@@ -7,18 +7,47 @@
 #include "model/families/deberta.h"
 #include "model/families/distilbert.h"
 #include "model/families/electra.h"
+#include "model/families/gemma3.h"
+#include "model/families/gpt2.h"
+#include "model/families/gpt_neo.h"
+#include "model/families/gpt_oss.h"
+#include "model/families/llama.h"
 #include "model/families/marian.h"
+#include "model/families/mixtral.h"
 #include "model/families/mpnet.h"
+#include "model/families/openai_gpt.h"
+#include "model/families/opt.h"
+#include "model/families/qwen.h"
+#include "model/families/qwen3_moe.h"
+#include "model/families/smollm3.h"
 
 namespace trivium {
 namespace {
 
 constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
-    {"albert", LoadAlbert},        {"bert", LoadBert},
-    {"camembert", LoadRoberta},    {"deberta", LoadDeberta},
-    {"deberta-v2", LoadDebertaV2}, {"distilbert", LoadDistilBert},
-    {"electra", LoadElectra},      {"marian", LoadMarian},
-    {"mpnet", LoadMpnet},          {"roberta", LoadRoberta},
+    {"albert", LoadAlbert},
+    {"bert", LoadBert},
+    {"camembert", LoadRoberta},
+    {"deberta", LoadDeberta},
+    {"deberta-v2", LoadDebertaV2},
+    {"distilbert", LoadDistilBert},
+    {"electra", LoadElectra},
+    {"gemma3_text", LoadGemma3Text},
+    {"gpt2", LoadGpt2},
+    {"gpt_neo", LoadGptNeo},
+    {"gpt_oss", LoadGptOss},
+    {"llama", LoadLlama},
+    {"marian", LoadMarian},
+    {"mistral", LoadMistral},
+    {"mixtral", LoadMixtral},
+    {"mpnet", LoadMpnet},
+    {"openai-gpt", LoadOpenAiGpt},
+    {"opt", LoadOpt},
+    {"qwen2", LoadQwen2},
+    {"qwen3", LoadQwen3},
+    {"qwen3_moe", LoadQwen3Moe},
+    {"roberta", LoadRoberta},
+    {"smollm3", LoadSmolLm3},
     {"xlm-roberta", LoadRoberta},
 };
 

@@ -6,6 +6,7 @@ namespace trivium {
 // The largest sizes that a config.json may name: far beyond any real model,
 // and small enough that the product of two stays within 64 bits.
 inline constexpr int kMaxLayers = 1000;
+inline constexpr int kMaxExperts = 1 << 10;
 inline constexpr int kMaxWidth = 1 << 20;
 inline constexpr int kMaxVocabulary = 1 << 26;
 inline constexpr int kMaxPositions = 1 << 24;

@@ -15,6 +15,7 @@ std::pair<std::string, const TensorView*> TensorReader::Find(
 }
 
 bool TensorReader::HasAnyWith(std::string_view beginning) const {
+  if (weights_.imagined()) return true;
   const auto begins = [&](const std::string& full) {
     const auto found = std::lower_bound(names_.begin(), names_.end(), full);
     return found != names_.end() && found->substr(0, full.size()) == full;
@@ -30,6 +31,16 @@ const TensorView* TensorReader::Required(std::string_view name,
 
 const TensorView* TensorReader::RequiredOneOf(
     const std::vector<std::string>& names, const Shape& shape) {
+  return RequiredOf(names, shape, /*bytes=*/false);
+}
+
+const TensorView* TensorReader::RequiredBytes(std::string_view name,
+                                              const Shape& shape) {
+  return RequiredOf({std::string(name)}, shape, /*bytes=*/true);
+}
+
+const TensorView* TensorReader::RequiredOf(
+    const std::vector<std::string>& names, const Shape& shape, bool bytes) {
   for (const std::string& name : names) {
     const auto [full, tensor] = Find(name);
     if (tensor == nullptr) continue;
@@ -40,8 +51,15 @@ const TensorView* TensorReader::RequiredOneOf(
           full, fmt::join(tensor->shape, ", "), fmt::join(shape, ", ")));
       return nullptr;
     }
-    if (tensor->dtype != DType::kF32 && tensor->dtype != DType::kF16 &&
-        tensor->dtype != DType::kBf16) {
+    if (bytes) {
+      if (tensor->dtype == DType::kU8) return tensor;
+      problems_->push_back(
+          fmt::format("weights: tensor {} is {} where this format has u8; "
+                      "fetch the model again",
+                      full, DTypeName(tensor->dtype)));
+      return nullptr;
+    }
+    if (!IsReal(*tensor)) {
       problems_->push_back(
           fmt::format("weights: tensor {} is {}; save it as f32, f16 or bf16",
                       full, DTypeName(tensor->dtype)));
@@ -49,6 +67,7 @@ const TensorView* TensorReader::RequiredOneOf(
     }
     return tensor;
   }
+  if (weights_.imagined()) return weights_.Imagine(names.front(), shape);
   std::vector<std::string> full_names;
   for (const std::string& name : names) {
     full_names.push_back(prefix_ + name);

@@ -35,6 +35,9 @@ class TensorReader {
   const TensorView* RequiredOneOf(const std::vector<std::string>& names,
                                   const Shape& shape);
 
+  // The same of bytes, which are no numbers yet.
+  const TensorView* RequiredBytes(std::string_view name, const Shape& shape);
+
   // `name`.weight [out, in] and `name`.bias [out].
   LinearTensors Linear(const std::string& name, int out, int in);
   // `name`.weight and `name`.bias [size], or .gamma and .beta.
@@ -43,6 +46,8 @@ class TensorReader {
   Problems* problems() const { return problems_; }
 
  private:
+  const TensorView* RequiredOf(const std::vector<std::string>& names,
+                               const Shape& shape, bool bytes);
   // The full name and the tensor; null when there is none.
   std::pair<std::string, const TensorView*> Find(std::string_view name) const;
 

@@ -67,8 +67,9 @@ struct Rows {
   bool first;                    // the first of a head
   const float* query[kQueries];  // of KV head 0 ...
   float* out[kQueries];
-  KeyRange seen[kQueries];  // keys
-  KeyRange tiles;           // whole tiles of what any row sees
+  const float* sink[kQueries];  // of KV head 0, or null
+  KeyRange seen[kQueries];      // keys
+  KeyRange tiles;               // whole tiles of what any row sees
   // Pairs of keys: some row sees one of the pairs from any.begin to any.end,
   // and every row sees both of those from all.begin to all.end.
   KeyRange any;
@@ -78,13 +79,16 @@ struct Rows {
 // ... and of this one.
 struct HeadRows {
   int head;
+  int query_head;  // the first that reads it
   size_t offset;   // behind the queries and outputs of KV head 0
   float* weights;  // of the first row
 };
 
 // weights = exp(weights - max) over [begin, end), and zero in what else their
-// first and last vector have; returns 1 / their sum.
-HWY_INLINE float Exponentials(int begin, int end, float* HWY_RESTRICT weights) {
+// first and last vector have; returns 1 / their sum. A sink, if any, is one
+// more of them, which is not kept.
+HWY_INLINE float Exponentials(int begin, int end, const float* sink,
+                              float* HWY_RESTRICT weights) {
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int first = begin / lanes * lanes;
@@ -103,6 +107,12 @@ HWY_INLINE float Exponentials(int begin, int end, float* HWY_RESTRICT weights) {
     max = hn::Max(max, hn::LoadU(d, weights + i));
   }
   max = hn::MaxOfLanes(d, max);
+  float of_sink = 0;
+  if (sink != nullptr) {
+    const auto logit = hn::Set(d, *sink);
+    max = hn::Max(max, logit);
+    of_sink = hn::GetLane(Exp(d, hn::Sub(logit, max)));
+  }
   auto sum = hn::Zero(d);
   for (int i = first; i < last; i += lanes) {
     const auto e = Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
@@ -116,7 +126,7 @@ HWY_INLINE float Exponentials(int begin, int end, float* HWY_RESTRICT weights) {
     const auto before = hn::FirstN(d, static_cast<size_t>(begin - first));
     hn::BlendedStore(hn::Zero(d), before, d, weights + first);
   }
-  return 1.0f / hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e)));
+  return 1.0f / (hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e))) + of_sink);
 }
 
 // Makes the scores of `count` heads' rows weights, but for the factor
@@ -129,12 +139,15 @@ HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
     for (int q = 0; q < kQueries; ++q) {
       inverse[h][q] = Exponentials(rows.seen[q].begin - rows.layout.origin,
                                    rows.seen[q].end - rows.layout.origin,
+                                   rows.sink[q] == nullptr
+                                       ? nullptr
+                                       : rows.sink[q] + heads[h].query_head,
                                    heads[h].weights + q * rows.layout.stride);
     }
   }
 }
 
-// Makes the kept weights of kQueries rows sum to 1.
+// Makes the kept weights of kQueries rows, and their sinks', sum to 1.
 template <int kQueries>
 HWY_INLINE void Normalize(const Rows<kQueries>& rows, const float* inverse,
                           float* weights) {
@@ -150,20 +163,20 @@ HWY_INLINE void Normalize(const Rows<kQueries>& rows, const float* inverse,
 template <int kValue>
 using Constant = std::integral_constant<int, kValue>;
 
-// Calls add(row, key, Constant<whether every row sees both>) for the pairs of
-// keys `key` and key + 1 of which some row sees one, in order. `row` is where
-// they are: T numbers, `offset` behind a tile's begin and `row_numbers` apart.
+// Calls add(pair, key, Constant<whether every row sees both>) for the pairs of
+// keys `key` and key + 1 of which some row sees one, in order. `pair` is where
+// they are: T numbers, `offset` behind a tile's begin and `stride` apart.
 template <class T, int kQueries, class F>
 HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
-                         size_t offset, int row_numbers, F add) {
+                         size_t offset, int stride, F add) {
   constexpr unsigned kTile = kTileTokens;
   const auto run = [&](unsigned key, unsigned end, auto all) HWY_ATTR
       __attribute__((always_inline)) {
     while (key < end) {
-      const T* row = reinterpret_cast<const T*>(call.tiles[key / kTile]) +
-                     offset + key % kTile / 2 * row_numbers;
+      const T* pair = reinterpret_cast<const T*>(call.tiles[key / kTile]) +
+                      offset + key % kTile / 2 * stride;
       const unsigned stop = std::min(end, (key / kTile + 1) * kTile);
-      for (; key < stop; key += 2, row += row_numbers) add(row, key, all);
+      for (; key < stop; key += 2, pair += stride) add(pair, key, all);
     }
   };
   if (HWY_UNLIKELY(rows.any.begin < rows.all.begin)) {
@@ -191,6 +204,7 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
     const size_t head_offset = query_head * call.shape.head_size;
     rows.query[q] = call.query + query * call.query_stride + head_offset;
     rows.out[q] = call.out + query * call.out_stride + head_offset;
+    rows.sink[q] = call.sinks == nullptr ? nullptr : call.sinks + query_head;
     const KeyRange seen = SeenKeys(call, query);
     rows.seen[q] = seen;
     any = q == 0 ? seen
@@ -224,7 +238,7 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
           call.weights != nullptr
               ? call.weights + head * head_weights + first * layout.stride
               : call.scratch + count * kQueries * layout.stride;
-      heads[count] = {head, head * head_size, weights};
+      heads[count] = {head, head * sharing, head * head_size, weights};
     }
     attend(rows, heads, count);
   }

@@ -42,9 +42,11 @@ HWY_INLINE void ScoreVector(const AttentionCall& call,
     LoadPairs(d, keys + pair * 2 * kTileTokens, lane, first, second);
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      const float* row = rows.query[q] + (query_offset + 2 * pair);
-      sum[q][turn][0] = hn::MulAdd(hn::Set(d, row[0]), first, sum[q][turn][0]);
-      sum[q][turn][1] = hn::MulAdd(hn::Set(d, row[1]), second, sum[q][turn][1]);
+      const float* query = rows.query[q] + (query_offset + 2 * pair);
+      sum[q][turn][0] =
+          hn::MulAdd(hn::Set(d, query[0]), first, sum[q][turn][0]);
+      sum[q][turn][1] =
+          hn::MulAdd(hn::Set(d, query[1]), second, sum[q][turn][1]);
     }
   };
   const int whole = call.shape.head_size / 2;
@@ -96,12 +98,12 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
     if (all.value) return y;
     return hn::IfThenElse(hn::FirstN(d, sees ? hn::Lanes(d) : 0), y, sum);
   };
-  const auto add = [&](const T* row, int key, auto all) HWY_ATTR
+  const auto add = [&](const T* pair, int key, auto all) HWY_ATTR
       __attribute__((always_inline)) {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
       V first, second;
-      LoadPairs(d, row + (group + g) * kPairRow, lane, first, second);
+      LoadPairs(d, pair + (group + g) * kGroupNumbers, lane, first, second);
       TRIVIUM_UNROLL
       for (int q = 0; q < kQueries; ++q) {
         const float* weight =
@@ -113,8 +115,8 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
       }
     }
   };
-  ForPairs<T>(call, rows, value_offset, Groups(call.shape.head_size) * kPairRow,
-              add);
+  ForPairs<T>(call, rows, value_offset,
+              Groups(call.shape.head_size) * kGroupNumbers, add);
   const int lanes = static_cast<int>(hn::Lanes(d));
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {

@@ -52,6 +52,9 @@ struct AttentionCall {
   const float* query;   // [queries] rows of query_heads * head_size floats ...
   size_t query_stride;  // ... this far apart
   float scale;
+  // Of each query head, the logit of a key beside the others whose value is
+  // zero ("attention sinks", Xiao et al. 2023, learned as in GPT-OSS); or null.
+  const float* sinks = nullptr;
   float* out;         // [queries] rows of query_heads * head_size floats ...
   size_t out_stride;  // ... this far apart; may be the queries
   // Of AttentionScratchSize() floats.

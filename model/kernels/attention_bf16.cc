@@ -120,7 +120,8 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
   const int head_size = call.shape.head_size;
   const int groups = Groups(head_size);
   const size_t offset = call.shape.heads * KeyNumbers(head_size) +
-                        head.head * ValueNumbers(head_size) + group * kPairRow;
+                        head.head * ValueNumbers(head_size) +
+                        group * kGroupNumbers;
   VF32 sum[kQueries][kGroups];
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
@@ -129,13 +130,13 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
   }
   // What a row does not see may be anything, even what a weight of zero does
   // not make zero.
-  const auto add = [&](const uint16_t* row, int key, auto all) HWY_ATTR
+  const auto add = [&](const uint16_t* pair, int key, auto all) HWY_ATTR
       __attribute__((always_inline)) {
     VU32 values[kGroups];
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
-      values[g] =
-          hn::LoadU(d32, reinterpret_cast<const uint32_t*>(row + g * kPairRow));
+      values[g] = hn::LoadU(
+          d32, reinterpret_cast<const uint32_t*>(pair + g * kGroupNumbers));
     }
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
@@ -156,7 +157,7 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
       }
     }
   };
-  ForPairs<uint16_t>(call, rows, offset, groups * kPairRow, add);
+  ForPairs<uint16_t>(call, rows, offset, groups * kGroupNumbers, add);
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL

@@ -129,7 +129,10 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
     }
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
-  const auto inverse = hn::Set(d, largest > 0 ? 65535 / largest : 0.0f);
+  // Below, its inverse is not finite; a sink has nearly all of the weight.
+  constexpr float kLeastWeight = 1e-30f;
+  const auto inverse =
+      hn::Set(d, largest > kLeastWeight ? 65535 / largest : 0.0f);
   const auto limit = hn::Set(d32, 65535);
   for (int i = 0; i < end; i += lanes) {
     const auto q = hn::Min(
@@ -162,14 +165,15 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
        begin += kTileTokens) {
     const Int8Head<const char> tile(call.shape, call.tiles[begin / kTileTokens],
                                     head.head);
-    const int32_t* row = reinterpret_cast<const int32_t*>(tile.values) +
-                         group * kQuadLanes + lane;
+    const int32_t* quads = reinterpret_cast<const int32_t*>(tile.values) +
+                           group * kQuadLanes + lane;
     const int end = std::min(rows.any.end, begin + kTileTokens);
-    for (int key = begin; key < end; key += kQuad, row += groups * kQuadLanes) {
+    for (int key = begin; key < end;
+         key += kQuad, quads += groups * kQuadLanes) {
       VI32 values[kGroups];
       TRIVIUM_UNROLL
       for (int g = 0; g < kGroups; ++g) {
-        values[g] = hn::LoadU(d32, row + g * kQuadLanes);
+        values[g] = hn::LoadU(d32, quads + g * kQuadLanes);
       }
       TRIVIUM_UNROLL
       for (int q = 0; q < kQueries; ++q) {

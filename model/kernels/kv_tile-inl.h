@@ -26,10 +26,10 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pairs side by side in a row, and its numbers.
+// Pairs side by side in a group, and its numbers.
 constexpr int kPairLanes = 16;
-constexpr int kPairRow = 2 * kPairLanes;
-static_assert(kPairLanes == kTileTokens);  // a row of keys has all tokens
+constexpr int kGroupNumbers = 2 * kPairLanes;
+static_assert(kPairLanes == kTileTokens);  // a group of keys has all tokens
 
 constexpr int Pairs(int size) { return (size + 1) / 2; }
 constexpr int Groups(int head_size) {
@@ -37,12 +37,14 @@ constexpr int Groups(int head_size) {
 }
 
 // Numbers (of type T) of one head's keys, and values, in a tile.
-constexpr int KeyNumbers(int head_size) { return Pairs(head_size) * kPairRow; }
+constexpr int KeyNumbers(int head_size) {
+  return Pairs(head_size) * kGroupNumbers;
+}
 constexpr int ValueNumbers(int head_size) {
-  return Pairs(kTileTokens) * Groups(head_size) * kPairRow;
+  return Pairs(kTileTokens) * Groups(head_size) * kGroupNumbers;
 }
 
-// A vector of the pairs of the row at p, from pair `lane` on: their first and
+// A vector of the pairs of the group at p, from pair `lane` on: their first and
 // their second numbers.
 HWY_INLINE void LoadPairs(F32 d, const float* p, int lane, hn::Vec<F32>& first,
                           hn::Vec<F32>& second) {

@@ -24,9 +24,10 @@ HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
 }
 HWY_INLINE void StoreKey(const float* HWY_RESTRICT key, int size, int slot,
                          uint16_t* HWY_RESTRICT keys) {
-  HWY_ALIGN uint16_t rounded[kPairRow];
-  for (int begin = 0; begin < size; begin += kPairRow) {
-    const int count = size - begin < kPairRow ? size - begin : kPairRow;
+  HWY_ALIGN uint16_t rounded[kGroupNumbers];
+  for (int begin = 0; begin < size; begin += kGroupNumbers) {
+    const int count =
+        size - begin < kGroupNumbers ? size - begin : kGroupNumbers;
     Bf16Numbers(key + begin, count, rounded);
     if (count % 2 != 0) rounded[count] = 0;
     uint16_t* HWY_RESTRICT to = keys + begin * kTileTokens + 2 * slot;
@@ -46,17 +47,17 @@ HWY_INLINE void StoreTyped(const KvShape& shape, const float* HWY_RESTRICT key,
   for (int head = 0; head < shape.heads; ++head, key += size, value += size) {
     T* HWY_RESTRICT keys = tile + head * KeyNumbers(size);
     StoreKey(key, size, slot, keys);
-    T* HWY_RESTRICT row = tile + shape.heads * KeyNumbers(size) +
-                          head * ValueNumbers(size) +
-                          slot / 2 * groups * kPairRow;
-    for (int group = 0; group < groups; ++group, row += kPairRow) {
+    T* HWY_RESTRICT pairs = tile + shape.heads * KeyNumbers(size) +
+                            head * ValueNumbers(size) +
+                            slot / 2 * groups * kGroupNumbers;
+    for (int group = 0; group < groups; ++group, pairs += kGroupNumbers) {
       for (int lane = 0; lane < kPairLanes; lane += lanes) {
         const int at = group * kPairLanes + lane;
         const int left = size - at;
         const auto v = left >= lanes
                            ? hn::LoadU(d, value + at)
                            : LoadSome(d, value + at, left > 0 ? left : 0);
-        StoreOfPairs(d, v, slot % 2, row, lane);
+        StoreOfPairs(d, v, slot % 2, pairs, lane);
       }
     }
   }

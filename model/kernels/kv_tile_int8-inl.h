@@ -38,9 +38,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kKeyZeroLog2 = 7;
 constexpr int kKeyZero = 1 << kKeyZeroLog2;
 constexpr int kQuad = 4;
-// Lanes of a row of quads, and its bytes.
+// Lanes of a group of quads, and its bytes.
 constexpr int kQuadLanes = 16;
-constexpr int kQuadRow = kQuad * kQuadLanes;
+constexpr int kGroupBytes = kQuad * kQuadLanes;
 static_assert(kQuadLanes == kTileTokens);
 
 constexpr int Quads(int size) { return (size + kQuad - 1) / kQuad; }
@@ -55,19 +55,19 @@ struct Int8Head {
   Int8Head(const KvShape& shape, Byte* tile, int head) {
     const size_t key_bytes = KeyBytes(shape.head_size);
     keys = tile + head * key_bytes;
-    key_scale = keys + Quads(shape.head_size) * kQuadRow;
+    key_scale = keys + Quads(shape.head_size) * kGroupBytes;
     value_scale = tile + shape.heads * key_bytes +
                   head * ValueBytes(kTileTokens, shape.head_size);
     values = value_scale + kTileTokens * sizeof(float);
   }
 
   static constexpr size_t KeyBytes(int head_size) {
-    return Quads(head_size) * kQuadRow + kTileTokens * sizeof(float);
+    return Quads(head_size) * kGroupBytes + kTileTokens * sizeof(float);
   }
   // Of the first `tokens` of a tile.
   static constexpr size_t ValueBytes(int tokens, int head_size) {
     return kTileTokens * sizeof(float) +
-           Quads(tokens) * DimensionGroups(head_size) * kQuadRow;
+           Quads(tokens) * DimensionGroups(head_size) * kGroupBytes;
   }
 
   Byte* keys;
@@ -147,23 +147,23 @@ HWY_INLINE void StoreInt8Head(const float* key, const float* value,
         const auto shifted = hn::Add(q, hn::Set(d32, kKeyZero));
         hn::StoreU(hn::DemoteTo(d8, shifted), d8, bytes);
         for (int j = 0; j < lanes && i + j < head_size; j += kQuad) {
-          std::memcpy(head.keys + (i + j) / kQuad * kQuadRow + slot * kQuad,
+          std::memcpy(head.keys + (i + j) / kQuad * kGroupBytes + slot * kQuad,
                       bytes + j, kQuad);
         }
       });
   put(k.scale, head.key_scale);
 
   // A value's bytes lie between those of its neighbours.
-  int32_t* row = reinterpret_cast<int32_t*>(head.values) +
-                 slot / kQuad * DimensionGroups(head_size) * kQuadLanes;
+  int32_t* quads = reinterpret_cast<int32_t*>(head.values) +
+                   slot / kQuad * DimensionGroups(head_size) * kQuadLanes;
   const int shift = slot % kQuad * 8;
   const auto mask = hn::Set(d32, 0xff);
   const auto neighbours = hn::Not(hn::ShiftLeftSame(mask, shift));
   const Quantized v =
       QuantizeSymmetric(value, head_size, [&](int i, auto q) HWY_ATTR {
         const auto byte = hn::ShiftLeftSame(hn::And(q, mask), shift);
-        const auto kept = hn::And(hn::LoadU(d32, row + i), neighbours);
-        hn::StoreU(hn::Or(kept, byte), d32, row + i);
+        const auto kept = hn::And(hn::LoadU(d32, quads + i), neighbours);
+        hn::StoreU(hn::Or(kept, byte), d32, quads + i);
       });
   put(v.scale, head.value_scale);
 }

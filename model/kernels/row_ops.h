@@ -61,11 +61,24 @@ Range ActivateRow(const ProductRow& row, Activation activation, float* y);
 Range GateRow(const ProductRow& gate, const ProductRow& up,
               Activation activation, float* y);
 
+// The same with both halves clipped and another gate (GPT-OSS, OpenAI 2025):
+//   g = min(gate, limit), u = min(max(up, -limit), limit)
+//   y = (u + 1) g / (1 + exp(-alpha g))
+struct GateClip {
+  float alpha;
+  float limit;
+};
+Range ClippedGateRow(const ProductRow& gate, const ProductRow& up,
+                     const GateClip& clip, float* y);
+
 // y = x * factors, one for each. Returns the range of y.
 Range ScaleRow(const float* x, const float* factors, int n, float* y);
 
 // y += the row's numbers.
 void AddRow(const ProductRow& row, float* y);
+
+// y += factor * x.
+void AddScaledRow(const float* x, float factor, int n, float* y);
 
 // y = gamma * (s - mean(s)) / sqrt(variance(s) + epsilon) + beta, where s is
 // the row's numbers + residual (or they alone where it is null). Layer

@@ -7,6 +7,10 @@
 #include "hwy/targets.h"
 #include "oneapi/dnnl/dnnl.hpp"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 namespace trivium {
 namespace {
 
@@ -55,5 +59,21 @@ Isa ActiveIsa() {
   }();
   return std::min(detected, static_cast<Isa>(CappedIsa().load()));
 }
+
+#if defined(__x86_64__)
+
+// Results that are too small become zero (bit 15), operands count as it (bit
+// 6): Intel's manual, volume 1, 10.2.3.
+SmallestAreZero::SmallestAreZero() : before_(_mm_getcsr()) {
+  _mm_setcsr(before_ | 1u << 15 | 1u << 6);
+}
+SmallestAreZero::~SmallestAreZero() { _mm_setcsr(before_); }
+
+#else
+
+SmallestAreZero::SmallestAreZero() : before_(0) {}
+SmallestAreZero::~SmallestAreZero() = default;
+
+#endif
 
 }  // namespace trivium

@@ -14,6 +14,21 @@ absl::Status CapIsa(Isa isa);
 // The instruction set in use: the CPU's best under the cap.
 Isa ActiveIsa();
 
+// While it lives, numbers too small to be normal ones, below 1.2e-38, count as
+// zero on this thread and on those that it starts. The weights of attention may
+// be as small, and a CPU that has to be exact about them takes a hundred times
+// as long for a product.
+class SmallestAreZero {
+ public:
+  SmallestAreZero();
+  ~SmallestAreZero();
+  SmallestAreZero(const SmallestAreZero&) = delete;
+  SmallestAreZero& operator=(const SmallestAreZero&) = delete;
+
+ private:
+  const unsigned before_;  // the thread's MXCSR
+};
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_KERNELS_RUNTIME_H_

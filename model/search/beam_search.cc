@@ -13,7 +13,8 @@ BeamSearch::BeamSearch(const DecodingOptions& options,
       beam_size_(options.beam_size),
       // Even if every hypothesis's best extensions are its end tokens, enough
       // others remain to keep beam_size running.
-      extensions_kept_(std::max<size_t>(2, 1 + options.end_ids.size()) *
+      extensions_kept_(std::max<size_t>(2, 1 + options.end_ids.size() +
+                                               options.stop_ids.size()) *
                        beam_size_),
       stop_(stop),
       rules_(options) {
@@ -79,10 +80,9 @@ void BeamSearch::Extend(const Extension& extension, Beam* beam) const {
 }
 
 bool BeamSearch::Ends(const Beam& beam, FinishReason* reason) const {
-  const std::vector<int32_t>& end_ids = options_.end_ids;
-  if (std::find(end_ids.begin(), end_ids.end(), beam.tokens.back()) !=
-      end_ids.end()) {
-    *reason = FinishReason::kEnd;
+  if (const auto why = rules_.EndOf(beam.tokens.back(),
+                                    static_cast<int>(beam.logprobs.size()))) {
+    *reason = *why;
     return true;
   }
   if (stop_ != nullptr &&

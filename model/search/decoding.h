@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +29,10 @@ enum class EarlyStopping {
 inline constexpr int kMaxBeamSize = 16;
 inline constexpr int kMaxTopLogprobs = 20;
 inline constexpr int kMaxEndIds = 63;
+inline constexpr int kMaxStopIds = 16;
+inline constexpr int kMaxBiasedIds = 1024;
+inline constexpr float kMaxLogitBias = 100;
+inline constexpr float kMaxCountPenalty = 2;
 
 // How to search. Defaults are Transformers'; a model folder's
 // generation_config.json and then the request override them.
@@ -48,12 +53,21 @@ struct DecodingOptions {
   float temperature = 1.0f;  // > 0
   int top_k = 50;            // 0: all
   float top_p = 1.0f;        // (0, 1]
+  float min_p = 0.0f;        // [0, 1]; 0: all
+  float typical_p = 1.0f;    // (0, 1]
   uint64_t seed = 0;
 
   float repetition_penalty = 1.0f;  // > 0; 1 = none
   int no_repeat_ngram_size = 0;     // 0: no limit
+  // A token loses `frequency_penalty` times its count among the new tokens, and
+  // `presence_penalty` if it is among them.
+  float frequency_penalty = 0;  // -2 .. 2
+  float presence_penalty = 0;   // -2 .. 2
+  // Added to logits: ascending ids, no duplicates; each -100 .. 100.
+  std::vector<std::pair<int32_t, float>> logit_bias;
 
   std::vector<int32_t> end_ids;                        // any of them ends
+  std::vector<int32_t> stop_ids;                       // so do these
   std::vector<std::vector<int32_t>> banned_sequences;  // bad_words_ids
   // The first new token, whatever the prefix. (Transformers'
   // forced_bos_token_id applies only after a prefix of one token: whoever takes
@@ -69,7 +83,7 @@ struct DecodingOptions {
 
 enum class FinishReason {
   kEnd,     // the end token
-  kStop,    // a stop string
+  kStop,    // a stop string or id
   kLength,  // max_new_tokens
 };
 

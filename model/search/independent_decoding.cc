@@ -74,7 +74,7 @@ bool IndependentDecoding::Choose(int index, const LogitsRow& row,
     ScoreLogits(row, edits, options_.top_k, &possible_);
   }
   if (possible_.empty()) return false;
-  *chosen = DrawToken(options_.temperature, options_.top_p,
+  *chosen = DrawToken(options_,
                       UniformAt(options_.seed, index, NewTokens(draws_[index])),
                       &possible_);
   return true;
@@ -89,10 +89,9 @@ void IndependentDecoding::Append(const ScoredToken& token, const LogitsRow& row,
     ScoreLogits(row, edits, options_.top_logprobs, &possible_);
     draw->top_logprobs.push_back(TopLogprobs(possible_, options_.top_logprobs));
   }
-  const std::vector<int32_t>& end_ids = options_.end_ids;
-  if (std::find(end_ids.begin(), end_ids.end(), token.token) != end_ids.end()) {
+  if (const auto reason = rules_.EndOf(token.token, NewTokens(*draw))) {
     draw->ended = true;
-    draw->reason = FinishReason::kEnd;
+    draw->reason = *reason;
   } else if (stop_ != nullptr &&
              stop_->Matches(std::span(draw->tokens).subspan(prefix_size_))) {
     draw->ended = true;

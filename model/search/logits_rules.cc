@@ -6,6 +6,10 @@
 namespace trivium {
 namespace {
 
+bool Contains(const std::vector<int32_t>& ids, int32_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
 void SortUnique(std::vector<int32_t>* ids) {
   std::sort(ids->begin(), ids->end());
   ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
@@ -14,36 +18,52 @@ void SortUnique(std::vector<int32_t>* ids) {
 }  // namespace
 
 double LogitsEdits::Apply(size_t i, double logit) const {
-  if (banned[i]) return -std::numeric_limits<double>::infinity();
-  return logit < 0 ? logit * repetition_penalty : logit / repetition_penalty;
+  const Change& change = changes[i];
+  if (change.banned) return -std::numeric_limits<double>::infinity();
+  logit += change.bias;
+  if (change.repeated) {
+    logit = logit < 0 ? logit * repetition_penalty : logit / repetition_penalty;
+  }
+  return logit - change.loss;
 }
 
 LogitsRules::LogitsRules(const DecodingOptions& options)
     : repetition_penalty_(options.repetition_penalty),
+      frequency_penalty_(options.frequency_penalty),
+      presence_penalty_(options.presence_penalty),
+      bias_(options.logit_bias),
       ngram_size_(options.no_repeat_ngram_size),
       min_new_tokens_(options.min_new_tokens),
       max_new_tokens_(options.max_new_tokens),
       end_ids_(options.end_ids),
+      stop_ids_(options.stop_ids),
       forced_first_id_(options.forced_first_id),
       forced_last_id_(options.forced_last_id) {
   for (const std::vector<int32_t>& sequence : options.banned_sequences) {
     if (sequence.size() > 1) {
       banned_sequences_[sequence[sequence.size() - 2]].push_back(sequence);
-    } else if (std::find(end_ids_.begin(), end_ids_.end(), sequence[0]) ==
-               end_ids_.end()) {
+    } else if (!Contains(end_ids_, sequence[0])) {
       // Transformers never bans an end token by itself.
       banned_tokens_.push_back(sequence[0]);
     }
   }
 }
 
+std::optional<FinishReason> LogitsRules::EndOf(int32_t token,
+                                               int new_tokens) const {
+  const bool ends = Contains(end_ids_, token);
+  if (!ends && !Contains(stop_ids_, token)) return std::nullopt;
+  if (ForcesLast(new_tokens)) return FinishReason::kLength;
+  return ends ? FinishReason::kEnd : FinishReason::kStop;
+}
+
 void LogitsRules::EditsAfter(std::span<const int32_t> history, int new_tokens,
                              LogitsEdits* edits) const {
   edits->forced.reset();
   edits->watched.clear();
-  edits->banned.clear();
+  edits->changes.clear();
   edits->repetition_penalty = repetition_penalty_;
-  if (new_tokens == max_new_tokens_ - 1 && forced_last_id_.has_value()) {
+  if (ForcesLast(new_tokens + 1)) {
     edits->forced = forced_last_id_;
     return;
   }
@@ -58,19 +78,55 @@ void LogitsRules::EditsAfter(std::span<const int32_t> history, int new_tokens,
   BanSequences(history, &banned);
   if (new_tokens < min_new_tokens_) {
     banned.insert(banned.end(), end_ids_.begin(), end_ids_.end());
+    banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
   }
   SortUnique(&banned);
-
-  edits->watched = banned;
-  if (repetition_penalty_ != 1) {
-    edits->watched.insert(edits->watched.end(), history.begin(), history.end());
-    SortUnique(&edits->watched);
-  }
-  edits->banned.reserve(edits->watched.size());
+  Watch(history, new_tokens, edits);
+  edits->changes.reserve(edits->watched.size());
   for (const int32_t token : edits->watched) {
-    edits->banned.push_back(
-        std::binary_search(banned.begin(), banned.end(), token));
+    edits->changes.push_back(ChangeOf(token, *edits));
   }
+}
+
+void LogitsRules::Watch(std::span<const int32_t> history, int new_tokens,
+                        LogitsEdits* edits) const {
+  std::vector<int32_t>& watched = edits->watched;
+  const auto sort_and_watch = [&](std::span<const int32_t> tokens,
+                                  std::vector<int32_t>* sorted) {
+    sorted->assign(tokens.begin(), tokens.end());
+    std::sort(sorted->begin(), sorted->end());
+    watched.insert(watched.end(), sorted->begin(), sorted->end());
+  };
+  watched = edits->banned_ids;
+  edits->read.clear();
+  edits->written.clear();
+  if (repetition_penalty_ != 1) sort_and_watch(history, &edits->read);
+  if (frequency_penalty_ != 0 || presence_penalty_ != 0) {
+    sort_and_watch(history.last(new_tokens), &edits->written);
+  }
+  for (const auto& [token, bias] : bias_) watched.push_back(token);
+  SortUnique(&watched);
+}
+
+LogitsEdits::Change LogitsRules::ChangeOf(int32_t token,
+                                          const LogitsEdits& edits) const {
+  const auto has = [token](const std::vector<int32_t>& sorted) {
+    return std::binary_search(sorted.begin(), sorted.end(), token);
+  };
+  LogitsEdits::Change change;
+  change.banned = has(edits.banned_ids);
+  change.repeated = has(edits.read);
+  const auto [first, last] =
+      std::equal_range(edits.written.begin(), edits.written.end(), token);
+  if (first != last) {
+    change.loss = frequency_penalty_ * static_cast<double>(last - first) +
+                  presence_penalty_;
+  }
+  const auto bias =
+      std::lower_bound(bias_.begin(), bias_.end(), token,
+                       [](const auto& a, int32_t b) { return a.first < b; });
+  if (bias != bias_.end() && bias->first == token) change.bias = bias->second;
+  return change;
 }
 
 void LogitsRules::BanRepeatedNgrams(std::span<const int32_t> history,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/search/decoding.h"
@@ -19,18 +20,30 @@ struct LogitsEdits {
   std::optional<int32_t> forced;
   // The tokens whose logits change: ascending, no duplicates.
   std::vector<int32_t> watched;
-  // [watched] Whether the token is impossible; else it is penalized.
-  std::vector<bool> banned;
+  struct Change {
+    bool banned = false;    // impossible, whatever else
+    bool repeated = false;  // the repetition penalty applies
+    double bias = 0;
+    double loss = 0;  // for how often it was written
+  };
+  std::vector<Change> changes;  // [watched]
   double repetition_penalty = 1;
-  std::vector<int32_t> banned_ids;  // scratch of EditsAfter
+  // Scratch of EditsAfter, each sorted.
+  std::vector<int32_t> banned_ids, read, written;
 
   // The edited logit (or log-probability) of watched[i].
   double Apply(size_t i, double logit) const;
 };
 
 // The rules that change logits before a token is chosen, with Transformers'
-// meaning and in its order: repetition penalty, no repeated n-grams, banned
-// sequences, minimum of new tokens, forced first token, forced last token.
+// meaning and in its order: bias, repetition penalty, no repeated n-grams,
+// banned sequences, minimum of new tokens, forced first token, forced last
+// token. Penalties for frequency and presence, which it does not have, come
+// after the one for repetition, as in vLLM:
+//
+//   x <- x + bias
+//   x <- x < 0 ? x * repetition : x / repetition       of tokens that were read
+//   x <- x - frequency * count - presence * (count > 0)  count of new tokens
 class LogitsRules {
  public:
   explicit LogitsRules(const DecodingOptions& options);
@@ -40,17 +53,31 @@ class LogitsRules {
   void EditsAfter(std::span<const int32_t> history, int new_tokens,
                   LogitsEdits* edits) const;
 
+  // Whether and why a text of so many new tokens ends with this last one. A
+  // forced last token is a cut, even where that id is an end token.
+  std::optional<FinishReason> EndOf(int32_t token, int new_tokens) const;
+
  private:
+  bool ForcesLast(int new_tokens) const {
+    return new_tokens == max_new_tokens_ && forced_last_id_.has_value();
+  }
+  void Watch(std::span<const int32_t> history, int new_tokens,
+             LogitsEdits* edits) const;
+  LogitsEdits::Change ChangeOf(int32_t token, const LogitsEdits& edits) const;
   void BanRepeatedNgrams(std::span<const int32_t> history,
                          std::vector<int32_t>* banned) const;
   void BanSequences(std::span<const int32_t> history,
                     std::vector<int32_t>* banned) const;
 
   const double repetition_penalty_;
+  const double frequency_penalty_;
+  const double presence_penalty_;
+  const std::vector<std::pair<int32_t, float>> bias_;
   const int ngram_size_;
   const int min_new_tokens_;
   const int max_new_tokens_;
   const std::vector<int32_t> end_ids_;
+  const std::vector<int32_t> stop_ids_;
   const std::optional<int32_t> forced_first_id_;
   const std::optional<int32_t> forced_last_id_;
   std::vector<int32_t> banned_tokens_;  // sequences of one token

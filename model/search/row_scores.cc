@@ -74,6 +74,22 @@ void ScoreLogits(const LogitsRow& row, const LogitsEdits& edits, size_t count,
       tokens);
 }
 
+double ScoreGiven(const LogitsRow& row, int32_t token, size_t count,
+                  std::vector<ScoredToken>* tokens) {
+  tokens->clear();
+  const double logit = OrImpossible(row.watched[0]);
+  const double log_sum = LogSumExp(OrImpossible(row.rest_log_sum_exp), 1,
+                                   [logit](size_t) { return logit; });
+  if (count > 0) {
+    LogitsEdits edits;
+    edits.watched = {token};
+    Collect(
+        row, edits, log_sum, [&](size_t) { return logit - log_sum; }, count,
+        tokens);
+  }
+  return Possible(logit) ? logit - log_sum : kImpossible;
+}
+
 void ScoreAllLogits(const LogitsRow& row, const LogitsEdits& edits,
                     std::vector<ScoredToken>* tokens) {
   if (ScoreForced(edits, tokens)) return;

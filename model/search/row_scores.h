@@ -39,6 +39,11 @@ void ScoreLogProbabilities(const LogitsRow& row, const LogitsEdits& edits,
                            bool renormalize, size_t count,
                            std::vector<ScoredToken>* tokens);
 
+// The log-softmax of `token`, the row's only watched one, unchanged; -infinity
+// where it is impossible. `tokens`: the best of all as ScoreLogits has them.
+double ScoreGiven(const LogitsRow& row, int32_t token, size_t count,
+                  std::vector<ScoredToken>* tokens);
+
 // The first `count` of `tokens` for a result's top_logprobs.
 std::vector<TokenLogprob> TopLogprobs(const std::vector<ScoredToken>& tokens,
                                       size_t count);

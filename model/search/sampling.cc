@@ -1,62 +1,143 @@
+// With w = exp(logprob / temperature) of each token, and of those that are
+// left:
+//
+//   top_p      the fewest best ones whose w reach top_p of the sum
+//   min_p      those with w >= min_p * the largest w
+//   typical_p  with p = w / sum and H = -sum(p log p): by |-log p - H|, the
+//              fewest nearest ones whose p reach typical_p (Meister et al.,
+//              "Locally Typical Sampling", 2022), and all that are as near as
+//              the last of them
 #include "model/search/sampling.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace trivium {
 namespace {
 
-// Moves the fewest best tokens whose weights reach `share` of `total` to the
-// front, best first, and returns how many they are. A token stays while those
-// before it do not reach the share, as in Transformers' TopPLogitsWarper.
-template <typename Weight>
-size_t KeepTopP(double share, double total, const Weight& weight,
-                std::vector<ScoredToken>* tokens) {
-  // Few tokens carry nearly all weight: sorting all of them is rarely needed.
-  size_t sorted = 0;
-  size_t kept = 0;
-  double sum = 0;
-  while (kept < tokens->size() && (kept == 0 || sum < share * total)) {
-    if (kept == sorted) {
+// Tokens that are sorted as far as somebody looked: few carry nearly all
+// weight, so sorting all is rarely needed.
+template <typename Less>
+class SortedTokens {
+ public:
+  SortedTokens(std::vector<ScoredToken>* tokens, Less less)
+      : tokens_(*tokens), less_(less) {}
+
+  const ScoredToken& operator[](size_t i) {
+    if (i == sorted_) {
       const size_t end =
-          std::min(tokens->size(), std::max<size_t>(64, sorted * 8));
-      std::partial_sort(tokens->begin() + sorted, tokens->begin() + end,
-                        tokens->end(), Better);
-      sorted = end;
+          std::min(tokens_.size(), std::max<size_t>(64, sorted_ * 8));
+      std::partial_sort(tokens_.begin() + sorted_, tokens_.begin() + end,
+                        tokens_.end(), less_);
+      sorted_ = end;
     }
-    sum += weight((*tokens)[kept++]);
+    return tokens_[i];
   }
-  return kept;
-}
+
+ private:
+  std::vector<ScoredToken>& tokens_;
+  const Less less_;
+  size_t sorted_ = 0;
+};
+
+// One distribution while the warpers take tokens from it.
+class Distribution {
+ public:
+  Distribution(double temperature, std::vector<ScoredToken>* tokens)
+      : temperature_(temperature), tokens_(*tokens) {
+    for (const ScoredToken& token : tokens_) {
+      largest_ = std::max(largest_, token.logprob);
+    }
+  }
+
+  void KeepTopP(double share) {
+    SortedTokens sorted(&tokens_, Better);
+    tokens_.resize(CountReaching(share * Total(), &sorted));
+  }
+
+  void KeepMinP(double share) {
+    std::erase_if(tokens_, [&](const ScoredToken& token) {
+      return Weight(token) < share;  // the largest weight is 1
+    });
+  }
+
+  void KeepTypicalP(double share) {
+    const double total = Total();
+    const double log_total = std::log(total);
+    const auto surprise = [&](const ScoredToken& token) {
+      return log_total - (token.logprob - largest_) / temperature_;
+    };
+    double entropy = 0;
+    for (const ScoredToken& token : tokens_) {
+      const double p = Weight(token) / total;
+      if (p > 0) entropy += p * surprise(token);
+    }
+    const auto distance = [&](const ScoredToken& token) {
+      return std::abs(surprise(token) - entropy);
+    };
+    SortedTokens sorted(&tokens_,
+                        [&](const ScoredToken& a, const ScoredToken& b) {
+                          const double of_a = distance(a), of_b = distance(b);
+                          return of_a != of_b ? of_a < of_b : Better(a, b);
+                        });
+    size_t kept = CountReaching(share * total, &sorted);
+    const double farthest = distance(tokens_[kept - 1]);
+    while (kept < tokens_.size() && distance(sorted[kept]) <= farthest) ++kept;
+    tokens_.resize(kept);
+    // Draws are of the best first, wherever some were cut.
+    std::sort(tokens_.begin(), tokens_.end(), Better);
+  }
+
+  ScoredToken At(double uniform) const {
+    const double total = Total();
+    double sum = 0;
+    size_t last = 0;  // with a weight, for when rounding leaves uniform beyond
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      const double weight = Weight(tokens_[i]);
+      sum += weight;
+      if (sum > uniform * total) return tokens_[i];
+      if (weight > 0) last = i;
+    }
+    return tokens_[last];
+  }
+
+ private:
+  double Weight(const ScoredToken& token) const {
+    return std::exp((token.logprob - largest_) / temperature_);
+  }
+
+  double Total() const {
+    double total = 0;
+    for (const ScoredToken& token : tokens_) total += Weight(token);
+    return total;
+  }
+
+  // How many of the first tokens reach the weight; at least one.
+  template <typename Sorted>
+  size_t CountReaching(double weight, Sorted* sorted) const {
+    size_t count = 0;
+    double sum = 0;
+    while (count < tokens_.size() && (count == 0 || sum < weight)) {
+      sum += Weight((*sorted)[count++]);
+    }
+    return count;
+  }
+
+  const double temperature_;
+  std::vector<ScoredToken>& tokens_;
+  double largest_ = -std::numeric_limits<double>::infinity();
+};
 
 }  // namespace
 
-ScoredToken DrawToken(double temperature, double top_p, double uniform,
+ScoredToken DrawToken(const DecodingOptions& options, double uniform,
                       std::vector<ScoredToken>* tokens) {
-  double largest = tokens->front().logprob;
-  for (const ScoredToken& token : *tokens) {
-    largest = std::max(largest, token.logprob);
-  }
-  const auto weight = [&](const ScoredToken& token) {
-    return std::exp((token.logprob - largest) / temperature);
-  };
-  double total = 0;
-  for (const ScoredToken& token : *tokens) total += weight(token);
-  size_t kept = tokens->size();
-  if (top_p < 1) {
-    kept = KeepTopP(top_p, total, weight, tokens);
-    total = 0;
-    for (size_t i = 0; i < kept; ++i) total += weight((*tokens)[i]);
-  }
-  double sum = 0;
-  size_t last = 0;  // with a weight, for when rounding leaves uniform beyond
-  for (size_t i = 0; i < kept; ++i) {
-    const double w = weight((*tokens)[i]);
-    sum += w;
-    if (sum > uniform * total) return (*tokens)[i];
-    if (w > 0) last = i;
-  }
-  return (*tokens)[last];
+  Distribution distribution(options.temperature, tokens);
+  if (options.top_p < 1) distribution.KeepTopP(options.top_p);
+  if (options.min_p > 0) distribution.KeepMinP(options.min_p);
+  if (options.typical_p < 1) distribution.KeepTypicalP(options.typical_p);
+  return distribution.At(uniform);
 }
 
 }  // namespace trivium

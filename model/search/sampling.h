@@ -8,10 +8,11 @@
 
 namespace trivium {
 
-// Draws one of `tokens` (not empty, any order; may be reordered): softmax of
-// their log-probabilities over `temperature`, of which only the most probable
-// ones whose sum reaches `top_p` stay, at `uniform` in [0, 1).
-ScoredToken DrawToken(double temperature, double top_p, double uniform,
+// Draws one of `tokens` (not empty, any order; may be reordered and cut) at
+// `uniform` in [0, 1): softmax of their log-probabilities over
+// options.temperature, of which top_p, min_p and typical_p leave a part, as
+// Transformers' warpers do it and in this order.
+ScoredToken DrawToken(const DecodingOptions& options, double uniform,
                       std::vector<ScoredToken>* tokens);
 
 }  // namespace trivium

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/search/decoding.h"
+#include "model/search/length_penalty.h"
 
 namespace trivium {
 namespace {
@@ -24,6 +25,20 @@ absl::Status CheckPositive(std::string_view name, float value) {
                   name, value));
 }
 
+absl::Status CheckReal(std::string_view name, float value, float low,
+                       float high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: {} is out of range, give {} to {}", name, value, low, high));
+}
+
+// A share of the probability that tokens are drawn from.
+absl::Status CheckShare(std::string_view name, float value) {
+  if (value > 0 && value <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: {} is out of range, give more than 0 and at most 1", name, value));
+}
+
 absl::Status CheckId(std::string_view name, int32_t id, int vocabulary) {
   if (id >= 0 && (vocabulary == 0 || id < vocabulary)) return absl::OkStatus();
   const std::string most =
@@ -32,12 +47,49 @@ absl::Status CheckId(std::string_view name, int32_t id, int vocabulary) {
       "{}: id {} is not in the vocabulary, give 0 to {}", name, id, most));
 }
 
+absl::Status CheckPenalties(const DecodingOptions& options, int vocabulary) {
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckPositive("repetition_penalty", options.repetition_penalty));
+  TRIVIUM_RETURN_IF_ERROR(CheckReal("frequency_penalty",
+                                    options.frequency_penalty,
+                                    -kMaxCountPenalty, kMaxCountPenalty));
+  TRIVIUM_RETURN_IF_ERROR(CheckReal("presence_penalty",
+                                    options.presence_penalty, -kMaxCountPenalty,
+                                    kMaxCountPenalty));
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRange("logit_bias", static_cast<int>(options.logit_bias.size()), 0,
+                 kMaxBiasedIds));
+  int64_t previous = -1;
+  for (const auto& [id, bias] : options.logit_bias) {
+    TRIVIUM_RETURN_IF_ERROR(CheckId("logit_bias", id, vocabulary));
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckReal("logit_bias", bias, -kMaxLogitBias, kMaxLogitBias));
+    if (id <= previous) {
+      return absl::InvalidArgumentError(
+          fmt::format("logit_bias: id {} comes after {}, give ascending ids",
+                      id, previous));
+    }
+    previous = id;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckIds(const DecodingOptions& options, int vocabulary) {
   TRIVIUM_RETURN_IF_ERROR(CheckRange(
       "end_ids", static_cast<int>(options.end_ids.size()), 0, kMaxEndIds));
   for (const int32_t id : options.end_ids) {
     TRIVIUM_RETURN_IF_ERROR(CheckId("end_ids", id, vocabulary));
   }
+  TRIVIUM_RETURN_IF_ERROR(CheckRange(
+      "stop_ids", static_cast<int>(options.stop_ids.size()), 0, kMaxStopIds));
+  for (const int32_t id : options.stop_ids) {
+    TRIVIUM_RETURN_IF_ERROR(CheckId("stop_ids", id, vocabulary));
+  }
+  // As many ends as a beam search has room for.
+  TRIVIUM_RETURN_IF_ERROR(CheckRange(
+      "stop_ids and end_ids",
+      static_cast<int>(options.stop_ids.size() + options.end_ids.size()), 0,
+      kMaxEndIds));
   for (size_t i = 0; i < options.banned_sequences.size(); ++i) {
     const std::string name = fmt::format("banned[{}]", i);
     if (options.banned_sequences[i].empty()) {
@@ -74,11 +126,10 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
   TRIVIUM_RETURN_IF_ERROR(
       CheckRange("hypotheses", options.hypotheses, 1,
                  options.sample ? kMaxBeamSize : options.beam_size));
-  if (!std::isfinite(options.length_penalty) ||
-      std::abs(options.length_penalty) > 10) {
-    return absl::InvalidArgumentError(
-        fmt::format("length_penalty: {} is out of range, give -10 to 10",
-                    options.length_penalty));
+  if (!(std::abs(options.length_penalty) <= kMaxLengthPenalty)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "length_penalty: {} is out of range, give {} to {}",
+        options.length_penalty, -kMaxLengthPenalty, kMaxLengthPenalty));
   }
   TRIVIUM_RETURN_IF_ERROR(
       CheckRange("max_new_tokens", options.max_new_tokens, 1, kMost));
@@ -86,13 +137,10 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
                                      0, options.max_new_tokens));
   TRIVIUM_RETURN_IF_ERROR(CheckPositive("temperature", options.temperature));
   TRIVIUM_RETURN_IF_ERROR(CheckRange("top_k", options.top_k, 0, kMost));
-  if (!(options.top_p > 0 && options.top_p <= 1)) {
-    return absl::InvalidArgumentError(
-        fmt::format("top_p: {} is out of range, give more than 0 and at most 1",
-                    options.top_p));
-  }
-  TRIVIUM_RETURN_IF_ERROR(
-      CheckPositive("repetition_penalty", options.repetition_penalty));
+  TRIVIUM_RETURN_IF_ERROR(CheckShare("top_p", options.top_p));
+  TRIVIUM_RETURN_IF_ERROR(CheckReal("min_p", options.min_p, 0, 1));
+  TRIVIUM_RETURN_IF_ERROR(CheckShare("typical_p", options.typical_p));
+  TRIVIUM_RETURN_IF_ERROR(CheckPenalties(options, vocabulary));
   TRIVIUM_RETURN_IF_ERROR(CheckRange("no_repeat_ngram_size",
                                      options.no_repeat_ngram_size, 0, kMost));
   TRIVIUM_RETURN_IF_ERROR(

@@ -30,6 +30,13 @@ bool StartsWithWord(std::string_view text, size_t at) {
   return at < text.size() && IsWordCharacter(NextCharacter(text, &at));
 }
 
+// "<|user|>", or the same with full-width bars, as DeepSeek writes it.
+bool IsMarker(std::string_view content) {
+  return (content.starts_with("<|") && content.ends_with("|>")) ||
+         (content.starts_with("<\xEF\xBD\x9C") &&
+          content.ends_with("\xEF\xBD\x9C>"));
+}
+
 }  // namespace
 
 AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
@@ -44,6 +51,7 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
     if (id < 0) id = model.IdOf(token.content);
     if (id < 0) id = next++;
     Entry entry = {token, token.content};
+    if (token.special || IsMarker(token.content)) entry.token.control = true;
     if (token.normalized && normalizer != nullptr) {
       NormalizedText text(token.content, 0);
       normalizer->Apply(&text);
@@ -81,10 +89,12 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
 }
 
 std::vector<AddedTokens::Part> AddedTokens::Cut(
-    std::string_view text, const StringFinder& finder) const {
+    std::string_view text, const StringFinder& finder,
+    absl::FunctionRef<bool(const StringFinder::Match&)> wanted) const {
   std::vector<Part> parts;
   uint32_t done = 0;
-  for (const StringFinder::Match& match : finder.Find(text)) {
+  uint32_t furthest = 0;
+  for (const StringFinder::Match& match : finder.Find(text, wanted)) {
     const AddedToken& token = entries_.at(match.value).token;
     uint32_t begin = match.begin;
     uint32_t end = match.end;
@@ -101,17 +111,18 @@ std::vector<AddedTokens::Part> AddedTokens::Cut(
       }
       begin = std::max(begin, done);
     }
-    if (token.right_strip) {
+    // As the reference does it, a token whose white space the one in front took
+    // is a token all the same; but that white space is taken once.
+    if (token.right_strip && match.begin >= furthest) {
       for (size_t at = end; at < text.size();) {
         if (!IsWhiteSpace(NextCharacter(text, &at))) break;
         end = static_cast<uint32_t>(at);
       }
     }
-    // The token in front may have taken this one's space.
-    begin = std::max(begin, done);
     if (begin > done) parts.push_back({done, begin, -1});
     parts.push_back({begin, std::max(begin, end), match.value});
     done = std::max(begin, end);
+    furthest = std::max(furthest, done);
   }
   if (done < text.size()) {
     parts.push_back({done, static_cast<uint32_t>(text.size()), -1});
@@ -120,9 +131,14 @@ std::vector<AddedTokens::Part> AddedTokens::Cut(
 }
 
 Segments AddedTokens::Extract(std::string_view text,
-                              const Normalizer* normalizer) const {
+                              const Normalizer* normalizer,
+                              std::span<const ByteSpan> literals) const {
   Segments segments;
-  for (const Part& part : Cut(text, *plain_)) {
+  const auto wanted = [&](const StringFinder::Match& match) {
+    return literals.empty() || !IsControl(match.value) ||
+           !Overlaps(literals, match.begin, match.end);
+  };
+  for (const Part& part : Cut(text, *plain_, wanted)) {
     NormalizedText normalized(text.substr(part.begin, part.end - part.begin),
                               part.begin);
     if (part.token >= 0) {
@@ -135,7 +151,20 @@ Segments AddedTokens::Extract(std::string_view text,
     segments.Append(normalized, -1);
     if (segments.segments.size() == before || normalized_->empty()) continue;
     segments.segments.pop_back();
-    for (const Part& inner : Cut(normalized.text(), *normalized_)) {
+    const auto normalized_wanted = [&](const StringFinder::Match& match) {
+      if (literals.empty() || !IsControl(match.value)) return true;
+      for (uint32_t at = match.begin; at < match.end; ++at) {
+        const ByteSpan& span = normalized.spans()[at];
+        // What was put in has no bytes of its own, but a place.
+        if (Overlaps(literals, span.begin,
+                     std::max(span.end, span.begin + 1))) {
+          return false;
+        }
+      }
+      return true;
+    };
+    for (const Part& inner :
+         Cut(normalized.text(), *normalized_, normalized_wanted)) {
       if (inner.end == inner.begin) continue;
       segments.segments.push_back({static_cast<uint32_t>(offset + inner.begin),
                                    static_cast<uint32_t>(offset + inner.end),
@@ -151,7 +180,7 @@ const AddedToken* AddedTokens::Find(int32_t id) const {
 }
 
 int32_t AddedTokens::IdOf(std::string_view content) const {
-  const auto found = ids_.find(std::string(content));
+  const auto found = ids_.find(content);
   return found == ids_.end() ? -1 : found->second;
 }
 

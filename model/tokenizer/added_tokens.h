@@ -3,15 +3,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "model/tokenizer/normalizer.h"
 #include "model/tokenizer/segments.h"
 #include "model/tokenizer/token_model.h"
+#include "model/tokenizer/vocabulary.h"
 
 namespace trivium {
 
@@ -24,6 +27,8 @@ struct AddedToken {
   bool right_strip = false;
   bool normalized = false;  // is looked for in the normalized text
   bool special = false;     // is left out of decoded text
+  // Is never made of literal text (TextPart), though it may not be special.
+  bool control = false;
 };
 
 // Finds strings in a text, leftmost first, at one place the longest, in time
@@ -40,7 +45,12 @@ class StringFinder {
   explicit StringFinder(
       const std::vector<std::pair<std::string, int32_t>>& strings);
 
-  std::vector<Match> Find(std::string_view text) const;
+  std::vector<Match> Find(std::string_view text) const {
+    return Find(text, [](const Match&) { return true; });
+  }
+  // As if those that are not `wanted` were not there.
+  std::vector<Match> Find(std::string_view text,
+                          absl::FunctionRef<bool(const Match&)> wanted) const;
   bool empty() const { return nodes_.size() == 1; }
 
  private:
@@ -73,12 +83,18 @@ class AddedTokens {
   const absl::Status& status() const { return status_; }
 
   // Cuts a text to added tokens and what lies between them, normalized.
-  Segments Extract(std::string_view text, const Normalizer* normalizer) const;
+  // `literals` (ascending, apart): bytes that no control token is made of.
+  Segments Extract(std::string_view text, const Normalizer* normalizer,
+                   std::span<const ByteSpan> literals = {}) const;
 
   // One more than the largest id; 0: none.
   int size() const { return size_; }
   const AddedToken* Find(int32_t id) const;  // null: no added token
   int32_t IdOf(std::string_view content) const;
+  bool IsControl(int32_t id) const {
+    const AddedToken* token = Find(id);
+    return token != nullptr && token->control;
+  }
   // What the decoder sees of a token: its normalized text, where it has one.
   const std::string& DecoderText(int32_t id) const;
 
@@ -92,11 +108,12 @@ class AddedTokens {
     uint32_t end;
     int32_t token;
   };
-  std::vector<Part> Cut(std::string_view text,
-                        const StringFinder& finder) const;
+  std::vector<Part> Cut(
+      std::string_view text, const StringFinder& finder,
+      absl::FunctionRef<bool(const StringFinder::Match&)> wanted) const;
 
   std::unordered_map<int32_t, Entry> entries_;
-  std::unordered_map<std::string, int32_t> ids_;
+  std::unordered_map<std::string, int32_t, PieceHash, std::equal_to<>> ids_;
   std::unique_ptr<const StringFinder> plain_;
   std::unique_ptr<const StringFinder> normalized_;
   int size_ = 0;

@@ -41,6 +41,7 @@ class BpeModel : public TokenModel {
   int32_t IdOf(std::string_view piece) const override {
     return vocabulary_.IdOf(piece);
   }
+  int32_t unknown_id() const override { return unknown_id_; }
   bool marks_pieces_inside_words() const override {
     return !options_.continuing_prefix.empty();
   }

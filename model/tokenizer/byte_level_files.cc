@@ -2,11 +2,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/tokenizer/bpe_model.h"
 #include "model/tokenizer/folder_config.h"
+#include "model/tokenizer/merges_file.h"
 #include "model/tokenizer/tokenizer_files.h"
 #include "model/tokenizer/vocabulary.h"
 
@@ -15,41 +15,16 @@ namespace {
 
 using Item = PostProcessor::Item;
 
+// What ends a word's last piece in the first GPT's vocabulary.
+constexpr char kWordEnd[] = "</w>";
+
 // Qwen2's words.
 constexpr char kQwenWords[] =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// Each makes a piece; some are written twice.
-constexpr size_t kMaxMerges = 2 * Vocabulary::MostIds();
-
-absl::StatusOr<BpeModel::Merges> LoadMerges(const std::string& path) {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  BpeModel::Merges merges;
-  int number = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line(text.data() + at, end - at);
-    at = end + 1;
-    ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.starts_with("#version")) continue;
-    const size_t space = line.find(' ');
-    if (space == 0 || space == std::string_view::npos ||
-        space + 1 == line.size() ||
-        line.find(' ', space + 1) != std::string_view::npos) {
-      return absl::InvalidArgumentError(fmt::format(
-          "{}:{} is not two pieces with a space between, download it again",
-          path, number));
-    }
-    if (merges.size() >= kMaxMerges) {
-      return absl::InvalidArgumentError(fmt::format(
-          "{} has more than {} merges, check that it belongs to this model",
-          path, kMaxMerges));
-    }
-    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
-  }
-  return merges;
+bool IsQwen(const std::string& family) {
+  return family.starts_with("qwen2") || family.starts_with("qwen3");
 }
 
 // What stands around texts; families that are not named here are GPT-2's.
@@ -134,7 +109,7 @@ void NameSpecials(Style style, const std::string& family,
       config->Special(role, piece);
     }
     config->Special("mask_token", "[MASK]", /*left_strip=*/true);
-  } else if (family != "qwen2") {
+  } else if (!IsQwen(family)) {
     for (const char* role : {"bos_token", "eos_token", "unk_token"}) {
       config->Special(role, "<|endoftext|>");
     }
@@ -142,6 +117,52 @@ void NameSpecials(Style style, const std::string& family,
     config->Special("eos_token", "<|endoftext|>");
     config->Special("pad_token", "<|endoftext|>");
   }
+}
+
+// Added tokens and roles, of a model that is made.
+void SetTokens(FolderConfig* config, TokenizerParts* parts) {
+  parts->clean_up_spaces = config->Flag("clean_up_tokenization_spaces", false);
+  config->KeepKnown(*parts->model);
+  parts->added_tokens = config->AllTokens();
+  parts->special_ids =
+      config->Ids(AddedTokens(parts->added_tokens, *parts->model, nullptr));
+}
+
+absl::StatusOr<std::unique_ptr<BpeModel>> MakeModel(
+    const std::string& folder, Vocabulary vocabulary,
+    const BpeModel::Merges& merges, const BpeModel::Options& options) {
+  absl::StatusOr<std::unique_ptr<BpeModel>> model =
+      BpeModel::Create(std::move(vocabulary), merges, options);
+  if (model.ok()) return model;
+  return absl::InvalidArgumentError(
+      fmt::format("{}/merges.txt and vocab.json do not belong together: {}",
+                  folder, std::string(model.status().message())));
+}
+
+// The first GPT's: BERT's words in lower case, pieces of characters, of which a
+// word's last ends with "</w>".
+absl::StatusOr<TokenizerParts> CharacterPieces(const std::string& folder,
+                                               Vocabulary vocabulary,
+                                               const BpeModel::Merges& merges,
+                                               FolderConfig config) {
+  if (config.family != "openai-gpt" && config.family != "openaigpt") {
+    return absl::UnimplementedError(fmt::format(
+        "{}/merges.txt has pieces that end with \"</w>\": this is BPE of "
+        "characters, not of bytes, which this version knows of the family "
+        "\"openai-gpt\" alone, and this folder says \"{}\"; without the "
+        "tokenizer's files the model serves token ids",
+        folder, config.family));
+  }
+  TokenizerParts parts;
+  const std::string unknown = config.Special("unk_token", "<unk>");
+  TRIVIUM_ASSIGN_OR_RETURN(
+      parts.model, MakeModel(folder, std::move(vocabulary), merges,
+                             {.unknown = unknown, .end_suffix = kWordEnd}));
+  parts.normalizer = MakeBertNormalizer({});
+  parts.pre_tokenizer = MakeBertPreTokenizer();
+  parts.decoder = {BpeDecoder(kWordEnd)};
+  SetTokens(&config, &parts);
+  return parts;
 }
 
 }  // namespace
@@ -155,24 +176,16 @@ absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder) {
   if (std::any_of(merges.begin(), merges.end(), [](const auto& merge) {
         return merge.second.ends_with("</w>");
       })) {
-    return absl::UnimplementedError(
-        folder +
-        "/merges.txt has pieces that end with \"</w>\": this is BPE of "
-        "characters, not of bytes, which this version does not know");
+    return CharacterPieces(folder, std::move(vocabulary), merges,
+                           std::move(config));
   }
   TokenizerParts parts;
-  absl::StatusOr<std::unique_ptr<BpeModel>> model =
-      BpeModel::Create(std::move(vocabulary), merges, {});
-  if (!model.ok()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}/merges.txt and vocab.json do not belong together: {}",
-                    folder, std::string(model.status().message())));
-  }
-  parts.model = *std::move(model);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      parts.model, MakeModel(folder, std::move(vocabulary), merges, {}));
 
   const Style style = StyleOf(config.family);
   const bool prefix_space = config.Flag("add_prefix_space", false);
-  if (config.family == "qwen2") {
+  if (IsQwen(config.family)) {
     parts.normalizer = MakeUnicodeNormalizer(DecompositionKind::kCanonical,
                                              /*compose=*/true);
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Pattern> words,
@@ -191,11 +204,7 @@ absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder) {
     parts.post_processor.set_trim_offsets(prefix_space);
   }
   parts.decoder = {ByteLevelDecoder()};
-  parts.clean_up_spaces = config.Flag("clean_up_tokenization_spaces", false);
-  config.KeepKnown(*parts.model);
-  parts.added_tokens = config.AllTokens();
-  parts.special_ids =
-      config.Ids(AddedTokens(parts.added_tokens, *parts.model, nullptr));
+  SetTokens(&config, &parts);
   return parts;
 }
 

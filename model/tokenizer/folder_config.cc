@@ -57,12 +57,7 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-std::string FamilyOf(const nlohmann::json& config,
-                     const nlohmann::json& tokenizer_config) {
-  const auto type = config.find("model_type");
-  if (type != config.end() && type->is_string()) {
-    return LowerCase(*type->get_ptr<const std::string*>());
-  }
+std::string ClassOf(const nlohmann::json& tokenizer_config) {
   const auto found = tokenizer_config.find("tokenizer_class");
   if (found == tokenizer_config.end() || !found->is_string()) return "";
   std::string name = LowerCase(*found->get_ptr<const std::string*>());
@@ -95,7 +90,9 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
                            LoadObject(folder + "/added_tokens.json"));
   TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json model,
                            LoadObject(folder + "/config.json"));
-  config.family = FamilyOf(model, tokenizer);
+  config.tokenizer_class = ClassOf(tokenizer);
+  config.family = LowerCase(StringField(model, "model_type", ""));
+  if (config.family.empty()) config.family = config.tokenizer_class;
   for (const auto& [name, value] : tokenizer.items()) {
     if (value.is_boolean()) config.flags[name] = *value.get_ptr<const bool*>();
   }
@@ -138,6 +135,15 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
   for (auto& [id, token] : with_ids) config.added_tokens.push_back(token);
   ReadSpecials(map, &config);
   ReadSpecials(tokenizer, &config);
+  return config;
+}
+
+FolderConfig FolderConfig::Of(const nlohmann::json& tokenizer_config) {
+  FolderConfig config;
+  for (const auto& [name, value] : tokenizer_config.items()) {
+    if (value.is_boolean()) config.flags[name] = *value.get_ptr<const bool*>();
+  }
+  ReadSpecials(tokenizer_config, &config);
   return config;
 }
 

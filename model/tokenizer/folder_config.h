@@ -25,6 +25,8 @@ struct FolderConfig {
   // "bert", "roberta", ...: what config.json calls the model, or else the
   // tokenizer's class without "Tokenizer" and "Fast"; lower case. May be empty.
   std::string family;
+  // The tokenizer's class alone, written so; may be empty.
+  std::string tokenizer_class;
   std::map<std::string, bool> flags;  // of tokenizer_config.json
   // By role: "cls_token", "mask_token", ...
   std::map<std::string, AddedToken> special_tokens;
@@ -33,6 +35,8 @@ struct FolderConfig {
   std::set<std::string> assumed;  // roles that Special() filled
 
   static absl::StatusOr<FolderConfig> Load(const std::string& folder);
+  // What tokenizer_config.json alone says of flags and special tokens.
+  static FolderConfig Of(const nlohmann::json& tokenizer_config);
 
   bool Flag(const std::string& name, bool otherwise) const;
   // The text of a special token, which becomes `otherwise` where the folder

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "model/tokenizer/special_texts.h"
 #include "model/tokenizer/text_beginning.h"
 #include "model/tokenizer/tokenizer_config.h"
+#include "model/tokenizer/truncation.h"
 #include "model/tokenizer/unicode.h"
 
 namespace trivium {
@@ -198,14 +200,6 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
   const Side& side = this->side(options.side);
   const size_t added =
       options.prefix_ids.size() + (options.add_special_tokens ? 1 : 0);
-  if (options.max_tokens < 0 ||
-      (options.max_tokens > 0 &&
-       static_cast<size_t>(options.max_tokens) < added)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "a limit of {} tokens leaves no room for the {} tokens that every text "
-        "gets, raise it",
-        options.max_tokens, added));
-  }
   if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return absl::InvalidArgumentError("a text of 2 GiB or more is too long");
   }
@@ -220,18 +214,13 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
   }
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> text_tokens,
-      TokenizeBeginning(
+      TokenizeEnough(
           text, options,
           [&](std::string_view some) { return TextTokens(some, side); },
           partial));
-  *truncated = 0;
-  if (options.max_tokens > 0) {
-    const size_t room = options.max_tokens - added;
-    if (text_tokens.size() > room) {
-      *truncated = static_cast<int>(text_tokens.size() - room);
-      text_tokens.resize(room);
-    }
-  }
+  std::optional<std::vector<Token>> no_second;
+  TRIVIUM_ASSIGN_OR_RETURN(*truncated,
+                           Truncate(options, added, &text_tokens, &no_second));
   std::move(text_tokens.begin(), text_tokens.end(), std::back_inserter(tokens));
   if (options.add_special_tokens) {
     Token end;

@@ -1,5 +1,6 @@
 #include "model/tokenizer/piece_decoder.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,30 @@ class WordPieceStep : public DecoderStep {
   const std::string prefix_;
   const bool clean_up_;
   bool first_ = true;
+};
+
+class BpeStep : public DecoderStep {
+ public:
+  explicit BpeStep(std::string suffix) : suffix_(std::move(suffix)) {}
+
+  // What follows the first suffix of a piece waits: of the last piece they
+  // become nothing.
+  void Push(std::string piece, const Sink& next) override {
+    std::string text = std::exchange(held_, "");
+    ReplaceAll(suffix_, " ", &text);
+    const size_t end = std::min(piece.find(suffix_), piece.size());
+    text.append(piece, 0, end);
+    held_ = piece.substr(end);
+    if (!text.empty()) next(std::move(text));
+  }
+  void Finish(const Sink& next) override {
+    ReplaceAll(suffix_, "", &held_);
+    if (!held_.empty()) next(std::exchange(held_, ""));
+  }
+
+ private:
+  const std::string suffix_;
+  std::string held_;
 };
 
 class MetaspaceStep : public DecoderStep {
@@ -193,6 +218,10 @@ class SpacesBetweenStep : public DecoderStep {
 
 DecoderStepFactory WordPieceDecoder(std::string prefix, bool clean_up) {
   return [=] { return std::make_unique<WordPieceStep>(prefix, clean_up); };
+}
+
+DecoderStepFactory BpeDecoder(std::string suffix) {
+  return [=] { return std::make_unique<BpeStep>(suffix); };
 }
 
 DecoderStepFactory MetaspaceDecoder(std::string replacement,

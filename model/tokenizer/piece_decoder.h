@@ -27,6 +27,8 @@ using DecoderStepFactory = std::function<std::unique_ptr<DecoderStep>()>;
 // GPT-2's alphabet to bytes, those to characters (what forms none becomes
 // U+FFFD).
 DecoderStepFactory ByteLevelDecoder();
+// `suffix` in pieces to spaces, but none at the text's end.
+DecoderStepFactory BpeDecoder(std::string suffix);
 // Pieces that begin with `prefix` go on a word, others begin one. `clean_up`:
 // Transformers' clean-up of spaces, piece by piece.
 DecoderStepFactory WordPieceDecoder(std::string prefix, bool clean_up);

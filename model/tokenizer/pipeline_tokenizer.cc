@@ -32,6 +32,17 @@ absl::Status CheckSize(std::string_view text) {
       "a text of 2 GiB or more is too long, cut it");
 }
 
+// Of `spans`, ascending and apart, what is behind the first `before` bytes,
+// counted from there.
+std::vector<ByteSpan> Behind(uint32_t before, std::span<const ByteSpan> spans) {
+  std::vector<ByteSpan> behind;
+  for (const auto& [begin, end] : spans) {
+    if (end <= before) continue;
+    behind.push_back({std::max(begin, before) - before, end - before});
+  }
+  return behind;
+}
+
 Encoding ToEncoding(const std::vector<Token>& tokens, int truncated,
                     bool partial) {
   Encoding encoding;
@@ -101,11 +112,56 @@ absl::StatusOr<std::unique_ptr<PipelineTokenizer>> PipelineTokenizer::Create(
   return tokenizer;
 }
 
+void PipelineTokenizer::Reword(std::string_view word,
+                               std::span<const ByteSpan> spans,
+                               std::span<const ByteSpan> literals,
+                               std::vector<TokenModel::Piece>* pieces) const {
+  const auto is_control = [&](const TokenModel::Piece& piece) {
+    if (!added_.IsControl(piece.id) || piece.begin == piece.end) return false;
+    // Unknown text is not the unknown token's text.
+    if (piece.id == parts_.model->unknown_id() &&
+        word.substr(piece.begin, piece.end - piece.begin) !=
+            parts_.model->PieceOf(piece.id)) {
+      return false;
+    }
+    return Overlaps(literals, spans[piece.begin].begin,
+                    spans[piece.end - 1].end);
+  };
+  if (std::none_of(pieces->begin(), pieces->end(), is_control)) return;
+  // Of such a piece the first character and the rest are words of their own,
+  // again and again. A character that is a control token is left out.
+  std::vector<TokenModel::Piece> todo(pieces->rbegin(), pieces->rend());
+  std::vector<TokenModel::Piece> part;
+  pieces->clear();
+  while (!todo.empty()) {
+    const TokenModel::Piece piece = todo.back();
+    todo.pop_back();
+    if (!is_control(piece)) {
+      pieces->push_back(piece);
+      continue;
+    }
+    const std::string_view text =
+        word.substr(piece.begin, piece.end - piece.begin);
+    const uint32_t first = static_cast<uint32_t>(FirstCodePoint(text).size);
+    if (first == text.size()) continue;
+    const auto add = [&](uint32_t begin, uint32_t end) {
+      part.clear();
+      parts_.model->Tokenize(word.substr(begin, end - begin), &part);
+      for (auto it = part.rbegin(); it != part.rend(); ++it) {
+        todo.push_back({it->id, it->begin + begin, it->end + begin});
+      }
+    };
+    add(piece.begin + first, piece.end);
+    add(piece.begin, piece.begin + first);
+  }
+}
+
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
-    std::string_view text, bool with_text) const {
+    std::string_view text, bool with_text,
+    std::span<const ByteSpan> literals) const {
   std::vector<Token> tokens;
   if (text.empty()) return tokens;
-  Segments segments = added_.Extract(text, parts_.normalizer.get());
+  Segments segments = added_.Extract(text, parts_.normalizer.get(), literals);
   if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->Apply(&segments);
   TRIVIUM_RETURN_IF_ERROR(segments.status);
   tokens.reserve(segments.segments.size() + segments.segments.size() / 4);
@@ -116,6 +172,11 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
       pieces.push_back({segment.token, 0, segment.end - segment.begin});
     } else {
       parts_.model->Tokenize(segment.view(segments.text), &pieces);
+      if (!literals.empty()) {
+        Reword(segment.view(segments.text),
+               std::span(segments.spans).subspan(segment.begin), literals,
+               &pieces);
+      }
     }
     for (const TokenModel::Piece& piece : pieces) {
       Token& token = tokens.emplace_back();
@@ -145,11 +206,11 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
   return tokens;
 }
 
-absl::StatusOr<std::vector<Token>> PipelineTokenizer::BeginningTokens(
+absl::StatusOr<std::vector<Token>> PipelineTokenizer::EnoughTokens(
     std::string_view text, const EncodeOptions& options, bool with_text,
     bool* partial) const {
   TRIVIUM_RETURN_IF_ERROR(CheckSize(text));
-  return TokenizeBeginning(
+  return TokenizeEnough(
       text, options,
       [&](std::string_view some) { return TextTokens(some, with_text); },
       partial);
@@ -164,11 +225,11 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokens(
   if (second.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         second_tokens,
-        BeginningTokens(*second, options, with_text, &second_partial));
+        EnoughTokens(*second, options, with_text, &second_partial));
   }
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> first_tokens,
-      BeginningTokens(first, options, with_text, &first_partial));
+      EnoughTokens(first, options, with_text, &first_partial));
   left_out->partial = first_partial || second_partial;
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> tokens,
@@ -220,6 +281,43 @@ absl::StatusOr<Encoding> PipelineTokenizer::Encode(
   return EncodeTexts(text, std::nullopt, options);
 }
 
+absl::StatusOr<Encoding> PipelineTokenizer::EncodeParts(
+    std::span<const TextPart> parts, const EncodeOptions& options) const {
+  size_t size = 0;
+  for (const TextPart& part : parts) size += part.text.size();
+  std::string text;
+  text.reserve(size);
+  std::vector<ByteSpan> literals;
+  for (const TextPart& part : parts) {
+    const uint32_t begin = static_cast<uint32_t>(text.size());
+    text += part.text;
+    TRIVIUM_RETURN_IF_ERROR(CheckSize(text));
+    if (!part.literal || part.text.empty()) continue;
+    const uint32_t end = static_cast<uint32_t>(text.size());
+    if (!literals.empty() && literals.back().end == begin) {
+      literals.back().end = end;
+    } else {
+      literals.push_back({begin, end});
+    }
+  }
+  bool partial = false;
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> own,
+                           TokenizeEnough(
+                               text, options,
+                               [&](std::string_view some) {
+                                 const auto before = static_cast<uint32_t>(
+                                     some.data() - text.data());
+                                 return TextTokens(some, /*with_text=*/false,
+                                                   Behind(before, literals));
+                               },
+                               &partial));
+  int truncated = 0;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::vector<Token> tokens,
+      Assemble(std::move(own), std::nullopt, options, &truncated));
+  return ToEncoding(tokens, truncated, partial);
+}
+
 absl::StatusOr<Encoding> PipelineTokenizer::EncodePair(
     std::string_view first, std::string_view second,
     const EncodeOptions& options) const {
@@ -232,14 +330,14 @@ absl::StatusOr<std::vector<Encoding>> PipelineTokenizer::EncodePairs(
   bool first_partial = false;
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::vector<Token> first_tokens,
-      BeginningTokens(first, options, /*with_text=*/false, &first_partial));
+      EnoughTokens(first, options, /*with_text=*/false, &first_partial));
   std::vector<Encoding> encodings;
   encodings.reserve(seconds.size());
   for (const std::string_view second : seconds) {
     bool second_partial = false;
     TRIVIUM_ASSIGN_OR_RETURN(
         std::vector<Token> second_tokens,
-        BeginningTokens(second, options, /*with_text=*/false, &second_partial));
+        EnoughTokens(second, options, /*with_text=*/false, &second_partial));
     int truncated = 0;
     TRIVIUM_ASSIGN_OR_RETURN(
         const std::vector<Token> tokens,

@@ -46,6 +46,9 @@ class PipelineTokenizer : public Tokenizer {
 
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override;
+  absl::StatusOr<Encoding> EncodeParts(
+      std::span<const TextPart> parts,
+      const EncodeOptions& options) const override;
   absl::StatusOr<Encoding> EncodePair(
       std::string_view first, std::string_view second,
       const EncodeOptions& options) const override;
@@ -76,12 +79,20 @@ class PipelineTokenizer : public Tokenizer {
   explicit PipelineTokenizer(TokenizerParts parts);
 
   // A text's own tokens; `with_text`: with pieces and offsets, else ids only.
-  absl::StatusOr<std::vector<Token>> TextTokens(std::string_view text,
-                                                bool with_text) const;
+  // `literals` (ascending, apart): its bytes that make no control tokens.
+  absl::StatusOr<std::vector<Token>> TextTokens(
+      std::string_view text, bool with_text,
+      std::span<const ByteSpan> literals = {}) const;
+  // Puts other pieces in the place of those that the model made control tokens
+  // of literal text. `spans`: of the word's bytes.
+  void Reword(std::string_view word, std::span<const ByteSpan> spans,
+              std::span<const ByteSpan> literals,
+              std::vector<TokenModel::Piece>* pieces) const;
   // The same of as much of the text as options.most_tokens ask for.
-  absl::StatusOr<std::vector<Token>> BeginningTokens(
-      std::string_view text, const EncodeOptions& options, bool with_text,
-      bool* partial) const;
+  absl::StatusOr<std::vector<Token>> EnoughTokens(std::string_view text,
+                                                  const EncodeOptions& options,
+                                                  bool with_text,
+                                                  bool* partial) const;
   // What was left out of texts.
   struct LeftOut {
     int truncated = 0;

@@ -43,6 +43,10 @@ enum class PrependScheme { kAlways, kFirst, kNever };
 std::unique_ptr<PreTokenizer> MakeMetaspace(std::string replacement,
                                             PrependScheme scheme, bool split);
 
+// `text` in front of what the whole text begins with, unless that is an added
+// token.
+std::unique_ptr<PreTokenizer> MakePrependToFirst(std::string text);
+
 std::unique_ptr<PreTokenizer> MakePreTokenizerSequence(
     std::vector<std::unique_ptr<PreTokenizer>> steps);
 

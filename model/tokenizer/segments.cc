@@ -1,5 +1,7 @@
 #include "model/tokenizer/segments.h"
 
+#include <algorithm>
+
 namespace trivium {
 
 void Segments::Append(const NormalizedText& normalized, int32_t token) {
@@ -10,6 +12,13 @@ void Segments::Append(const NormalizedText& normalized, int32_t token) {
   spans.insert(spans.end(), normalized.spans().begin(),
                normalized.spans().end());
   segments.push_back({begin, static_cast<uint32_t>(text.size()), token});
+}
+
+bool Overlaps(std::span<const ByteSpan> spans, uint32_t begin, uint32_t end) {
+  const auto next = std::upper_bound(
+      spans.begin(), spans.end(), begin,
+      [](uint32_t at, const ByteSpan& s) { return at < s.end; });
+  return next != spans.end() && next->begin < end;
 }
 
 void AppendSplit(size_t begin, size_t end, std::span<const ByteSpan> matches,

@@ -43,6 +43,9 @@ struct Segments {
   void Append(const NormalizedText& normalized, int32_t token);
 };
 
+// Whether [begin, end) shares a byte with one of `spans` (ascending, apart).
+bool Overlaps(std::span<const ByteSpan> spans, uint32_t begin, uint32_t end);
+
 // The parts of text[begin, end) that a split at `matches` (ascending, apart,
 // in the same bytes as `begin`) leaves, appended to `out` as no tokens.
 // `invert`: matches are what is between them, and they are each a part.

@@ -56,8 +56,11 @@ std::optional<Family> FamilyOf(const std::string& name) {
     return Family{"[CLS]", "[SEP]", "[PAD]", "[MASK]",
                   false,   1,       1,       {{}, 0, {}, "[UNK]"}};
   }
-  if (name == "llama" || name == "mistral") {
-    return Family{"<s>", "</s>", "", "", false, 0, 1, {}};
+  for (const char* llama : {"llama", "mistral", "mixtral", "phi3"}) {
+    if (name == llama) return Family{"<s>", "</s>", "", "", false, 0, 1, {}};
+  }
+  if (name.starts_with("gemma")) {
+    return Family{"<bos>", "<eos>", "<pad>", "", false, 0, 1, {}};
   }
   return std::nullopt;
 }
@@ -132,6 +135,8 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   const std::string path = folder + "/" + file;
   const std::string name = config.family.empty() ? usual_family : config.family;
   std::optional<Family> family = FamilyOf(name);
+  // Many models of other names come with LLaMA's tokenizer.
+  if (!family.has_value()) family = FamilyOf(config.tokenizer_class);
   if (!family.has_value()) {
     return absl::UnimplementedError(fmt::format(
         "{}: this version does not know how family \"{}\" uses a SentencePiece "
@@ -149,9 +154,29 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   if (!model.ok()) return broken(model.status());
 
   TokenizerParts parts;
+  const bool adds_prefix = (*model)->adds_prefix();
   TRIVIUM_ASSIGN_OR_RETURN(parts.normalizer, MakeNormalizer(name, config));
   const bool plain = family->separators == 0;
-  if (config.Flag("split_by_punct", false)) {
+  if (plain && adds_prefix && !config.Flag("legacy", true)) {
+    // Transformers' mended way: not behind special tokens.
+    family->layout.without_prefix = true;
+    model = SentencePieceTokenModel::Create(serialized, family->layout);
+    if (!model.ok()) return broken(model.status());
+    std::vector<TokenModel::Piece> pieces;
+    (*model)->Tokenize(
+        "\xE2\x96\x81"
+        "a",
+        &pieces);
+    if (pieces.empty() ||
+        !(*model)->PieceOf(pieces.front().id).starts_with("\xE2\x96\x81")) {
+      return absl::UnimplementedError(fmt::format(
+          "{}: it takes away spaces in front of texts, which this version does "
+          "not know together with \"legacy\": false in tokenizer_config.json; "
+          "without the tokenizer's files the model serves token ids",
+          path));
+    }
+    parts.pre_tokenizer = MakePrependToFirst("\xE2\x96\x81");
+  } else if (config.Flag("split_by_punct", false)) {
     parts.pre_tokenizer = MakePunctuation(SplitBehavior::kIsolated);
   } else if (!plain && name != "deberta-v2") {
     // The pieces are the same, but their offsets begin behind the spaces.
@@ -166,8 +191,10 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
   config.Special("mask_token", family->mask, family->mask_strips_left);
   if ((*model)->byte_fallback()) {
     parts.decoder = {ReplaceDecoder(Pattern::Literal("\xE2\x96\x81"), " "),
-                     ByteFallbackDecoder(),
-                     StripDecoder(U' ', 1, 0, /*fused=*/true)};
+                     ByteFallbackDecoder()};
+    if (adds_prefix) {
+      parts.decoder.push_back(StripDecoder(U' ', 1, 0, /*fused=*/true));
+    }
   } else {
     parts.decoder = {MetaspaceDecoder("\xE2\x96\x81", /*strips_first=*/true)};
   }

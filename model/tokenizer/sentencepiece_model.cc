@@ -115,7 +115,7 @@ struct SentencePieceModel::RawPiece {
 };
 
 std::unique_ptr<SentencePieceModel> SentencePieceModel::Parse(
-    std::string_view serialized, std::string* error) {
+    std::string_view serialized, std::string* error, bool without_prefix) {
   if (TrieNodes(serialized) > kMaxTrieNodes) {
     *error = "its pieces are longer than those of any model";
     return nullptr;
@@ -123,6 +123,13 @@ std::unique_ptr<SentencePieceModel> SentencePieceModel::Parse(
   auto processor = std::make_unique<Processor>();
   // Of a piece that is empty, for example, its trie throws.
   try {
+    std::string changed;
+    if (without_prefix) {
+      // ModelProto's normalizer_spec (3) with add_dummy_prefix (3) = false: of
+      // a field that comes again the last one counts.
+      changed = std::string(serialized) + std::string("\x1A\x02\x18\x00", 4);
+      serialized = changed;
+    }
     const auto status = processor->LoadFromSerializedProto(serialized);
     if (!status.ok()) {
       *error = status.ToString();
@@ -155,19 +162,26 @@ SentencePieceModel::SentencePieceModel(std::unique_ptr<Processor> processor)
     words_alone_ = piece.find(kSpaceSymbol) == std::string_view::npos &&
                    piece.find(' ') == std::string_view::npos;
   }
+  const std::vector<RawPiece> pieces = EncodeRaw("a");
+  adds_prefix_ =
+      !pieces.empty() && pieces.front().piece.text.starts_with(kSpaceSymbol);
   for (const std::string_view space : {" ", "\n", "\xE3\x80\x80"}) {
-    if (words_alone_ && CutsAt(space)) cuts_.push_back(space);
+    const Cut cut = {space, /*goes=*/adds_prefix_};
+    if (words_alone_ && CutsAt(cut)) cuts_.push_back(cut);
   }
 }
 
-bool SentencePieceModel::CutsAt(std::string_view space) const {
+bool SentencePieceModel::CutsAt(const Cut& cut) const {
   for (const std::string_view left : {"a", "The", "9.", "\xC3\xA9"}) {
     for (const std::string_view right : {"b", "of", "(7)", "\xE4\xB8\xAD"}) {
       std::string whole(left);
-      whole += space;
+      whole += cut.space;
       whole += right;
+      const std::string second =
+          cut.goes ? std::string(right)
+                   : std::string(cut.space) + std::string(right);
       std::vector<RawPiece> apart = EncodeRaw(left);
-      for (RawPiece& raw : EncodeRaw(right)) apart.push_back(std::move(raw));
+      for (RawPiece& raw : EncodeRaw(second)) apart.push_back(std::move(raw));
       const std::vector<RawPiece> joined = EncodeRaw(whole);
       if (!std::equal(joined.begin(), joined.end(), apart.begin(), apart.end(),
                       [](const RawPiece& a, const RawPiece& b) {
@@ -232,11 +246,11 @@ std::pair<size_t, size_t> SentencePieceModel::SliceEnd(std::string_view text,
   bool after_word = false;
   for (size_t at = begin; at < text.size();) {
     if (bytes > kSliceBytes && after_word) {
-      for (const std::string_view cut : cuts_) {
-        const size_t next = at + cut.size();
-        if (next < text.size() && text.substr(at).starts_with(cut) &&
+      for (const Cut& cut : cuts_) {
+        const size_t next = at + cut.space.size();
+        if (next < text.size() && text.substr(at).starts_with(cut.space) &&
             IsOfWord(FirstCodePoint(text.substr(next)).value)) {
-          return {at, next};
+          return {at, cut.goes ? next : at};
         }
       }
     }

@@ -23,13 +23,19 @@ class SentencePieceModel {
   };
   enum class Kind { kText, kByte, kControl };
 
-  // `serialized`: the contents of an .spm file. Null with a reason in `error`.
+  // `serialized`: the contents of an .spm file; its own choice to put a space
+  // in front of every text counts unless `without_prefix`. Null with a reason
+  // in `error`.
   static std::unique_ptr<SentencePieceModel> Parse(std::string_view serialized,
-                                                   std::string* error);
+                                                   std::string* error,
+                                                   bool without_prefix = false);
   ~SentencePieceModel();
 
   int size() const;
   const std::string& PieceOf(int id) const;
+
+  // Whether it puts a space in front of every text.
+  bool adds_prefix() const { return adds_prefix_; }
 
   // The pieces of a text, in time linear in its length and memory bounded
   // beside what is returned. More than kMostBytes without white space are cut.
@@ -49,9 +55,12 @@ class SentencePieceModel {
 
   struct RawPiece;
   std::vector<RawPiece> EncodeRaw(std::string_view text) const;
-  // Whether texts may be cut at a white space, which goes: the pieces are the
-  // same.
-  bool CutsAt(std::string_view space) const;
+  // White space at which texts may be cut: the pieces are the same.
+  struct Cut {
+    std::string_view space;
+    bool goes;  // else it is the next text's
+  };
+  bool CutsAt(const Cut& cut) const;
   // Where the next slice of text[begin..] ends, and the one after it begins.
   std::pair<size_t, size_t> SliceEnd(std::string_view text, size_t begin) const;
   std::vector<Piece> EncodeSlice(std::string_view text) const;
@@ -60,7 +69,8 @@ class SentencePieceModel {
   const std::unique_ptr<Processor> processor_;
   bool byte_fallback_ = false;
   bool words_alone_ = false;  // no piece reaches over a space
-  std::vector<std::string_view> cuts_;
+  bool adds_prefix_ = false;
+  std::vector<Cut> cuts_;
 };
 
 }  // namespace trivium

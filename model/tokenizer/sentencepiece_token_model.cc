@@ -12,7 +12,7 @@ SentencePieceTokenModel::Create(std::string_view serialized,
                                 const Layout& layout) {
   std::string error;
   std::unique_ptr<SentencePieceModel> model =
-      SentencePieceModel::Parse(serialized, &error);
+      SentencePieceModel::Parse(serialized, &error, layout.without_prefix);
   if (model == nullptr) {
     return absl::InvalidArgumentError(
         fmt::format("it is not a SentencePiece model ({})", error));

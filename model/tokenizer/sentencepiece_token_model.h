@@ -25,6 +25,8 @@ class SentencePieceTokenModel : public TokenModel {
     // Behind the file's last piece.
     std::vector<std::string> back;
     std::string unknown = "<unk>";
+    // No space in front of texts, whatever the file says.
+    bool without_prefix = false;
   };
 
   // `serialized`: the contents of the file.
@@ -38,9 +40,11 @@ class SentencePieceTokenModel : public TokenModel {
   int32_t IdOf(std::string_view piece) const override {
     return vocabulary_.IdOf(piece);
   }
+  int32_t unknown_id() const override { return unknown_id_; }
   const std::string& PieceOf(int32_t id) const override {
     return vocabulary_.PieceOf(id);
   }
+  bool adds_prefix() const { return model_->adds_prefix(); }
   bool byte_fallback() const { return vocabulary_.IdOf("<0x00>") >= 0; }
 
  private:

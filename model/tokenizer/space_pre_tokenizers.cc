@@ -130,7 +130,35 @@ class Metaspace : public PreTokenizer {
   const std::unique_ptr<Pattern> pattern_;
 };
 
+class PrependToFirst : public PreTokenizer {
+ public:
+  explicit PrependToFirst(std::string text) : text_(std::move(text)) {}
+
+  void Apply(Segments* segments) const override {
+    if (segments->segments.empty() || segments->segments.front().token >= 0 ||
+        segments->spans.front().begin != 0) {
+      return;
+    }
+    segments->text.insert(0, text_);
+    segments->spans.insert(segments->spans.begin(), text_.size(),
+                           segments->spans.front());
+    const uint32_t size = static_cast<uint32_t>(text_.size());
+    for (Segments::Segment& segment : segments->segments) {
+      segment.begin += size;
+      segment.end += size;
+    }
+    segments->segments.front().begin = 0;
+  }
+
+ private:
+  const std::string text_;
+};
+
 }  // namespace
+
+std::unique_ptr<PreTokenizer> MakePrependToFirst(std::string text) {
+  return std::make_unique<PrependToFirst>(std::move(text));
+}
 
 std::unique_ptr<PreTokenizer> MakeByteLevel(const ByteLevelOptions& options) {
   return std::make_unique<ByteLevel>(options);

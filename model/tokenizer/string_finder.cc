@@ -62,7 +62,7 @@ int32_t StringFinder::Child(int32_t node, uint8_t byte) const {
 }
 
 std::vector<StringFinder::Match> StringFinder::Find(
-    std::string_view text) const {
+    std::string_view text, absl::FunctionRef<bool(const Match&)> wanted) const {
   std::vector<Match> matches;
   if (empty()) return matches;
   int32_t node = 0;
@@ -97,11 +97,14 @@ std::vector<StringFinder::Match> StringFinder::Find(
     if (at == text.size()) break;
     node = next < 0 ? 0 : next;
     ++at;
-    const int32_t found = nodes_[node].longest;
-    if (found >= 0) {
-      const uint32_t begin = static_cast<uint32_t>(at - nodes_[found].length);
-      if (best.value < 0 || begin <= best.begin) {
-        best = {begin, static_cast<uint32_t>(at), nodes_[found].value};
+    for (int32_t found = nodes_[node].longest; found >= 0;
+         found = nodes_[nodes_[found].fail].longest) {
+      const Match match = {static_cast<uint32_t>(at - nodes_[found].length),
+                           static_cast<uint32_t>(at), nodes_[found].value};
+      if (best.value >= 0 && match.begin > best.begin) break;
+      if (wanted(match)) {
+        best = match;
+        break;
       }
     }
   }

@@ -9,6 +9,11 @@
 // front of white space if there is some, and its last kMargin tokens are
 // dropped. (A run of marks or letters without white space that is longer than
 // a beginning may come out otherwise; no language has one.)
+//
+// Where a text is cut from its beginning, all this holds of endings: one begins
+// in front of white space, and its first kMargin tokens are dropped. But where
+// a model compares sums over the whole text (SentencePiece's), they begin
+// elsewhere, and two segmentations that are equal but for rounding may swap.
 #include "model/tokenizer/text_beginning.h"
 
 #include <algorithm>
@@ -40,9 +45,19 @@ std::string_view Beginning(std::string_view text, size_t size) {
   return text.substr(0, size);
 }
 
+std::string_view Ending(std::string_view text, size_t size) {
+  if (size >= text.size() / 2) return text;
+  size_t begin = text.size() - size;
+  for (size_t space = begin; space < begin + kWordBytes; ++space) {
+    if (text[space] == ' ' || text[space] == '\n') return text.substr(space);
+  }
+  while (IsContinuation(text[begin])) ++begin;
+  return text.substr(begin);
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<Token>> TokenizeBeginning(
+absl::StatusOr<std::vector<Token>> TokenizeEnough(
     std::string_view text, const EncodeOptions& options,
     absl::FunctionRef<absl::StatusOr<std::vector<Token>>(std::string_view)>
         tokenize,
@@ -54,14 +69,24 @@ absl::StatusOr<std::vector<Token>> TokenizeBeginning(
                                      kMostFirstBytes);
   for (;; size *= kGrowth) {
     if (options.wanted) TRIVIUM_RETURN_IF_ERROR(options.wanted());
-    const std::string_view beginning = Beginning(text, size);
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(beginning));
-    if (beginning.size() == text.size()) return tokens;
-    if (tokens.size() > most + kMargin) {
-      *partial = true;
+    const bool left = options.truncate_left;
+    const std::string_view part =
+        left ? Ending(text, size) : Beginning(text, size);
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(part));
+    if (part.size() == text.size()) return tokens;
+    if (tokens.size() <= most + kMargin) continue;
+    *partial = true;
+    if (!left) {
       tokens.resize(tokens.size() - kMargin);
       return tokens;
     }
+    tokens.erase(tokens.begin(), tokens.begin() + kMargin);
+    const auto before = static_cast<int>(text.size() - part.size());
+    for (Token& token : tokens) {
+      token.byte_begin += before;
+      token.byte_end += before;
+    }
+    return tokens;
   }
 }
 

@@ -10,10 +10,12 @@
 
 namespace trivium {
 
-// Tokenizes no more of a text than options.most_tokens ask for, so that what a
-// text costs is bounded by what a model can read. `tokenize` gives the tokens
-// of a text; `partial` becomes true where the text's end was left out.
-absl::StatusOr<std::vector<Token>> TokenizeBeginning(
+// Tokenizes no more of a text than options.most_tokens ask for, from its
+// beginning or, with truncate_left, to its end, so that what a text costs is
+// bounded by what a model can read. `tokenize` gives the tokens of a part of
+// the text, with offsets in that; `partial` becomes true where the rest was
+// left out.
+absl::StatusOr<std::vector<Token>> TokenizeEnough(
     std::string_view text, const EncodeOptions& options,
     absl::FunctionRef<absl::StatusOr<std::vector<Token>>(std::string_view)>
         tokenize,

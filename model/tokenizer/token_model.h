@@ -30,6 +30,8 @@ class TokenModel {
   virtual int count() const = 0;
   // -1 when there is no such piece.
   virtual int32_t IdOf(std::string_view piece) const = 0;
+  // What unknown characters become; -1: nothing, or always pieces.
+  virtual int32_t unknown_id() const { return -1; }
   // Whether pieces inside words begin with a mark that the text lacks.
   virtual bool marks_pieces_inside_words() const { return false; }
   // Empty when there is no such id.

@@ -12,6 +12,12 @@ absl::Status NoPairs() {
 
 }  // namespace
 
+absl::StatusOr<Encoding> Tokenizer::EncodeParts(
+    std::span<const TextPart> parts, const EncodeOptions& options) const {
+  return absl::FailedPreconditionError(
+      "this model's tokenizer reads texts, not chats; give a text");
+}
+
 absl::StatusOr<std::vector<Encoding>> Tokenizer::EncodePairs(
     std::string_view first, std::span<const std::string_view> seconds,
     const EncodeOptions& options) const {

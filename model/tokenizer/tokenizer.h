@@ -37,10 +37,10 @@ struct Token {
 struct Encoding {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;  // segments; empty where the model has none
-  // Tokens cut from the end of the text to obey EncodeOptions::max_tokens; of
-  // a partial one at least so many.
+  // Tokens cut from the text to obey EncodeOptions::max_tokens; of a partial
+  // one at least so many.
   int truncated = 0;
-  // The end of the text was not tokenized (EncodeOptions::most_tokens).
+  // What is cut was not all tokenized (EncodeOptions::most_tokens).
   bool partial = false;
 };
 
@@ -69,12 +69,24 @@ struct EncodeOptions {
   // cut from the end of the text (special tokens stay); of a pair from the
   // longer text until both are equal, then from both. 0: no limit.
   int max_tokens = 0;
+  // Cut from the beginnings of texts instead.
+  bool truncate_left = false;
   // What the caller can use of each text, at least max_tokens: of a text that
-  // has far more tokens only a beginning is tokenized, which has more than so
-  // many. They are the whole text's tokens. 0: every text is tokenized whole.
+  // has far more tokens only a beginning is tokenized (with truncate_left an
+  // ending), which has more than so many. They are the whole text's tokens. 0:
+  // every text is tokenized whole.
   int64_t most_tokens = 0;
   // Asked before each part of a long text, if set; an error ends the work.
   std::function<absl::Status()> wanted = nullptr;
+};
+
+// A part of a text that has more than one author: a chat's template and what
+// people wrote into it.
+struct TextPart {
+  std::string_view text;
+  // As a user wrote it: what spells a special token ("<|im_end|>") is text like
+  // any other.
+  bool literal = false;
 };
 
 // Turns ids into text one by one, for streaming: the strings that Push and
@@ -97,6 +109,22 @@ class Tokenizer {
 
   virtual absl::StatusOr<Encoding> Encode(
       std::string_view text, const EncodeOptions& options) const = 0;
+  // The ids of all parts' texts put together, as Encode gives them: pieces,
+  // normalization and spaces know nothing of where parts end. But no special
+  // token is made of text that is in a literal part, be it a byte of it.
+  // Special tokens are here: those that the folder says are special, those that
+  // have a role in it (SpecialTokenIds), and those that are written "<|...|>",
+  // which some folders forget to call special. Other added tokens, as "<think>"
+  // or runs of spaces often are, are found everywhere. (The tokenizers library
+  // does so with encode_special_tokens.) A template's special tokens stay
+  // whatever literal text is beside them.
+  //
+  //   {{"<|im_start|>user\n"}, {message, /*literal=*/true}, {"<|im_end|>\n"}}
+  //
+  // A chat's template writes its own first token: options.add_special_tokens is
+  // false then. FAILED_PRECONDITION where tokenizers have no chats (Marian).
+  virtual absl::StatusOr<Encoding> EncodeParts(
+      std::span<const TextPart> parts, const EncodeOptions& options) const;
   // A pair for models that read two segments; FAILED_PRECONDITION else.
   virtual absl::StatusOr<Encoding> EncodePair(
       std::string_view first, std::string_view second,

@@ -84,4 +84,14 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
   return std::unique_ptr<Tokenizer>();
 }
 
+absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(
+    nlohmann::json tokenizer, const nlohmann::json& tokenizer_config) {
+  TRIVIUM_ASSIGN_OR_RETURN(
+      TokenizerParts parts,
+      ReadTokenizerJson(std::move(tokenizer), tokenizer_config));
+  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<PipelineTokenizer> pipeline,
+                           PipelineTokenizer::Create(std::move(parts)));
+  return std::unique_ptr<Tokenizer>(std::move(pipeline));
+}
+
 }  // namespace trivium

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/tokenizer/tokenizer.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 
@@ -15,6 +16,11 @@ namespace trivium {
 // a tokenizer that this version does not know.
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
     const std::string& folder);
+
+// The tokenizer of a tokenizer.json with a tokenizer_config.json, where a model
+// has them without files.
+absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(
+    nlohmann::json tokenizer, const nlohmann::json& tokenizer_config);
 
 }  // namespace trivium
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/tokenizer/pipeline_tokenizer.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 
@@ -13,7 +14,7 @@ namespace trivium {
 
 // vocab.txt: BERT's WordPiece.
 absl::StatusOr<TokenizerParts> LoadWordPieceFiles(const std::string& folder);
-// vocab.json and merges.txt: byte-level BPE.
+// vocab.json and merges.txt: byte-level BPE, or the first GPT's of characters.
 absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder);
 // A SentencePiece model of a family that uses one as it is; `usual_family`
 // where the folder does not say which. UNIMPLEMENTED names another one.
@@ -23,6 +24,9 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
 // tokenizer.json: whatever it says, of what this version knows. UNIMPLEMENTED
 // names what it does not.
 absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder);
+// The same of the contents of tokenizer.json and tokenizer_config.json.
+absl::StatusOr<TokenizerParts> ReadTokenizerJson(
+    nlohmann::json json, const nlohmann::json& tokenizer_config);
 
 }  // namespace trivium
 

@@ -76,6 +76,71 @@ absl::StatusOr<TokenizerParts> ReadParts(nlohmann::json json) {
   return parts;
 }
 
+// Of these classes Transformers makes the template anew, by what
+// tokenizer_config.json says; of others where it asks for a token and the
+// post-processor adds none (DeepSeek's, OPT's).
+bool MakesTemplate(const FolderConfig& config, const PostProcessor& present) {
+  if (!config.flags.contains("add_bos_token") &&
+      !config.flags.contains("add_eos_token")) {
+    return false;
+  }
+  for (const char* name : {"llama", "codellama", "gemma", "cohere"}) {
+    if (config.tokenizer_class == name) return true;
+  }
+  return (config.Flag("add_bos_token", false) ||
+          config.Flag("add_eos_token", false)) &&
+         present.special_token_count(/*pair=*/false) == 0;
+}
+
+// "<s> $A </s>" and "<s> $A </s> <s> $B </s>", of tokens that the folder names.
+void SetBeginAndEnd(const FolderConfig& config, const SpecialTokenIds& ids,
+                    PostProcessor* processor) {
+  using Item = PostProcessor::Item;
+  PostProcessor::Template single;
+  PostProcessor::Template pair;
+  const auto add = [&](const char* flag, bool otherwise, const char* role,
+                       int32_t id, int type_id) {
+    if (id < 0 || !config.Flag(flag, otherwise)) return;
+    const Item item = {Item::Kind::kSpecial, type_id, id,
+                       config.special_tokens.at(role).content};
+    if (type_id == 0) single.push_back(item);
+    pair.push_back(item);
+  };
+  add("add_bos_token", true, "bos_token", ids.begin, 0);
+  single.push_back({Item::Kind::kFirst, 0, 0, ""});
+  pair.push_back(single.back());
+  add("add_eos_token", false, "eos_token", ids.end, 0);
+  add("add_bos_token", true, "bos_token", ids.begin, 1);
+  pair.push_back({Item::Kind::kSecond, 1, 0, ""});
+  add("add_eos_token", false, "eos_token", ids.end, 1);
+  processor->set_templates(std::move(single), std::move(pair));
+}
+
+// What the other files add; of tokens that both have, tokenizer.json's.
+void AddConfig(const FolderConfig& config, TokenizerParts* parts) {
+  std::set<std::string> known;
+  for (const AddedToken& token : parts->added_tokens) {
+    known.insert(token.content);
+  }
+  for (const AddedToken& token : config.AllTokens()) {
+    if (known.insert(token.content).second) {
+      parts->added_tokens.push_back(token);
+    }
+  }
+  // What has a role is never made of a user's text, whatever the flags say.
+  for (AddedToken& token : parts->added_tokens) {
+    for (const auto& [role, special] : config.special_tokens) {
+      if (special.content == token.content) token.control = true;
+    }
+  }
+  const AddedTokens added(parts->added_tokens, *parts->model, nullptr);
+  parts->special_ids = config.Ids(added);
+  if (MakesTemplate(config, parts->post_processor)) {
+    SetBeginAndEnd(config, parts->special_ids, &parts->post_processor);
+  }
+  parts->clean_up_spaces = config.Flag("clean_up_tokenization_spaces", false);
+}
+
 }  // namespace
 
 absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder) {
@@ -92,19 +157,14 @@ absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder) {
   }
   TRIVIUM_ASSIGN_OR_RETURN(const FolderConfig config,
                            FolderConfig::Load(folder));
-  // What the other files add; of tokens that both have, tokenizer.json's.
-  std::set<std::string> known;
-  for (const AddedToken& token : parts->added_tokens) {
-    known.insert(token.content);
-  }
-  for (const AddedToken& token : config.AllTokens()) {
-    if (known.insert(token.content).second) {
-      parts->added_tokens.push_back(token);
-    }
-  }
-  const AddedTokens added(parts->added_tokens, *parts->model, nullptr);
-  parts->special_ids = config.Ids(added);
-  parts->clean_up_spaces = config.Flag("clean_up_tokenization_spaces", false);
+  AddConfig(config, &*parts);
+  return parts;
+}
+
+absl::StatusOr<TokenizerParts> ReadTokenizerJson(
+    nlohmann::json json, const nlohmann::json& tokenizer_config) {
+  TRIVIUM_ASSIGN_OR_RETURN(TokenizerParts parts, ReadParts(std::move(json)));
+  AddConfig(FolderConfig::Of(tokenizer_config), &parts);
   return parts;
 }
 

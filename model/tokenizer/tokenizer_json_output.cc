@@ -157,6 +157,13 @@ absl::Status AppendDecoder(const nlohmann::json& json, bool* fused,
   } else if (type == "WordPiece") {
     steps->push_back(WordPieceDecoder(StringField(json, "prefix", "##"),
                                       BoolField(json, "cleanup", true)));
+  } else if (type == "BPEDecoder") {
+    const std::string suffix = StringField(json, "suffix", "</w>");
+    if (suffix.empty()) {
+      return absl::InvalidArgumentError(
+          "the decoder's BPEDecoder has an empty suffix");
+    }
+    steps->push_back(BpeDecoder(suffix));
   } else if (type == "Metaspace") {
     const bool never =
         StringField(json, "prepend_scheme", "always") == "never" ||

@@ -1,6 +1,7 @@
 #include "model/tokenizer/truncation.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
@@ -16,6 +17,16 @@ void SharePairRoom(size_t room, size_t* first, size_t* second) {
   size_t* longer = shorter == first ? second : first;
   *shorter = std::min(*shorter, room / 2);
   *longer = room - *shorter;
+}
+
+void KeepPart(size_t count, bool left, std::vector<Token>* tokens) {
+  if (count >= tokens->size()) return;
+  if (left) {
+    tokens->erase(tokens->begin(),
+                  tokens->end() - static_cast<ptrdiff_t>(count));
+  } else {
+    tokens->resize(count);
+  }
 }
 
 }  // namespace
@@ -38,11 +49,11 @@ absl::StatusOr<int> Truncate(const EncodeOptions& options, size_t added,
   const size_t total = first_count + second_count;
   if (pair) {
     SharePairRoom(room, &first_count, &second_count);
-    (*second)->resize(second_count);
+    KeepPart(second_count, options.truncate_left, &**second);
   } else {
     first_count = std::min(first_count, room);
   }
-  first->resize(first_count);
+  KeepPart(first_count, options.truncate_left, first);
   return static_cast<int>(total - first_count - second_count);
 }
 

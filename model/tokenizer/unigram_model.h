@@ -39,6 +39,7 @@ class UnigramModel : public TokenModel {
   int32_t IdOf(std::string_view piece) const override {
     return vocabulary_.IdOf(piece);
   }
+  int32_t unknown_id() const override { return options_.unknown_id; }
   const std::string& PieceOf(int32_t id) const override {
     return vocabulary_.PieceOf(id);
   }

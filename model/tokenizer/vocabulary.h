@@ -1,16 +1,30 @@
 #ifndef TRIVIUM_MODEL_TOKENIZER_VOCABULARY_H_
 #define TRIVIUM_MODEL_TOKENIZER_VOCABULARY_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace trivium {
+
+// Of strings that a file may choose: differs from process to process, so that
+// none can be chosen to collide. (Abseil hashes its own string_view so; for the
+// standard's it may take std::hash, whose seed is known.)
+struct PieceHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view piece) const {
+    return absl::HashOf(absl::string_view(piece.data(), piece.size()));
+  }
+};
 
 // Pieces and their ids.
 class Vocabulary {
@@ -37,10 +51,7 @@ class Vocabulary {
   const std::string& PieceOf(int32_t id) const;
 
  private:
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
+  std::unordered_map<std::string, int32_t, PieceHash, std::equal_to<>> ids_;
   std::vector<std::string> pieces_;  // [id]
 };
 

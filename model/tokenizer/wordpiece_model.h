@@ -37,6 +37,7 @@ class WordPieceModel : public TokenModel {
   bool marks_pieces_inside_words() const override {
     return !options_.continuing_prefix.empty();
   }
+  int32_t unknown_id() const override { return unknown_id_; }
   const std::string& PieceOf(int32_t id) const override {
     return vocabulary_.PieceOf(id);
   }

@@ -2,7 +2,10 @@
 // layer and for each head h of queries, which reads the keys and values of head
 // g = h / (heads / kv_heads):
 //   q = W_q x, k = W_k x, v = W_v x        the keys' x may be a source's states
-//   weights_h = softmax(scale * q_h K_g^T)  over the keys that a query sees
+//   q_h = R_i norm(q_h), k_g = R_j norm(k_g)    where the layer has such norms,
+//                            and rotary positions R of query i's and key j's
+//   weights_h = softmax(scale * q_h K_g^T)  over the keys that a query sees,
+//                            and a sink of the head, if any, without a value
 //   y = W_o [weights_1 V, weights_2 V, ...]
 // ("Attention Is All You Need", Vaswani et al. 2017). Rows of all sequences go
 // through the products together; attention looks at one sequence at a time, and
@@ -10,6 +13,7 @@
 #include "model/transformer/attention.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/status.h"
 #include "model/kernels/relative_attention.h"
@@ -27,6 +31,13 @@ constexpr int kMostKeysAhead = 128;
 constexpr int kManyPieces = 4;
 // Multiplications of keys that are worth another thread.
 constexpr double kLeastProducts = 16 << 10;
+
+void NormHeads(const std::optional<Norm>& norm, int heads, float* x) {
+  if (!norm.has_value()) return;
+  for (int head = 0; head < heads; ++head, x += norm->gamma.size()) {
+    norm->Apply(x, x);
+  }
+}
 
 }  // namespace
 
@@ -64,16 +75,21 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         if (row + 1 < rows->rows()) {
           const KvPlace next = task.places[row + 1];
           if (next.block != place.block) {
-            FetchTile(task.tiles.shape, next.slot + 1, task.tiles[next.block]);
+            FetchTile(task.tiles.shape, next.slot() + 1,
+                      task.tiles[next.block]);
           }
         }
         FinishRow(product.Columns(0, width), query);
         FinishRow(product.Columns(width, 2 * kv_width), key);
-        StoreKeyValue(task.tiles.shape, key, key + kv_width, place.slot,
+        NormHeads(task.weights.query_norm, geometry.heads, query);
+        NormHeads(task.weights.key_norm, geometry.kv_heads, key);
+        task.turns->Rotate(geometry, row, geometry.heads, query);
+        task.turns->Rotate(geometry, row, geometry.kv_heads, key);
+        StoreKeyValue(task.tiles.shape, key, key + kv_width, place.slot(),
                       task.tiles[place.block]);
       },
       [&](int row) {
-        return !store || task.places[row].slot % kSlotsTogether == 0 ||
+        return !store || task.places[row].slot() % kSlotsTogether == 0 ||
                task.places[row].block != task.places[row - 1].block;
       });
 }
@@ -164,6 +180,7 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
                         .query = query,
                         .query_stride = stride_,
                         .scale = geometry.scale,
+                        .sinks = task.weights.sinks.data(),
                         .out = query,
                         .out_stride = stride_};
   call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));

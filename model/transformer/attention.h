@@ -13,6 +13,7 @@
 #include "model/transformer/layer.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/relative_attention.h"
+#include "model/transformer/rotary.h"
 #include "model/transformer/rows.h"
 
 namespace trivium {
@@ -28,10 +29,13 @@ struct AttentionGroup {
   const AttentionMaps* maps = nullptr;  // where the weights go, or null
 };
 
-// Where a row's own key and value go.
+// Where a row stands in its sequence, and the block that its own key and value
+// go to.
 struct KvPlace {
   int block;
-  int slot;
+  int position;
+
+  int slot() const { return position % kTileTokens; }
 };
 
 // What a sublayer is told of one layer.
@@ -41,6 +45,7 @@ struct AttentionTask {
   std::span<const AttentionGroup> groups;  // all rows, in order
   // [rows], or empty where keys and values are there already.
   std::span<const KvPlace> places = {};
+  const RotaryTurns* turns = nullptr;           // of these rows; with places
   KvTiles tiles = {};                           // of this layer
   const RelativeAttention* relative = nullptr;  // of the stack; needs no tiles
   const Linear* reader = nullptr;               // see Rows
@@ -72,7 +77,9 @@ class AttentionSublayer {
   };
 
   // Queries go to query_, keys and values to their tiles, or beside their
-  // queries where relative attention reads them.
+  // queries where relative attention reads them. Queries and keys are as
+  // attention reads them: each head normalized, then turned, where a layer has
+  // that.
   absl::Status Project(const AttentionTask& task, Rows* rows,
                        Workspace* workspace);
   void ListPieces(const AttentionTask& task);

@@ -1,14 +1,32 @@
 #include "model/transformer/decoder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
+#include "base/finite.h"
 #include "base/status.h"
 
 namespace trivium {
+namespace {
+
+// Logits may be -infinity, outside a shortlist and where all are watched. What
+// is not a number is so in the sum, too.
+bool IsFinite(const LogitsRow& row) {
+  const auto fine = [](float logit) {
+    return logit < std::numeric_limits<float>::infinity();
+  };
+  return fine(row.rest_log_sum_exp) &&
+         std::all_of(row.watched.begin(), row.watched.end(), fine);
+}
+
+}  // namespace
 
 Decoder::Decoder(const Transformer& weights)
     : stack_(*weights.decoder()),
       rows_(weights.formats().operands, stack_.d_model),
+      embedding_(stack_, weights.formats().operands),
+      turns_(stack_.rotary),
       projection_(weights) {}
 
 absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
@@ -16,28 +34,33 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
                           StepResult* result) {
   Arrange(items);
   Group(items);
-  Embed(items, workspace);
+  TRIVIUM_RETURN_IF_ERROR(Embed(items, workspace));
+  turns_.Set(
+      rows_.rows(), [&](int row) { return places_[row].position; }, workspace);
   timer->End(&PhaseSeconds::other);
   const int layers = static_cast<int>(stack_.layers.size());
   for (int layer = 0; layer < layers; ++layer) {
     const Layer& weights = stack_.layers[layer];
     const std::optional<Attention>& cross = weights.cross_attention;
-    const AttentionTask task = {
-        .weights = weights.self_attention,
-        .layer = layer,
-        .groups = self_groups_,
-        .places = places_,
-        .tiles = cache->Tiles(layer),
-        .reader = cross.has_value() ? &cross->projection : &weights.up};
+    const AttentionTask task = {.weights = weights.self_attention,
+                                .layer = layer,
+                                .groups = self_groups_,
+                                .places = places_,
+                                .turns = &turns_,
+                                .tiles = cache->Tiles(layer),
+                                .reader = cross.has_value()
+                                              ? &cross->projection
+                                              : weights.feed_forward.reader()};
     TRIVIUM_RETURN_IF_ERROR(attention_.Run(task, &rows_, workspace));
     timer->End(&PhaseSeconds::self_attention);
     if (cross.has_value()) {
-      TRIVIUM_RETURN_IF_ERROR(attention_.Run({.weights = *cross,
-                                              .layer = layer,
-                                              .groups = cross_groups_,
-                                              .tiles = cache->Tiles(layer),
-                                              .reader = &weights.up},
-                                             &rows_, workspace));
+      TRIVIUM_RETURN_IF_ERROR(
+          attention_.Run({.weights = *cross,
+                          .layer = layer,
+                          .groups = cross_groups_,
+                          .tiles = cache->Tiles(layer),
+                          .reader = weights.feed_forward.reader()},
+                         &rows_, workspace));
       timer->End(&PhaseSeconds::cross_attention);
     }
     TRIVIUM_RETURN_IF_ERROR(
@@ -62,23 +85,22 @@ void Decoder::Arrange(std::span<const Item> items) {
     const HypothesisState& hypothesis = *item.hypothesis;
     const int length = KeysOf(item);
     for (int position = hypothesis.length; position < length; ++position) {
-      places_.push_back(
-          {hypothesis.blocks[position / kTileTokens], position % kTileTokens});
+      places_.push_back({hypothesis.blocks[position / kTileTokens], position});
     }
     last_row_.push_back(static_cast<int>(places_.size()) - 1);
   }
   rows_.Resize(static_cast<int>(places_.size()));
 }
 
-void Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
-  int row = 0;
+absl::Status Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
+  tokens_.clear();
   for (const Item& item : items) {
     int position = item.hypothesis->length;
     for (const int32_t token : item.work->tokens) {
-      stack_.embeddings.Lookup(token, position++, rows_.x(row++));
+      tokens_.push_back({token, position++});
     }
   }
-  rows_.Embedded(stack_.embedding_norm, workspace);
+  return embedding_.Run(tokens_, &rows_, workspace);
 }
 
 // A token sees itself and what came before it, and of its source everything.
@@ -163,11 +185,12 @@ absl::Status Decoder::ProjectOut(std::span<const Item> items,
     StepResult::Row& row = result->rows[i];
     row.logits = answers.first(work.queries.size());
     answers = answers.subspan(work.queries.size());
-    row.states = {};
-    if (work.states) {
-      const int first = last_row_[i] + 1 - static_cast<int>(work.tokens.size());
-      row.states = {rows_.x(first), work.tokens.size() * stack_.d_model};
-    }
+    const int first = last_row_[i] + 1 - static_cast<int>(work.tokens.size());
+    const std::span<const float> states = {rows_.x(first),
+                                           work.tokens.size() * stack_.d_model};
+    row.states = work.states ? states : std::span<const float>();
+    row.finite = AllFinite(states) &&
+                 std::all_of(row.logits.begin(), row.logits.end(), IsFinite);
     row.self_attention = self_maps_[i];
     row.cross_attention = cross_maps_[i];
   }

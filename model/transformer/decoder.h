@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "model/transformer/attention.h"
+#include "model/transformer/input_embedding.h"
 #include "model/transformer/output_projection.h"
 #include "model/transformer/phase_timer.h"
 #include "model/transformer/rows.h"
@@ -43,14 +44,17 @@ class Decoder {
   }
   void Arrange(std::span<const Item> items);
   void Group(std::span<const Item> items);
-  void Embed(std::span<const Item> items, Workspace* workspace);
+  absl::Status Embed(std::span<const Item> items, Workspace* workspace);
   absl::Status ProjectOut(std::span<const Item> items, Workspace* workspace,
                           StepResult* result);
 
   const Stack& stack_;
   Rows rows_;
+  InputEmbedding embedding_;
+  std::vector<InputEmbedding::Token> tokens_;
   AttentionSublayer attention_;
-  std::vector<KvPlace> places_;  // of each row's own key and value
+  std::vector<KvPlace> places_;  // of each row
+  RotaryTurns turns_;
   std::vector<AttentionGroup> self_groups_, cross_groups_;
   std::deque<AttentionMaps> maps_;  // of items that want them
   std::vector<int> last_row_;       // of each item

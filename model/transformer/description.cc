@@ -41,16 +41,28 @@ struct Visitor {
   }
 
   void ForEach(const AttentionDescription& description) const {
-    const auto& [geometry, query, key, value, output] = description;
+    const auto& [geometry, query, key, value, output, query_norm, key_norm,
+                 sinks] = description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
+    }
+    ForEach(query_norm);
+    ForEach(key_norm);
+    ForEach(sinks);
+  }
+
+  void ForEach(const ExpertsDescription& description) const {
+    const auto& [router, chosen, over_all, experts] = description;
+    ForEach(router);
+    for (const auto& [gate, up, down] : experts) {
+      for (const auto* linear : {&gate, &up, &down}) ForEach(*linear);
     }
   }
 
   void ForEach(const LayerDescription& tensors) const {
     const auto& [self_attention, position_key, position_query,
                  self_attention_norms, cross_attention, cross_attention_norms,
-                 gate, up, down, feed_forward_norms] = tensors;
+                 gate, up, down, experts, feed_forward_norms] = tensors;
     ForEach(self_attention);
     ForEach(position_key);
     ForEach(position_query);
@@ -60,6 +72,7 @@ struct Visitor {
     ForEach(gate);
     ForEach(up);
     ForEach(down);
+    ForEach(experts);
     ForEach(feed_forward_norms);
   }
 
@@ -81,9 +94,9 @@ struct Visitor {
 
   void ForEach(const StackDescription& description) const {
     const auto& [layers, d_model, heads, feed_forward, vocabulary,
-                 max_positions, activation, norm_epsilon, positions,
+                 max_positions, activation, gate_clip, norm_epsilon, positions,
                  position_offset, position_padding_id, type_vocabulary,
-                 embedding_scale, relative_attention, embeddings,
+                 embedding_scale, relative_attention, rotary, embeddings,
                  embedding_norm, layer, final_norm] = description;
     ForEach(relative_attention);
     ForEach(embeddings);
@@ -116,12 +129,13 @@ AttentionGeometry AttentionGeometry::Even(int d_model, int heads) {
 }
 
 void ForEachTensor(const TransformerDescription& description, Visit visit) {
-  const auto& [encoder, decoder, output_projection, shortlist, pooler, head,
-               memory] = description;
+  const auto& [encoder, decoder, output_projection, output_narrowing, shortlist,
+               pooler, head, memory] = description;
   const Visitor visitor = {visit};
   visitor.ForEach(encoder);
   visitor.ForEach(decoder);
   visitor.ForEach(output_projection);
+  visitor.ForEach(output_narrowing);
   visitor.ForEach(pooler);
   visitor.ForEach(head);
 }

@@ -10,6 +10,7 @@
 #include "model/engine.h"
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
+#include "model/kernels/row_ops.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
@@ -19,7 +20,7 @@ namespace trivium {
 // has no forward pass of its own.
 
 enum class PositionEncoding {
-  kNone,  // none at the input: the attention knows (DeBERTa)
+  kNone,  // none at the input: the attention knows (DeBERTa, rotary positions)
   // Marian's table: sin of the first half of the dimensions, cos of the
   // second; frequency of pair i is 10000^(-2i / d_model).
   kSinusoidal,
@@ -58,6 +59,18 @@ struct SublayerNorms {
   bool operator==(const SublayerNorms&) const = default;
 };
 
+// Rotary positions (Su et al. 2021): pair i of a query's or a key's dimensions
+// is turned by position * frequencies[i], see kernels/rotary.h. Only the first
+// 2 x pairs dimensions of a head are turned.
+struct RotaryDescription {
+  std::vector<float> frequencies;  // [pairs], in radians a token
+  float magnitude = 1;  // of cosines and sines (YaRN, Peng et al. 2023)
+
+  int64_t bytes() const {
+    return static_cast<int64_t>(frequencies.size() * sizeof(float));
+  }
+};
+
 // How a layer's queries read keys and values (Vaswani et al. 2017). A head of
 // keys and values serves one head of queries or several (Ainslie et al. 2023);
 // heads x head_size need not be d_model.
@@ -72,6 +85,9 @@ struct AttentionGeometry {
   // cross-attention sees all.
   int look_back = kAllKeys;
   int look_ahead = kAllKeys;
+  // Which of the stack's rotary positions turn queries and keys.
+  static constexpr int kNoRotary = -1;
+  int rotary = kNoRotary;
 
   // Every head with its share of d_model and keys and values of its own,
   // scaled by 1 / sqrt(head size).
@@ -87,6 +103,9 @@ struct AttentionDescription {
   AttentionGeometry geometry;
   // [query_width, d_model], twice [kv_width, d_model], [d_model, query_width].
   LinearTensors query, key, value, output;
+  // Of each head, before it is turned, with weights [head_size] (Qwen 3).
+  std::optional<NormTensors> query_norm = std::nullopt, key_norm = std::nullopt;
+  const TensorView* sinks = nullptr;  // [heads], see kernels/attention.h
 
   bool operator==(const AttentionDescription&) const = default;
 };
@@ -114,6 +133,24 @@ struct RelativeAttentionDescription {
   const TensorView* bias = nullptr;        // [span, heads]
 };
 
+// A mixture of experts (Shazeer et al. 2017): of many gated feed-forwards, a
+// token goes through those few whose logits W x are the greatest.
+struct ExpertTensors {
+  LinearTensors gate, up, down;  // as LayerDescription's
+
+  bool operator==(const ExpertTensors&) const = default;
+};
+struct ExpertsDescription {
+  LinearTensors router;  // [experts, d_model]
+  int chosen = 0;        // of a token
+  // Whether their outputs are weighed with the softmax of all logits, of which
+  // they have a part; else with that of the chosen ones' (Jiang et al. 2024).
+  bool over_all = false;
+  std::vector<ExpertTensors> experts;
+
+  bool operator==(const ExpertsDescription&) const = default;
+};
+
 struct LayerDescription {
   AttentionDescription self_attention;
   // W_k and W_q of the stack's relative attention, if it has them,
@@ -127,6 +164,8 @@ struct LayerDescription {
   // (Shazeer 2020). [ffn, d_model] both, and [d_model, ffn].
   std::optional<LinearTensors> gate;
   LinearTensors up, down;
+  // Instead of these three.
+  std::optional<ExpertsDescription> experts;
   SublayerNorms feed_forward_norms;
 
   bool operator==(const LayerDescription&) const = default;
@@ -134,9 +173,11 @@ struct LayerDescription {
 
 // `width` is d_model unless there is a projection.
 struct EmbeddingTensors {
-  const TensorView* tokens = nullptr;     // [vocabulary, width]
-  const TensorView* positions = nullptr;  // [positions, width] if kLearned
-  const TensorView* types = nullptr;      // [type_vocabulary, width] or null
+  const TensorView* tokens = nullptr;  // [vocabulary, width]
+  // If kLearned: [positions, width], or [positions, d_model] where they are
+  // added behind the projection (OPT).
+  const TensorView* positions = nullptr;
+  const TensorView* types = nullptr;  // [type_vocabulary, width] or null
   // [d_model, width], after the embedding norm (ALBERT, ELECTRA).
   std::optional<LinearTensors> projection;
 };
@@ -150,6 +191,7 @@ struct StackDescription {
   int vocabulary = 0;
   int max_positions = 0;
   Activation activation = Activation::kRelu;
+  std::optional<GateClip> gate_clip;  // instead of the activation and its gate
   float norm_epsilon = 1e-5f;
   PositionEncoding positions = PositionEncoding::kSinusoidal;
   // The row of the first position in the table of learned ones.
@@ -161,6 +203,8 @@ struct StackDescription {
   float embedding_scale = 1.0f;  // sqrt(d_model) where the config says so
 
   std::optional<RelativeAttentionDescription> relative_attention;
+  std::vector<RotaryDescription>
+      rotary;  // layers choose, see AttentionGeometry
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // right after the sum
@@ -198,6 +242,9 @@ struct TransformerDescription {
   // logits = x W^T + bias: weight [vocabulary, d_model], often the tied token
   // embeddings; bias [vocabulary] or [1, vocabulary] or null.
   LinearTensors output_projection;
+  // [width, d_model]: what narrows x before that, where the weight is
+  // [vocabulary, width] (OPT).
+  std::optional<LinearTensors> output_narrowing;
   // What sources may be translated to; null: anything. See shortlist.h.
   std::shared_ptr<const Shortlist> shortlist;
   // Of encoder-only models.

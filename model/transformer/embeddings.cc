@@ -1,5 +1,6 @@
 #include "model/transformer/embeddings.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -8,21 +9,22 @@
 
 namespace trivium {
 
-std::vector<float> SinusoidalPositions(int positions, int d_model) {
-  std::vector<float> table(static_cast<size_t>(positions) * d_model);
-  const int sines = (d_model + 1) / 2;
-  for (int position = 0; position < positions; ++position) {
-    float* row = &table[static_cast<size_t>(position) * d_model];
-    for (int i = 0; i < sines; ++i) {
-      const double angle = position / std::pow(10000.0, 2.0 * i / d_model);
-      row[i] = static_cast<float>(std::sin(angle));
-      if (sines + i < d_model) {
-        row[sines + i] = static_cast<float>(std::cos(angle));
-      }
-    }
-  }
-  return table;
+namespace {
+
+// More positions than published models of this kind have.
+constexpr int kTabulatedPositions = 4096;
+
+// Marian's sinusoidal position encodings: the sines of all frequencies, then
+// their cosines (Vaswani et al. 2017 interleave them).
+float Sinusoidal(int position, int i, int width) {
+  const int sines = (width + 1) / 2;
+  const bool is_sine = i < sines;
+  const double angle =
+      position / std::pow(10000.0, 2.0 * (is_sine ? i : i - sines) / width);
+  return static_cast<float>(is_sine ? std::sin(angle) : std::cos(angle));
 }
+
+}  // namespace
 
 TokenTable::TokenTable(const TensorView& tokens, WeightType weights)
     : width_(static_cast<int>(tokens.shape[1])) {
@@ -67,24 +69,40 @@ Embeddings::Embeddings(const StackDescription& stack,
     values->resize(tensor.elements());
     CopyToF32(tensor, 0, *values);
   };
+  positions_width_ = width_;
   switch (stack.positions) {
     case PositionEncoding::kNone:
       break;
     case PositionEncoding::kSinusoidal:
-      positions_ = SinusoidalPositions(stack.max_positions, width_);
+      for (int position = 0;
+           position < std::min(stack.max_positions, kTabulatedPositions);
+           ++position) {
+        for (int i = 0; i < width_; ++i) {
+          positions_.push_back(Sinusoidal(position, i, width_));
+        }
+      }
       break;
     case PositionEncoding::kLearned:
+      positions_width_ = static_cast<int>(stack.embeddings.positions->shape[1]);
       read(*stack.embeddings.positions, &positions_);
       break;
   }
   if (stack.embeddings.types != nullptr) read(*stack.embeddings.types, &types_);
 }
 
-void Embeddings::Lookup(int32_t token, int position, float* x) const {
+void Embeddings::Lookup(int32_t token, float* x) const {
   tokens_->Lookup(token, scale_, x);
+}
+
+void Embeddings::AddPosition(int position, float* x) const {
   if (positions_.empty()) return;
-  const size_t row = position_offset_ + position;
-  AddRow({.f32 = &positions_[row * width_], .n = width_}, x);
+  const size_t at =
+      (static_cast<size_t>(position_offset_) + position) * positions_width_;
+  if (at < positions_.size()) {
+    AddRow({.f32 = &positions_[at], .n = positions_width_}, x);
+  } else {
+    for (int i = 0; i < width_; ++i) x[i] += Sinusoidal(position, i, width_);
+  }
 }
 
 void Embeddings::AddType(int32_t type, float* x) const {

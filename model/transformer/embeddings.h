@@ -39,14 +39,18 @@ class Embeddings {
   // Of x: d_model, or less where a projection follows.
   int width() const { return width_; }
 
-  // x [width] for a token in [0, vocabulary) at a position in
-  // [0, max_positions).
-  void Lookup(int32_t token, int position, float* x) const;
+  // Whether positions are added behind the projection, which gave d_model.
+  bool wide_positions() const { return positions_width_ != width_; }
+
+  // x [width] = scale * the embedding of a token in [0, vocabulary).
+  void Lookup(int32_t token, float* x) const;
+  // Adds that of a position in [0, max_positions), if there are any.
+  void AddPosition(int position, float* x) const;
   // Adds the embedding of a segment in [0, type_vocabulary); nothing where the
   // model has none.
   void AddType(int32_t type, float* x) const;
-  // What Lookup takes for the positions of a sequence from its start: 0, 1,
-  // 2... but for tokens that take none.
+  // What AddPosition takes for the positions of a sequence from its start: 0,
+  // 1, 2... but for tokens that take none.
   void Positions(std::span<const int32_t> tokens,
                  std::vector<int>* positions) const;
 
@@ -60,13 +64,13 @@ class Embeddings {
   int position_offset_ = 0;
   std::optional<int32_t> position_padding_id_;
   std::shared_ptr<const TokenTable> tokens_;
-  std::vector<float> positions_;  // [rows, width], or empty
-  std::vector<float> types_;      // [type_vocabulary, width], or empty
+  int positions_width_ = 0;
+  // [rows, positions_width_], or empty. Learned ones: all. Sinusoidal ones: of
+  // the first positions; the rest, of which a configuration may claim any
+  // number, are computed when they are asked for.
+  std::vector<float> positions_;
+  std::vector<float> types_;  // [type_vocabulary, width], or empty
 };
-
-// Marian's sinusoidal position encodings, [positions, d_model]: the sines of
-// all frequencies, then their cosines (Vaswani et al. 2017 interleave them).
-std::vector<float> SinusoidalPositions(int positions, int d_model);
 
 }  // namespace trivium
 

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include "base/finite.h"
 #include "base/status.h"
 
 namespace trivium {
+
 Encoder::Encoder(const Transformer& weights)
     : weights_(weights),
       stack_(*weights.encoder()),
       rows_(weights.formats().operands, stack_.d_model),
       embedding_(stack_, weights.formats().operands),
-      heads_(weights.pooler(), weights.head()) {}
+      heads_(weights.pooler(), weights.head()),
+      turns_(stack_.rotary) {}
 
 absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
                           KvCache* cache, Workspace* workspace) {
@@ -18,14 +21,23 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
   const int begin = sources.front()->layers_done;
   const int all = static_cast<int>(stack_.layers.size());
   const int end = std::min(begin + layers, all);
+  if (begin == 0) KeepHidden(sources, 0);
   for (int layer = begin; layer < end; ++layer) {
     TRIVIUM_RETURN_IF_ERROR(SelfAttention(layer, workspace));
     if (layer + 1 == all) KeepRead(sources);
     TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(
         stack_.layers[layer], stack_.FirstReader(layer + 1), workspace));
+    if (layer + 1 < all) KeepHidden(sources, layer + 1);
   }
   if (end == all) {
     rows_.Finish(stack_.final_norm, workspace);
+    KeepHidden(sources, all);
+    for (int row = 0; row < rows_.rows(); ++row) {
+      SourceState& source = *sources[source_of_row_[row]];
+      if (!source.options.cross_attention) continue;
+      source.finite &=
+          AllFinite({rows_.x(row), static_cast<size_t>(stack_.d_model)});
+    }
     TRIVIUM_RETURN_IF_ERROR(CrossKeyValues(sources, cache, workspace));
     TRIVIUM_RETURN_IF_ERROR(heads_.Run(
         sources, [this](size_t s, int position) { return Row(s, position); },
@@ -55,8 +67,19 @@ absl::Status Encoder::Load(std::span<SourceState* const> sources,
   Arrange(sources);
   const int rows = static_cast<int>(source_of_row_.size());
   rows_.Resize(rows);
+  turns_.Set(
+      rows, [&](int row) { return places_[row].position; }, workspace);
   if (sources.front()->layers_done == 0) {
-    return embedding_.Run(sources, &rows_, workspace);
+    tokens_.clear();
+    for (const SourceState* source : sources) {
+      const auto& [ids, types] = source->input;
+      stack_.embeddings.Positions(ids, &positions_);
+      for (size_t i = 0; i < ids.size(); ++i) {
+        tokens_.push_back(
+            {ids[i], positions_[i], types.empty() ? 0 : types[i]});
+      }
+    }
+    return embedding_.Run(tokens_, &rows_, workspace);
   }
   for (int row = 0; row < rows; ++row) {
     const SourceState& source = *sources[source_of_row_[row]];
@@ -93,7 +116,7 @@ void Encoder::Arrange(std::span<SourceState* const> sources) {
     for (int i = 0; i < tokens; ++i) {
       source_of_row_.push_back(static_cast<int>(s));
       position_of_row_.push_back(i);
-      places_.push_back({blocks + i / kTileTokens, i % kTileTokens});
+      places_.push_back({blocks + i / kTileTokens, i});
     }
     blocks += PaddedKeys(tokens) / kTileTokens;
   }
@@ -112,10 +135,11 @@ absl::Status Encoder::SelfAttention(int index, Workspace* workspace) {
                         .layer = index,
                         .groups = groups_,
                         .places = places_,
+                        .turns = &turns_,
                         .relative = stack_.relative_attention
                                         ? &*stack_.relative_attention
                                         : nullptr,
-                        .reader = &layer.up};
+                        .reader = layer.feed_forward.reader()};
   if (task.relative == nullptr) {
     task.tiles.shape = {weights_.formats().encoder_kv, geometry.kv_heads,
                         geometry.head_size};
@@ -133,8 +157,11 @@ void Encoder::KeepRead(std::span<SourceState* const> sources) {
     const int position = position_of_row_[row];
     if (position == 0) first_row_[s] = static_cast<int>(kept_.size());
     const SourceOptions& options = sources[s]->options;
+    const bool all_hidden =
+        !options.hidden_layers.empty() &&
+        options.hidden_layers.back() == static_cast<int>(stack_.layers.size());
     const bool read = options.cross_attention ||
-                      options.states == States::kAll ||
+                      options.states == States::kAll || all_hidden ||
                       (options.states == States::kFirst && position == 0) ||
                       heads_.Reads(*sources[s], position);
     if (read) kept_.push_back(row);
@@ -146,6 +173,18 @@ void Encoder::KeepRead(std::span<SourceState* const> sources) {
   source_of_row_.resize(kept_.size());
   position_of_row_.resize(kept_.size());
   rows_.Keep(kept_);
+}
+
+void Encoder::KeepHidden(std::span<SourceState* const> sources, int layer) {
+  for (size_t s = 0; s < sources.size(); ++s) {
+    SourceState& source = *sources[s];
+    const std::vector<int>& wanted = source.options.hidden_layers;
+    if (!std::binary_search(wanted.begin(), wanted.end(), layer)) continue;
+    const float* first = Row(s, 0);
+    source.hidden.insert(
+        source.hidden.end(), first,
+        first + static_cast<size_t>(source.tokens()) * stack_.d_model);
+  }
 }
 
 float* Encoder::Row(size_t s, int position) {

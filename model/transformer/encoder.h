@@ -8,9 +8,9 @@
 #include "absl/status/status.h"
 #include "model/transformer/attention.h"
 #include "model/transformer/head_runner.h"
+#include "model/transformer/input_embedding.h"
 #include "model/transformer/rows.h"
 #include "model/transformer/sequences.h"
-#include "model/transformer/source_embedding.h"
 #include "model/transformer/transformer.h"
 
 namespace trivium {
@@ -39,6 +39,9 @@ class Encoder {
   absl::Status SelfAttention(int layer, Workspace* workspace);
   // After the last attention: drops rows that nothing reads any more.
   void KeepRead(std::span<SourceState* const> sources);
+  // Where they are asked for, keeps the rows as the hidden states of `layer`,
+  // see SourceOptions.
+  void KeepHidden(std::span<SourceState* const> sources, int layer);
   // The row of sources[s]'s token `position`.
   float* Row(size_t s, int position);
   absl::Status CrossKeyValues(std::span<SourceState* const> sources,
@@ -47,7 +50,9 @@ class Encoder {
   const Transformer& weights_;
   const Stack& stack_;
   Rows rows_;
-  SourceEmbedding embedding_;
+  InputEmbedding embedding_;
+  std::vector<InputEmbedding::Token> tokens_;  // of all sources
+  std::vector<int> positions_;                 // of one's tokens
   AttentionSublayer attention_;
   HeadRunner heads_;
   std::vector<int> source_of_row_;      // index in `sources`
@@ -56,9 +61,10 @@ class Encoder {
   std::vector<int> kept_;               // rows
   std::vector<AttentionGroup> groups_;  // of each source
   std::vector<KvPlace> places_;         // of each row
-  std::vector<int> blocks_;             // 0, 1, 2...
-  std::deque<AttentionMaps> maps_;      // of sources that want them
-  Buffer<char> tiles_;                  // [blocks] keys and values of one layer
+  RotaryTurns turns_;
+  std::vector<int> blocks_;         // 0, 1, 2...
+  std::deque<AttentionMaps> maps_;  // of sources that want them
+  Buffer<char> tiles_;              // [blocks] keys and values of one layer
 };
 
 }  // namespace trivium

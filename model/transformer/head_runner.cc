@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
+#include "base/finite.h"
 #include "base/status.h"
 
 namespace trivium {
@@ -10,6 +12,13 @@ namespace {
 
 // Of a slice, which bounds the memory of what many masks ask for.
 constexpr size_t kSliceRows = 1024;
+
+// An activation may make a number of what is none, so what is read is looked
+// at.
+constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+bool IsFinite(const float* row, int size) {
+  return AllFinite({row, static_cast<size_t>(size)});
+}
 
 }  // namespace
 
@@ -64,11 +73,18 @@ absl::Status HeadRunner::Pool(std::span<SourceState* const> sources,
     source.pooled.resize(out);
     results_.push_back(source.pooled.data());
   }
-  return pooler_->dense.Forward(
+  TRIVIUM_RETURN_IF_ERROR(pooler_->dense.Forward(
       input_, static_cast<int>(results_.size()), workspace,
       [&](int i, const auto& product, float*) {
         ActivateRow(product, pooler_->activation, results_[i]);
-      });
+      }));
+  for (size_t s = 0; s < sources.size(); ++s) {
+    std::vector<float>& pooled = sources[s]->pooled;
+    if (!pooled.empty() && !IsFinite(state(s, 0), pooler_->dense.in())) {
+      std::fill(pooled.begin(), pooled.end(), kNoNumber);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
@@ -157,6 +173,16 @@ absl::Status HeadRunner::LogitsOf(std::span<Row> rows, Workspace* workspace) {
     const std::span<const Candidate> best = candidates_[i].best();
     rows[i].best->best.assign(best.begin(), best.end());
     rows[i].best->log_sum_exp = candidates_[i].rest_log_sum_exp();
+  }
+  const int in = head_->dense.has_value() ? head_->dense->in()
+                                          : head_->output_blocks.front().in();
+  for (const Row& row : rows) {
+    if (IsFinite(row.input, in)) continue;
+    if (row.best != nullptr) {
+      row.best->log_sum_exp = kNoNumber;
+    } else {
+      std::fill_n(row.logits, head_->outputs, kNoNumber);
+    }
   }
   return absl::OkStatus();
 }

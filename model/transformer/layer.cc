@@ -31,11 +31,40 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{cross.output}, &layer->cross_attention->output));
   }
-  TRIVIUM_RETURN_IF_ERROR(
-      description.gate.has_value()
-          ? pack(Parts{*description.gate, description.up}, &layer->up)
-          : pack(Parts{description.up}, &layer->up));
-  return pack(Parts{description.down}, &layer->down);
+  std::vector<Expert>& experts = layer->feed_forward.experts;
+  if (!description.experts.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        description.gate.has_value()
+            ? pack(Parts{*description.gate, description.up}, &experts[0].up)
+            : pack(Parts{description.up}, &experts[0].up));
+    return pack(Parts{description.down}, &experts[0].down);
+  }
+  for (size_t e = 0; e < experts.size(); ++e) {
+    const ExpertTensors& tensors = description.experts->experts[e];
+    TRIVIUM_RETURN_IF_ERROR(
+        pack(Parts{tensors.gate, tensors.up}, &experts[e].up));
+    TRIVIUM_RETURN_IF_ERROR(pack(Parts{tensors.down}, &experts[e].down));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FeedForward> EmptyFeedForward(
+    const LayerDescription& description, const StackDescription& stack) {
+  FeedForward feed_forward;
+  feed_forward.activation = stack.activation;
+  feed_forward.gate_clip = stack.gate_clip;
+  feed_forward.experts.resize(1);
+  if (description.experts.has_value()) {
+    const ExpertsDescription& experts = *description.experts;
+    feed_forward.experts.resize(experts.experts.size());
+    Router& router = feed_forward.router.emplace();
+    TRIVIUM_ASSIGN_OR_RETURN(
+        router.product,
+        Linear::Create(kF32Formats, std::span(&experts.router, 1)));
+    router.chosen = experts.chosen;
+    router.over_all = experts.over_all;
+  }
+  return feed_forward;
 }
 
 }  // namespace
@@ -60,14 +89,33 @@ Norms Norms::Create(const SublayerNorms& norms, float epsilon) {
   return {create(norms.before), create(norms.of_output), create(norms.after)};
 }
 
+Range FeedForward::Activate(const ProductRow& up, float* y) const {
+  const int columns = inner();
+  if (up.n == columns) return ActivateRow(up, activation, y);
+  const ProductRow gate = up.Columns(0, columns);
+  const ProductRow gated = up.Columns(columns, columns);
+  return gate_clip.has_value() ? ClippedGateRow(gate, gated, *gate_clip, y)
+                               : GateRow(gate, gated, activation, y);
+}
+
 absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
                                     const StackDescription& stack,
                                     const Formats& formats) {
   const float epsilon = stack.norm_epsilon;
   Layer layer;
-  layer.self_attention.geometry = description.self_attention.geometry;
+  const AttentionDescription& self = description.self_attention;
+  layer.self_attention.geometry = self.geometry;
   layer.self_attention.norms =
       Norms::Create(description.self_attention_norms, epsilon);
+  if (self.query_norm.has_value()) {
+    layer.self_attention.query_norm = Norm::Create(*self.query_norm, epsilon);
+  }
+  if (self.key_norm.has_value()) {
+    layer.self_attention.key_norm = Norm::Create(*self.key_norm, epsilon);
+  }
+  if (self.sinks != nullptr) {
+    layer.self_attention.sinks.logits = ToVector(*self.sinks);
+  }
   if (description.cross_attention.has_value()) {
     Attention& cross = layer.cross_attention.emplace();
     cross.geometry = description.cross_attention->geometry;
@@ -75,7 +123,8 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   }
   layer.feed_forward_norms =
       Norms::Create(description.feed_forward_norms, epsilon);
-  layer.activation = stack.activation;
+  TRIVIUM_ASSIGN_OR_RETURN(layer.feed_forward,
+                           EmptyFeedForward(description, stack));
   TRIVIUM_RETURN_IF_ERROR(ForEachLinear(
       description, &layer,
       [&](std::span<const LinearTensors> parts, Linear* linear) {

@@ -52,6 +52,16 @@ struct Norms {
   }
 };
 
+// Logits of attention's sinks, [heads], or empty.
+struct Sinks {
+  AlignedVector<float> logits;
+
+  const float* data() const { return logits.empty() ? nullptr : logits.data(); }
+  int64_t bytes() const {
+    return static_cast<int64_t>(logits.size() * sizeof(float));
+  }
+};
+
 // The packed weights of one attention sublayer.
 struct Attention {
   AttentionGeometry geometry;
@@ -59,13 +69,66 @@ struct Attention {
   // d_model]; of cross-attention queries alone, for its keys and values are
   // computed once a source, see cross_key_value in transformer.h.
   Linear projection;
-  Linear output;  // [d_model, query_width]
+  Linear output;                             // [d_model, query_width]
+  std::optional<Norm> query_norm, key_norm;  // of each head
+  Sinks sinks;
   Norms norms;
 
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_geometry, of_projection, of_output, of_norms] = *this;
-    VisitParts(f, of_projection, of_output, of_norms);
+    const auto& [of_geometry, of_projection, of_output, of_query_norm,
+                 of_key_norm, of_sinks, of_norms] = *this;
+    VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
+               of_sinks, of_norms);
+  }
+};
+
+struct Expert {
+  Linear up;    // [ffn, d_model], or gate and up, [2 ffn, d_model]
+  Linear down;  // [d_model, ffn]
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_up, of_down] = *this;
+    VisitParts(f, of_up, of_down);
+  }
+};
+
+// Which experts a row goes to. In f32 whatever the model's formats, for it
+// costs next to nothing and decides much.
+struct Router {
+  Linear product;  // [experts, d_model]
+  int chosen = 0;
+  bool over_all = false;  // see ExpertsDescription
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_product, of_chosen, of_over_all] = *this;
+    VisitParts(f, of_product, of_chosen, of_over_all);
+  }
+};
+
+// The packed weights of one feed-forward sublayer: of one that all rows go
+// through, or of several among which a router chooses.
+struct FeedForward {
+  std::vector<Expert> experts;
+  std::optional<Router> router;
+  Activation activation = Activation::kNone;
+  std::optional<GateClip> gate_clip;
+
+  // Numbers between the two products.
+  int inner() const { return experts[0].down.in(); }
+  // What reads rows' `input` with factors of its own, see Rows.
+  const Linear* reader() const {
+    return router.has_value() ? nullptr : &experts[0].up;
+  }
+  // y [inner] = what an expert's second product reads of its first one's row.
+  // Returns the range of y.
+  Range Activate(const ProductRow& up, float* y) const;
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_experts, of_router, of_activation, of_gate_clip] = *this;
+    VisitParts(f, of_experts, of_router, of_activation);
   }
 };
 
@@ -73,12 +136,9 @@ struct Attention {
 struct Layer {
   Attention self_attention;
   std::optional<Attention> cross_attention;
-  Linear up;    // [ffn, d_model], or gate and up, [2 ffn, d_model]
-  Linear down;  // [d_model, ffn]
+  FeedForward feed_forward;
   Norms feed_forward_norms;
-  Activation activation = Activation::kNone;
 
-  bool gated() const { return up.out() > down.in(); }
   static absl::StatusOr<Layer> Create(const LayerDescription& description,
                                       const StackDescription& stack,
                                       const Formats& formats);
@@ -87,10 +147,10 @@ struct Layer {
                       const Formats& formats, const InputMaxima& maxima);
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_self_attention, of_cross_attention, of_up, of_down,
-                 of_feed_forward_norms, of_activation] = *this;
-    VisitParts(f, of_self_attention, of_cross_attention, of_up, of_down,
-               of_feed_forward_norms, of_activation);
+    const auto& [of_self_attention, of_cross_attention, of_feed_forward,
+                 of_feed_forward_norms] = *this;
+    VisitParts(f, of_self_attention, of_cross_attention, of_feed_forward,
+               of_feed_forward_norms);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "model/kernels/runtime.h"
@@ -14,6 +15,15 @@ namespace {
 constexpr int kManyRows = 64;
 // Bytes of weights that are worth another thread.
 constexpr size_t kLeastWeights = 32 << 10;
+
+// As QuantizeWeights, of a row that comes quantized.
+void TakeWeights(const TensorView& tensor, int64_t row, int8_t* q, float* scale,
+                 float* offset) {
+  const int64_t in = tensor.shape[1];
+  std::memcpy(q, tensor.data.data() + row * in, in);
+  CopyToF32(*tensor.row_scales, row, std::span(scale, 1));
+  *offset = *scale * static_cast<float>(std::accumulate(q, q + in, int32_t{0}));
+}
 
 }  // namespace
 
@@ -64,10 +74,11 @@ void Operand::Set(int row, const float* x, Range range) {
   }
 }
 
-void Operand::Copy(int from, int to) {
+void Operand::CopyFrom(const Operand& other, int from, int to) {
   const size_t bytes = static_cast<size_t>(k_) * size_;
-  std::memcpy(data_.data() + to * bytes, data_.data() + from * bytes, bytes);
-  scales_.data()[to] = scales_.data()[from];
+  std::memcpy(data_.data() + to * bytes, other.data_.data() + from * bytes,
+              bytes);
+  scales_.data()[to] = other.scales_.data()[from];
 }
 
 absl::StatusOr<Linear> Linear::Create(const Formats& formats,
@@ -111,10 +122,16 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
           Bf16Row(row.data(), static_cast<int>(in),
                   reinterpret_cast<uint16_t*>(&packed[at * in * 2]));
           break;
-        case WeightType::kInt8:
-          QuantizeWeights(row, reinterpret_cast<int8_t*>(&packed[at * in]),
-                          &linear.scale_[at], &linear.offset_[at]);
+        case WeightType::kInt8: {
+          const auto q = reinterpret_cast<int8_t*>(&packed[at * in]);
+          if (part.weight->row_scales != nullptr && smoothing.empty()) {
+            TakeWeights(*part.weight, begin + i, q, &linear.scale_[at],
+                        &linear.offset_[at]);
+          } else {
+            QuantizeWeights(row, q, &linear.scale_[at], &linear.offset_[at]);
+          }
           break;
+        }
       }
     }
   }

@@ -30,8 +30,9 @@ class Operand {
   // Converts x [k] to row `row`. Whoever made x may know its range.
   void Set(int row, const float* x);
   void Set(int row, const float* x, Range range);
-  // Row `to` becomes what row `from` is.
-  void Copy(int from, int to);
+  // Row `to` becomes what row `from` is, of this or of another of its type.
+  void Copy(int from, int to) { CopyFrom(*this, from, to); }
+  void CopyFrom(const Operand& other, int from, int to);
 
   const void* row(int row) const {
     return data_.data() + static_cast<size_t>(row) * k_ * size_;

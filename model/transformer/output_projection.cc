@@ -9,6 +9,7 @@ OutputProjection::OutputProjection(const Transformer& weights)
       vocabulary_(weights.decoder()->vocabulary),
       d_model_(weights.decoder()->d_model),
       x_(weights.formats().operands),
+      narrow_(weights.formats().operands),
       shortlist_rows_(d_model_) {}
 
 void OutputProjection::Start(int rows, int all_rows) {
@@ -55,6 +56,7 @@ absl::Status OutputProjection::Run(Workspace* workspace) {
       of_thread[row].Start(queries_[row]->top_k, queries_[row]->watched);
     }
   }
+  TRIVIUM_RETURN_IF_ERROR(Narrow(workspace));
   TRIVIUM_RETURN_IF_ERROR(Project(workspace));
   for (size_t row = 0; row < places_.size(); ++row) {
     RowCandidates& candidates = candidates_.front()[row];
@@ -73,7 +75,20 @@ absl::Status OutputProjection::Run(Workspace* workspace) {
   return absl::OkStatus();
 }
 
+absl::Status OutputProjection::Narrow(Workspace* workspace) {
+  const Linear* const narrowing = weights_.output_narrowing();
+  if (narrowing == nullptr) return absl::OkStatus();
+  const int rows = static_cast<int>(places_.size());
+  narrow_.Resize(rows, narrowing->out());
+  return narrowing->Forward(x_, rows, workspace,
+                            [&](int row, const auto& product, float* y) {
+                              FinishRow(product, y);
+                              narrow_.Set(row, y);
+                            });
+}
+
 absl::Status OutputProjection::Project(Workspace* workspace) {
+  const Operand& x = weights_.output_narrowing() == nullptr ? x_ : narrow_;
   const std::vector<Linear>& blocks = weights_.output_blocks();
   return workspace->Run(
       static_cast<int>(blocks.size()), 1,
@@ -81,7 +96,7 @@ absl::Status OutputProjection::Project(Workspace* workspace) {
         for (int block = begin; block < end; ++block) {
           const int first = block * kOutputBlock;
           TRIVIUM_RETURN_IF_ERROR(blocks[block].ForwardRows(
-              x_, 0, static_cast<int>(places_.size()),
+              x, 0, static_cast<int>(places_.size()),
               &workspace->thread(thread),
               [&](int row, const auto& product, float* y) {
                 float* all = all_[row] == nullptr ? nullptr : all_[row] + first;

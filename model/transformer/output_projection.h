@@ -15,7 +15,8 @@ namespace trivium {
 
 // Answers what a step asks about logits: of the rows that are asked about, and
 // of no others, logits are computed block by block of the vocabulary, and
-// candidates are chosen while a block's logits are in the cache. Threads take
+// candidates are chosen while a block's logits are in the cache. Where the
+// model narrows its states first, that is done here. Threads take
 // blocks each. Rows whose source has a shortlist are multiplied with its
 // tokens' columns only. One a worker.
 //
@@ -42,6 +43,7 @@ class OutputProjection {
   int projected() const { return projected_; }
 
  private:
+  absl::Status Narrow(Workspace* workspace);
   absl::Status Project(Workspace* workspace);
 
   const Transformer& weights_;
@@ -51,6 +53,7 @@ class OutputProjection {
   int projected_ = 0;
   // Of the rows that are multiplied with everything:
   Operand x_;
+  Operand narrow_;           // x_ narrowed, if it is
   std::vector<int> places_;  // among the answers
   std::vector<float*> all_;  // or null
   std::vector<const LogitsQuery*> queries_;

@@ -7,7 +7,7 @@
 namespace trivium {
 
 Rows::Rows(OperandType type, int d_model)
-    : input(type), other(type), d_model_(d_model) {}
+    : input(type), other(type), d_model_(d_model), experts_(type) {}
 
 void Rows::Resize(int rows) {
   rows_ = rows;
@@ -53,15 +53,18 @@ void Rows::Embedded(const std::optional<Norm>& embedding_norm,
           [&](int row, float*) { embedding_norm->Apply(x(row), x(row)); });
 }
 
-void Rows::Begin(const Norms& norms, const Linear* reader,
-                 Workspace* workspace) {
+void Rows::Begin(const Norms& norms, const Linear* reader, Workspace* workspace,
+                 ExpertRunner* experts) {
   if (norms.before.has_value()) {
     ForEach(workspace, [&](int row, float* scratch) {
       const Range range = norms.before->Apply(x(row), scratch);
+      if (experts != nullptr) experts->SetInput(row, scratch);
       SetInput(row, scratch, range, reader, scratch);
     });
-  } else if (!input_is_x_) {
+  } else if (!input_is_x_ || experts != nullptr) {
     ForEach(workspace, [&](int row, float* scratch) {
+      if (experts != nullptr) experts->SetInput(row, x(row));
+      if (input_is_x_) return;
       SetInput(row, x(row), RangeOf(x(row), d_model_), reader, scratch);
     });
   }
@@ -97,22 +100,34 @@ void Rows::Finish(const std::optional<Norm>& final_norm, Workspace* workspace) {
 
 absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
                                Workspace* workspace) {
-  const int inner = layer.down.in();
-  Begin(layer.feed_forward_norms, &layer.up, workspace);
-  other.Resize(rows_, inner);
-  TRIVIUM_RETURN_IF_ERROR(layer.up.Forward(
-      input, rows_, workspace, [&](int row, const auto& up, float* y) {
-        const Range range =
-            layer.gated()
-                ? GateRow(up.Columns(0, inner), up.Columns(inner, inner),
-                          layer.activation, y)
-                : ActivateRow(up, layer.activation, y);
+  const auto& weights = layer.feed_forward;
+  if (weights.router.has_value()) return RunExperts(layer, reader, workspace);
+  const auto& [up, down] = weights.experts[0];
+  Begin(layer.feed_forward_norms, &up, workspace);
+  other.Resize(rows_, weights.inner());
+  TRIVIUM_RETURN_IF_ERROR(up.Forward(
+      input, rows_, workspace, [&](int row, const auto& product, float* y) {
+        const Range range = weights.Activate(product, y);
         other.Set(row, y, range);
       }));
-  return layer.down.Forward(
-      other, rows_, workspace, [&](int row, const auto& down, float* y) {
-        Add(row, down, layer.feed_forward_norms, reader, y);
-      });
+  return down.Forward(other, rows_, workspace,
+                      [&](int row, const auto& product, float* y) {
+                        Add(row, product, layer.feed_forward_norms, reader, y);
+                      });
+}
+
+absl::Status Rows::RunExperts(const Layer& layer, const Linear* reader,
+                              Workspace* workspace) {
+  const auto& weights = layer.feed_forward;
+  experts_.Resize(rows_, weights);
+  Begin(layer.feed_forward_norms, weights.reader(), workspace, &experts_);
+  TRIVIUM_RETURN_IF_ERROR(experts_.Run(weights, input, workspace));
+  ForEach(workspace, [&](int row, float* scratch) {
+    experts_.Output(row, scratch);
+    Add(row, {.f32 = scratch, .n = d_model_}, layer.feed_forward_norms, reader,
+        scratch);
+  });
+  return absl::OkStatus();
 }
 
 }  // namespace trivium

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "model/kernels/buffer.h"
 #include "model/transformer/description.h"
+#include "model/transformer/experts.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/smoothing.h"
@@ -38,8 +39,9 @@ class Rows {
   // After x was filled: applies the norm, if any.
   void Embedded(const std::optional<Norm>& embedding_norm,
                 Workspace* workspace);
-  // Makes `input` what the next sublayer reads.
-  void Begin(const Norms& norms, const Linear* reader, Workspace* workspace);
+  // Makes `input` what the next sublayer reads, and tells `experts`, if any.
+  void Begin(const Norms& norms, const Linear* reader, Workspace* workspace,
+             ExpertRunner* experts = nullptr);
   // x of a row after a sublayer whose output is `product` [d_model]; `scratch`
   // has room for as many floats. Threads may add different rows at once.
   void Add(int row, const ProductRow& product, const Norms& norms,
@@ -48,7 +50,7 @@ class Rows {
   // the result.
   void Finish(const std::optional<Norm>& final_norm, Workspace* workspace);
 
-  // The feed-forward sublayer: W_down activation(W_up x).
+  // The feed-forward sublayer: W_down activation(W_up x), or experts of it.
   absl::Status FeedForward(const Layer& layer, const Linear* reader,
                            Workspace* workspace);
 
@@ -59,6 +61,8 @@ class Rows {
   Operand other;  // a second operand: attention's output, the hidden layer
 
  private:
+  absl::Status RunExperts(const Layer& layer, const Linear* reader,
+                          Workspace* workspace);
   // `x` may be `scratch` [d_model].
   void SetInput(int row, const float* x, Range range, const Linear* reader,
                 float* scratch);
@@ -71,6 +75,7 @@ class Rows {
   // Whether the sublayer under way leaves x in `input` for the next one.
   bool input_is_x_ = false;
   Buffer<float> x_;
+  ExpertRunner experts_;
   InputMaxima* maxima_ = nullptr;
 };
 

@@ -17,9 +17,11 @@ struct SourceState {
   SourceOptions options;
   int layers_done = 0;
   bool ready = false;
+  bool finite = true;  // Engine::IsFinite
   // [tokens, d_model]: hidden states between iterations, and at the end if
   // options.states.
   std::vector<float> states;
+  std::vector<float> hidden;  // [options.hidden_layers, tokens, d_model]
   // [layers, heads, tokens, tokens] of the selection.
   std::vector<float> attention;
   std::vector<float> pooled;  // [pooler's outputs] if options.pooled

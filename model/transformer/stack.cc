@@ -14,6 +14,19 @@ size_t FirstEqual(const std::vector<LayerDescription>& layers, size_t i) {
          layers.begin();
 }
 
+// Of cross-attention and beside relative attention, queries and keys are what
+// the products make them.
+absl::Status CheckPlain(const AttentionDescription& attention) {
+  if (attention.geometry.rotary == AttentionGeometry::kNoRotary &&
+      !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
+      attention.sinks == nullptr) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "this server runs rotary positions, norms of queries and keys, and sinks "
+      "neither in cross-attention nor together with relative attention");
+}
+
 absl::Status CheckHeads(const StackDescription& stack,
                         const AttentionGeometry& geometry) {
   if (geometry.heads == stack.heads && geometry.kv_heads > 0 &&
@@ -41,6 +54,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
   if (description.final_norm.has_value()) {
     stack.final_norm = Norm::Create(*description.final_norm, epsilon);
   }
+  stack.rotary = description.rotary;
   stack.d_model = description.d_model;
   stack.heads = description.heads;
   stack.vocabulary = description.vocabulary;
@@ -61,7 +75,11 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     const size_t first = FirstEqual(layers, i);
     TRIVIUM_RETURN_IF_ERROR(
         CheckHeads(description, layers[i].self_attention.geometry));
+    if (description.relative_attention.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));
+    }
     if (layers[i].cross_attention.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(CheckPlain(*layers[i].cross_attention));
       TRIVIUM_RETURN_IF_ERROR(
           CheckHeads(description, layers[i].cross_attention->geometry));
     }

@@ -45,6 +45,7 @@ struct Stack {
   std::optional<Norm> embedding_norm;
   std::optional<Linear> embedding_projection;  // [d_model, embedding width]
   std::optional<RelativeAttention> relative_attention;
+  std::vector<RotaryDescription> rotary;
   LayerList layers;
   std::optional<Norm> final_norm;
   int d_model = 0;
@@ -66,12 +67,12 @@ struct Stack {
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_embeddings, of_embedding_norm, of_embedding_projection,
-                 of_relative_attention, of_layers, of_final_norm, of_d_model,
-                 of_heads, of_vocabulary, of_type_vocabulary,
+                 of_relative_attention, of_rotary, of_layers, of_final_norm,
+                 of_d_model, of_heads, of_vocabulary, of_type_vocabulary,
                  of_max_positions] = *this;
     VisitParts(f, of_embeddings, of_embeddings.tokens(), of_embedding_norm,
-               of_embedding_projection, of_relative_attention, of_layers,
-               of_final_norm, of_d_model, of_heads, of_vocabulary,
+               of_embedding_projection, of_relative_attention, of_rotary,
+               of_layers, of_final_norm, of_d_model, of_heads, of_vocabulary,
                of_type_vocabulary, of_max_positions);
   }
 

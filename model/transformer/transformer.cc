@@ -114,6 +114,11 @@ absl::Status Transformer::PackOutput(
   if (!cross.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(cross_key_value_, Linear::Create(formats_, cross));
   }
+  if (description.output_narrowing.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        output_narrowing_,
+        Linear::Create(formats_, std::span(&*description.output_narrowing, 1)));
+  }
   const LinearTensors& output = description.output_projection;
   const int vocabulary = description.decoder->vocabulary;
   for (int begin = 0; begin < vocabulary; begin += kOutputBlock) {

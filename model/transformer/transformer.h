@@ -49,6 +49,10 @@ class Transformer {
   }
   // [vocabulary, d_model] in blocks of kOutputBlock.
   const std::vector<Linear>& output_blocks() const { return output_blocks_; }
+  // What narrows a final state before them; null where nothing does.
+  const Linear* output_narrowing() const {
+    return output_narrowing_ ? &*output_narrowing_ : nullptr;
+  }
   // For sources with a shortlist; null without one.
   const ShortlistProjection* shortlist() const {
     return shortlist_ ? &*shortlist_ : nullptr;
@@ -64,14 +68,15 @@ class Transformer {
   // Calls f for each part, see parts.h.
   template <typename F>
   void ForEachPart(const F& f) const {
-    VisitParts(f, encoder_, decoder_, cross_key_value_, output_blocks_,
-               shortlist_, pooler_, head_);
+    VisitParts(f, encoder_, decoder_, cross_key_value_, output_narrowing_,
+               output_blocks_, shortlist_, pooler_, head_);
   }
 
   Formats formats_;
   std::optional<Stack> encoder_;
   std::optional<Stack> decoder_;
   std::optional<Linear> cross_key_value_;
+  std::optional<Linear> output_narrowing_;
   std::vector<Linear> output_blocks_;
   std::optional<ShortlistProjection> shortlist_;
   std::optional<Pooler> pooler_;

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "model/kernels/runtime.h"
 #include "model/source_checks.h"
 
 namespace trivium {
@@ -35,6 +36,7 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
           kv_cache_bytes, blocks, block_bytes, least));
     }
   }
+  const SmallestAreZero on_its_threads;
   try {
     return std::unique_ptr<TransformerEngine>(new TransformerEngine(
         std::move(weights), static_cast<int>(blocks), threads));
@@ -117,6 +119,10 @@ void TransformerEngine::ReleaseSource(SourceId source) {
 
 std::span<const float> TransformerEngine::EncoderStates(SourceId source) const {
   return sources_[source].states;
+}
+
+std::span<const float> TransformerEngine::HiddenStates(SourceId source) const {
+  return sources_[source].hidden;
 }
 
 std::span<const float> TransformerEngine::PooledOutput(SourceId source) const {
@@ -227,6 +233,7 @@ void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
 }
 
 absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
+  const SmallestAreZero on_this_thread;
   timer_.Start();
   result->encoder_rows = result->decoder_rows = result->padding_rows = 0;
   result->projected_rows = 0;
@@ -249,7 +256,9 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
     }
     TRIVIUM_RETURN_IF_ERROR(
         decoder_->Run(items_, &*cache_, &workspace_, &timer_, result));
-    for (const Decoder::Item& item : items_) KnowBeginning(item.hypothesis);
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (result->rows[i].finite) KnowBeginning(items_[i].hypothesis);
+    }
   }
   result->padding_rows = static_cast<int>(workspace_.TakePaddingRows());
   timer_.End(&PhaseSeconds::other);

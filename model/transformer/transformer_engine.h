@@ -34,7 +34,11 @@ class TransformerEngine : public Engine {
   absl::StatusOr<SourceId> AddSource(const EncoderInput& input,
                                      const SourceOptions& options) override;
   void ReleaseSource(SourceId source) override;
+  bool IsFinite(SourceId source) const override {
+    return sources_[source].finite;
+  }
   std::span<const float> EncoderStates(SourceId source) const override;
+  std::span<const float> HiddenStates(SourceId source) const override;
   std::span<const float> PooledOutput(SourceId source) const override;
   std::span<const float> HeadLogits(SourceId source) const override;
   std::span<const BestLogits> BestHeadLogits(SourceId source) const override;

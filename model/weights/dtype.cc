@@ -1,33 +1,18 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstring>
 #include <optional>
 #include <span>
 
+#include "model/weights/gguf_blocks.h"
+#include "model/weights/half.h"
+#include "model/weights/tensor_file.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
 namespace {
-
-uint16_t Load16(const std::byte* bytes) {
-  uint16_t value;
-  std::memcpy(&value, bytes, sizeof(value));
-  return value;
-}
-
-// Moves exponent and mantissa to their places in an f32, whose exponent is
-// then 112 too small; the product is exact, for subnormal numbers too.
-float F16ToF32(uint16_t half) {
-  constexpr float kExponentShift = 0x1p112f;
-  const uint32_t sign = (half & 0x8000u) << 16;
-  const uint32_t magnitude = (half & 0x7fffu) << 13;
-  const bool special = (half & 0x7c00u) == 0x7c00u;  // infinity or NaN
-  const float scaled = std::bit_cast<float>(magnitude) * kExponentShift;
-  const uint32_t bits =
-      special ? magnitude | 0x7f800000u : std::bit_cast<uint32_t>(scaled);
-  return std::bit_cast<float>(bits | sign);
-}
 
 // The first of the numbers whose exponent is all ones, in an integer of their
 // size.
@@ -56,7 +41,47 @@ std::optional<int64_t> FirstWith(Bits exponent,
   return std::nullopt;
 }
 
+// The same of numbers with scales, by what they stand for: finite ones may make
+// infinite ones.
+std::optional<int64_t> FirstOfScaled(const TensorView& tensor) {
+  std::array<float, 4096> values;
+  const int64_t count = tensor.elements();
+  const int64_t part = static_cast<int64_t>(values.size());
+  for (int64_t begin = 0; begin < count; begin += part) {
+    const auto out = std::span(values).first(std::min(part, count - begin));
+    CopyToF32(tensor, begin, out);
+    const auto found = FirstWith<uint32_t>(0x7f800000u, std::as_bytes(out));
+    if (found.has_value()) return begin + *found;
+  }
+  return std::nullopt;
+}
+
+void CopyScaled(const TensorView& tensor, int64_t begin, std::span<float> out) {
+  const int64_t columns = tensor.shape.back();
+  int64_t row = -1;
+  float scale = 0;
+  for (float& value : out) {
+    if (begin / columns != row) {
+      row = begin / columns;
+      CopyToF32(*tensor.row_scales, row, std::span(&scale, 1));
+    }
+    const int number = static_cast<int8_t>(tensor.data[begin++]);
+    value = static_cast<float>(number) * scale;
+  }
+}
+
 }  // namespace
+
+int BlockElements(DType dtype) {
+  const BlockFormat* const blocks = FindBlockFormat(dtype);
+  return blocks == nullptr ? 1 : blocks->elements;
+}
+
+bool IsReal(const TensorView& tensor) {
+  return tensor.dtype == DType::kF32 || tensor.dtype == DType::kF16 ||
+         tensor.dtype == DType::kBf16 || tensor.row_scales != nullptr ||
+         FindBlockFormat(tensor.dtype) != nullptr;
+}
 
 int DTypeSize(DType dtype) {
   switch (dtype) {
@@ -68,11 +93,13 @@ int DTypeSize(DType dtype) {
     case DType::kF16:
     case DType::kBf16:
       return 2;
+    case DType::kI8:
     case DType::kU8:
     case DType::kBool:
       return 1;
+    default:
+      return FindBlockFormat(dtype)->bytes;
   }
-  return 1;
 }
 
 std::string_view DTypeName(DType dtype) {
@@ -87,17 +114,18 @@ std::string_view DTypeName(DType dtype) {
       return "i64";
     case DType::kI32:
       return "i32";
+    case DType::kI8:
+      return "i8";
     case DType::kU8:
       return "u8";
     case DType::kBool:
       return "bool";
+    default:
+      return FindBlockFormat(dtype)->name;
   }
-  return "";
 }
 
-int64_t TensorView::elements() const {
-  return static_cast<int64_t>(data.size()) / DTypeSize(dtype);
-}
+int64_t TensorView::elements() const { return ElementCount(shape).value_or(0); }
 
 std::optional<int64_t> FirstNotFinite(const TensorView& tensor) {
   switch (tensor.dtype) {
@@ -108,7 +136,7 @@ std::optional<int64_t> FirstNotFinite(const TensorView& tensor) {
     case DType::kBf16:
       return FirstWith<uint16_t>(0x7f80u, tensor.data);
     default:
-      return std::nullopt;
+      return IsReal(tensor) ? FirstOfScaled(tensor) : std::nullopt;
   }
 }
 
@@ -116,6 +144,14 @@ void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out) {
   const int64_t count = static_cast<int64_t>(out.size());
   assert(begin >= 0 && begin + count <= tensor.elements());
   if (count == 0) return;
+  if (const BlockFormat* blocks = FindBlockFormat(tensor.dtype)) {
+    CopyBlocks(*blocks, tensor.data, begin, out);
+    return;
+  }
+  if (tensor.row_scales != nullptr) {
+    CopyScaled(tensor, begin, out);
+    return;
+  }
   const std::byte* from = tensor.data.data() + begin * DTypeSize(tensor.dtype);
   switch (tensor.dtype) {
     case DType::kF32:

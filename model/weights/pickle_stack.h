@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "model/weights/unpickler.h"
 
 namespace trivium {
@@ -74,7 +74,7 @@ class PickleStack {
   std::vector<PickleValue> values_;
   std::vector<uint32_t> stack_;  // indices of values_
   std::vector<size_t> marks_;    // stack sizes
-  std::unordered_map<uint64_t, uint32_t> memo_;
+  absl::flat_hash_map<uint64_t, uint32_t> memo_;
   std::string error_;
   size_t items_ = 0;  // that were put into containers, copied or walked
 };

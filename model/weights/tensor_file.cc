@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "model/weights/digest.h"
+
 namespace trivium {
 
 std::optional<int64_t> ElementCount(std::span<const int64_t> shape) {
@@ -15,11 +19,31 @@ std::optional<int64_t> ElementCount(std::span<const int64_t> shape) {
 }
 
 std::optional<int64_t> ByteCount(int64_t elements, DType dtype) {
+  const int64_t block = BlockElements(dtype);
   int64_t bytes;
-  if (__builtin_mul_overflow(elements, int64_t{DTypeSize(dtype)}, &bytes)) {
+  if (elements % block != 0 ||
+      __builtin_mul_overflow(elements / block, int64_t{DTypeSize(dtype)},
+                             &bytes)) {
     return std::nullopt;
   }
   return bytes;
+}
+
+std::string FingerprintOf(const TensorMap& tensors) {
+  constexpr size_t kSample = 64;
+  Digest digest;
+  for (const auto& [name, tensor] : tensors) {
+    digest.Add(name);
+    digest.Add(DTypeName(tensor.dtype));
+    digest.Add(tensor.shape.size());
+    for (const int64_t size : tensor.shape) {
+      digest.Add(static_cast<uint64_t>(size));
+    }
+    const size_t sample = std::min(kSample, tensor.data.size());
+    digest.Add(tensor.data.first(sample));
+    digest.Add(tensor.data.last(sample));
+  }
+  return digest.Hex();
 }
 
 std::string Quoted(std::string_view name) {

@@ -28,8 +28,12 @@ struct TensorFile {
 // product overflows.
 std::optional<int64_t> ElementCount(std::span<const int64_t> shape);
 
-// Bytes of `elements` elements; nothing on overflow.
+// Bytes of `elements` elements; nothing on overflow, or where they are no whole
+// blocks.
 std::optional<int64_t> ByteCount(int64_t elements, DType dtype);
+
+// What Weights::Fingerprint() says of these.
+std::string FingerprintOf(const TensorMap& tensors);
 
 // A name from a file, for an error message: in quotes, at most 100 bytes, with
 // anything but printable ASCII as \x??.

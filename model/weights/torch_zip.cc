@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,40 @@
 
 namespace trivium {
 namespace {
+
+// libzip keeps some 300 bytes for each entry, which takes 46 in the file. An
+// archive of 32 bits has at most 65,535; one of 64 bits says how many in a
+// record that a locator near its end points at (APPNOTE.TXT, 4.3.14 and 15).
+// No model has as many tensors.
+constexpr uint64_t kMaxEntries = 65'535;
+
+uint64_t Load64(std::span<const std::byte> bytes, size_t at) {
+  uint64_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof(value));
+  return value;
+}
+
+bool HasTooManyEntries(std::span<const std::byte> bytes) {
+  constexpr size_t kLocatorBytes = 20;
+  constexpr size_t kRecordBytes = 56;
+  constexpr size_t kEndBytes = 22 + 65'535;  // with the longest comment
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()),
+                             bytes.size());
+  const size_t tail = kLocatorBytes + kEndBytes;
+  size_t at = all.size() > tail ? all.size() - tail : 0;
+  // There may be several, of which libzip takes one.
+  while ((at = all.find("PK\x06\x07", at)) != all.npos &&
+         at + kLocatorBytes <= all.size()) {
+    const uint64_t record = Load64(bytes, at + 8);
+    if (record <= all.size() && all.size() - record >= kRecordBytes &&
+        (Load64(bytes, record + 24) > kMaxEntries ||
+         Load64(bytes, record + 32) > kMaxEntries)) {
+      return true;
+    }
+    ++at;
+  }
+  return false;
+}
 
 struct ZipCloser {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -23,6 +58,11 @@ class Archive {
   // The error says what is wrong with the file.
   static absl::StatusOr<Archive> Open(std::span<const std::byte> bytes,
                                       std::shared_ptr<CopyArena> arena) {
+    if (HasTooManyEntries(bytes)) {
+      return absl::InvalidArgumentError(fmt::format(
+          "is a zip archive of more than {} entries; fetch it again",
+          kMaxEntries));
+    }
     zip_error_t error;
     zip_error_init(&error);
     zip_source_t* source =

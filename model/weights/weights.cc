@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "model/weights/digest.h"
 #include "model/weights/mapped_file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/tensor_file.h"
@@ -77,22 +76,7 @@ class MappedWeights : public Weights {
     return names;
   }
 
-  std::string Fingerprint() const override {
-    constexpr size_t kSample = 64;
-    Digest digest;
-    for (const auto& [name, tensor] : tensors_) {
-      digest.Add(name);
-      digest.Add(DTypeName(tensor.dtype));
-      digest.Add(tensor.shape.size());
-      for (const int64_t size : tensor.shape) {
-        digest.Add(static_cast<uint64_t>(size));
-      }
-      const size_t sample = std::min(kSample, tensor.data.size());
-      digest.Add(tensor.data.first(sample));
-      digest.Add(tensor.data.last(sample));
-    }
-    return digest.Hex();
-  }
+  std::string Fingerprint() const override { return FingerprintOf(tensors_); }
 
   absl::Status CheckUnchanged() const override {
     for (const auto& file : files_) {

@@ -53,13 +53,15 @@ class ThreadedBatcher : public Batcher {
  public:
   explicit ThreadedBatcher(const Options& options);
   ~ThreadedBatcher() override;
+  // RESOURCE_EXHAUSTED where the system does not give so many threads.
+  absl::Status Start();
 
   absl::Status AddModel(ModelHandle model, Engines engines) override;
   absl::Status RemoveModel(const ServedModel& model) override;
   bool Serves(const ServedModel& model) const override;
   CallId NewCall() override { return next_call_++; }
   Submission Submit(CallId call, std::vector<Request> requests) override;
-  Submission Foresee(const ServedModel& model, ClientId client, CallId call,
+  Submission Foresee(const ServedModel* model, ClientId client, CallId call,
                      absl::Time deadline) override;
   int64_t free_waiting_tokens(ClientId client) const override;
   bool Drain(absl::Duration timeout) override;
@@ -105,6 +107,15 @@ ThreadedBatcher::ThreadedBatcher(const Options& options)
   for (int worker = 0; worker < options.workers; ++worker) {
     workers_.push_back(std::make_unique<Worker>(worker, batching, &state_));
   }
+}
+
+absl::Status ThreadedBatcher::Start() {
+  for (const auto& worker : workers_) {
+    if (worker->Start()) continue;
+    return absl::ResourceExhaustedError(fmt::format(
+        "the system does not give {} threads to work", options_.workers));
+  }
+  return absl::OkStatus();
 }
 
 ThreadedBatcher::~ThreadedBatcher() {
@@ -290,18 +301,26 @@ void ThreadedBatcher::ReportRefusal(const ServedModel& model,
                                                               : "invalid");
 }
 
-Submission ThreadedBatcher::Foresee(const ServedModel& model, ClientId client,
+Submission ThreadedBatcher::Foresee(const ServedModel* model, ClientId client,
                                     CallId call, absl::Time deadline) {
   Submission submission;
+  ModelHandle refuses;  // the first one
   {
     MutexLock lock(&state_.mutex);
-    const std::shared_ptr<BatchedModel> found = Find(model);
-    if (found == nullptr) return {};
-    submission = CheckTime(found.get(), client, call,
-                           found->forecast.usual_demand(), deadline);
+    for (const std::shared_ptr<BatchedModel>& one : state_.models) {
+      if (one->removed || (model != nullptr && one->model.get() != model)) {
+        continue;
+      }
+      Submission its = CheckTime(one.get(), client, call,
+                                 one->forecast.usual_demand(), deadline);
+      if (its.ok()) return its;
+      if (refuses != nullptr) continue;
+      submission = std::move(its);
+      refuses = one->model;
+    }
   }
-  if (!submission.ok() && options_.observer != nullptr) {
-    ReportRefusal(model, submission);
+  if (refuses != nullptr && options_.observer != nullptr) {
+    ReportRefusal(*refuses, submission);
   }
   return submission;
 }
@@ -368,7 +387,9 @@ void ThreadedBatcher::Enter(Phase phase) {
 absl::StatusOr<std::unique_ptr<Batcher>> Batcher::Create(
     const Options& options) {
   TRIVIUM_RETURN_IF_ERROR(CheckOptions(options));
-  std::unique_ptr<Batcher> batcher = std::make_unique<ThreadedBatcher>(options);
+  auto threaded = std::make_unique<ThreadedBatcher>(options);
+  TRIVIUM_RETURN_IF_ERROR(threaded->Start());
+  std::unique_ptr<Batcher> batcher = std::move(threaded);
   if (options.result_cache_bytes > 0) {
     batcher = std::make_unique<CachingBatcher>(
         std::move(batcher), options.result_cache_bytes, options.observer);

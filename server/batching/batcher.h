@@ -89,8 +89,10 @@ class Batcher {
   virtual Submission Submit(CallId call, std::vector<Request> requests) = 0;
 
   // Before a call's texts are read: what Submit would say of it for lack of
-  // time, if it were as calls lately are. OK where that is not known.
-  virtual Submission Foresee(const ServedModel& model, ClientId client,
+  // time, if it were as calls lately are. OK where that is not known. Where
+  // `model` is null, because the request itself has not been read: what it
+  // would say whichever model is asked; OK where one could be in time.
+  virtual Submission Foresee(const ServedModel* model, ClientId client,
                              CallId call, absl::Time deadline) = 0;
 
   // Tokens that a client may still have queued before Submit refuses; streams

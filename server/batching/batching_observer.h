@@ -32,6 +32,9 @@ class BatchingObserver {
   virtual void OnSharedSource(const ServedModel& model) {}
   // A running request was put back for want of KV blocks.
   virtual void OnSuspended(const ServedModel& model) {}
+  // A request was answered INTERNAL: the model computed of it what is infinite
+  // or not a number.
+  virtual void OnNotFinite(const ServedModel& model) {}
   // So many tokens need not be read, because their blocks are kept.
   virtual void OnPrefixFound(const ServedModel& model, int64_t tokens) {}
   virtual void OnFirstToken(const ServedModel& model,
@@ -41,6 +44,8 @@ class BatchingObserver {
   // stage: "queued" or "running".
   virtual void OnDeadlineMissed(const ServedModel& model, const char* stage) {}
   virtual void OnRejected(const ServedModel& model, const char* reason) {}
+  // Requests that a worker works on now.
+  virtual void OnRunning(int worker, const ServedModel& model, int requests) {}
   virtual void OnBlocks(int worker, const ServedModel& model, int used,
                         int total) {}
   // Of requests whose results may be cached.

@@ -34,7 +34,7 @@ class CachingBatcher : public Batcher {
   CallId NewCall() override { return batcher_->NewCall(); }
   Submission Submit(CallId call, std::vector<Request> requests) override;
   // What is known takes no time, and whether it is known only its text tells.
-  Submission Foresee(const ServedModel&, ClientId, CallId,
+  Submission Foresee(const ServedModel*, ClientId, CallId,
                      absl::Time) override {
     return {};
   }

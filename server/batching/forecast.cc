@@ -12,15 +12,17 @@
 // and takes R p / r. Tokens are worst cases; r counts the same ones, so where
 // requests end early, r is the greater.
 //
-// Why nothing more is needed to keep the goodput of a server that is asked for
-// too much: whoever cannot be in time is not let in, so the queue is never
-// longer than what can be in time, in the order of arrival; and as R is in the
-// forecast, where deadlines are short fewer run at once, which makes each of
-// them faster. r is measured at the very R, so the forecast is right where it
-// settles, and R = 0 refuses nobody, so it cannot settle at refusing all. No
-// queue has to be found standing (CoDel) and none has to be turned around
-// (adaptive LIFO), which would answer the newest at the expense of those that
-// were let in.
+// How that is to keep the goodput of a server that is asked for too much:
+// whoever cannot be in time is not let in, so the queue is no longer than what
+// can be in time, in the order of arrival; and as R is in the forecast, where
+// deadlines are short fewer run at once, which makes each of them faster. r is
+// measured at the very R, so the forecast is right where it settles, and R = 0
+// refuses nobody, so it cannot settle at refusing all. So no queue is looked
+// for that stands (CoDel), and none is turned around (adaptive LIFO), which
+// would answer the newest at the expense of those that were let in. In
+// simulated time it does so (overload_simulation_test); beside a transport that
+// needs the workers' cores it does not always (docs/benchmarks.md, "Under
+// overload").
 
 namespace trivium {
 namespace {

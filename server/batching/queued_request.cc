@@ -19,4 +19,11 @@ absl::Status TooLateStatus() {
       "begun");
 }
 
+absl::Status NotFiniteStatus() {
+  return absl::InternalError(
+      "the model computed numbers of this input that are infinite or not "
+      "numbers, so it has no answer; send another input, or have the model "
+      "served in another precision");
+}
+
 }  // namespace trivium

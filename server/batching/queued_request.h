@@ -37,6 +37,8 @@ absl::Status CancelledStatus();
 absl::Status DeadlineStatus(const char* stage);
 // It was not begun, as it could not have ended before its deadline.
 absl::Status TooLateStatus();
+// The model computed of it what is infinite or not a number.
+absl::Status NotFiniteStatus();
 
 }  // namespace trivium
 

@@ -41,15 +41,18 @@ struct AttentionMap {
 
 // What a request got.
 struct RequestResult {
-  std::vector<float> states;                  // [tokens, d_model] if asked for
-  std::vector<float> pooled;                  // [pooled_size] if asked for
-  std::vector<float> logits;                  // of the head if asked for
-  std::vector<BestLogits> best_logits;        // instead, with logits_best
-  AttentionMap encoder_attention;             // if asked for
-  std::vector<Hypothesis> hypotheses;         // best first; if decoding
-  std::vector<AttentionMap> cross_attention;  // [hypotheses] if asked for
+  std::vector<float> states;            // [tokens, d_model] if asked for
+  std::vector<float> hidden;            // [hidden_layers, tokens, d_model]
+  std::vector<float> pooled;            // [pooled_size] if asked for
+  std::vector<float> logits;            // of the head if asked for
+  std::vector<BestLogits> best_logits;  // instead, with logits_best
+  AttentionMap encoder_attention;       // if asked for
+  std::vector<Hypothesis> hypotheses;   // best first; if decoding
+  std::vector<AttentionMap> cross_attention;    // [hypotheses] if asked for
   std::vector<AttentionMap> decoder_attention;  // [hypotheses] if asked for
   std::optional<BeamTrace> trace;               // if asked for
+  // With `scoring`: the scored tokens. Its score is the log-probability.
+  std::optional<Hypothesis> scored;
   int source_tokens = 0;
   absl::Duration queue_time;      // submitted to first iteration
   absl::Duration inference_time;  // first iteration to last
@@ -77,12 +80,22 @@ class RequestObserver {
 // of each (FairQueue).
 using ClientId = uint64_t;
 
-// One sequence's work: encode a source, and decode from it if `decoding`.
+// Log-probabilities of tokens that nobody searches for: the model reads all of
+// Request::prefix but the last token, and tells of those from `first` on how
+// probable each was after what stands before it.
+struct Scoring {
+  int first = 1;         // 1 .. tokens of the prefix - 1
+  int top_logprobs = 0;  // alternatives to report for each
+};
+
+// One sequence's work: encode a source, and decode from it if `decoding`, or
+// read what is given if `scoring`.
 struct Request {
   ModelHandle model;    // one that Batcher::AddModel was given
   EncoderInput source;  // empty ids for decoder-only models
   // Unset: encode only.
   std::optional<DecodingOptions> decoding;
+  std::optional<Scoring> scoring;  // instead
   // Nobody chose max_new_tokens: fewer will do where no more fit the KV cache.
   bool default_max_new_tokens = false;
   // What the decoder reads first: start token, then the target prefix.
@@ -93,6 +106,7 @@ struct Request {
   bool stream = false;                      // call OnTokens
 
   States states = States::kNone;
+  std::vector<int> hidden_layers;  // as SourceOptions'
   bool pooled = false;
   bool logits = false;
   std::vector<int> logits_positions;  // as SourceOptions'
@@ -100,6 +114,9 @@ struct Request {
   std::optional<AttentionSelection> encoder_attention;
   std::optional<AttentionSelection> cross_attention;
   std::optional<AttentionSelection> decoder_attention;
+
+  // Whether the decoder is at work.
+  bool decodes() const { return decoding.has_value() || scoring.has_value(); }
 
   ClientId client = 0;
   absl::Time deadline = absl::InfiniteFuture();

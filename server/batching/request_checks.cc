@@ -43,7 +43,7 @@ absl::Status CheckSelection(std::string_view name,
 
 absl::Status CheckSourceOf(const Request& request, const EngineLimits& limits) {
   if (limits.encoder_layers == 0 && request.source.ids.empty() &&
-      request.decoding) {
+      request.decodes()) {
     return absl::OkStatus();
   }
   const absl::Status checked =
@@ -55,11 +55,27 @@ absl::Status CheckSourceOf(const Request& request, const EngineLimits& limits) {
                         limits.encoder_layers);
 }
 
-absl::Status CheckDecoding(const Request& request, const EngineLimits& limits) {
-  if (limits.decoder_layers == 0) {
+absl::Status CheckScoring(const Request& request, const EngineLimits& limits) {
+  const Scoring& scoring = *request.scoring;
+  TRIVIUM_RETURN_IF_ERROR(CheckPrefix(request.prefix, limits));
+  const int last = static_cast<int>(request.prefix.size()) - 1;
+  if (scoring.first < 1 || scoring.first > last) {
     return absl::InvalidArgumentError(
-        "the model has no decoder: it can only encode");
+        fmt::format("of {} tokens none can be scored from {} on: give 1 to {}",
+                    last + 1, scoring.first, last));
   }
+  if (scoring.top_logprobs < 0 || scoring.top_logprobs > kMaxTopLogprobs) {
+    return absl::InvalidArgumentError(
+        fmt::format("top_logprobs: {} is out of range, give 0 to {}",
+                    scoring.top_logprobs, kMaxTopLogprobs));
+  }
+  if (PositionsOf(request) <= limits.max_target_tokens) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{} tokens need {} positions, but the model has {}: send fewer", last + 1,
+      PositionsOf(request), limits.max_target_tokens));
+}
+
+absl::Status CheckDecoding(const Request& request, const EngineLimits& limits) {
   TRIVIUM_RETURN_IF_ERROR(
       ValidateDecodingOptions(*request.decoding, limits.vocabulary));
   TRIVIUM_RETURN_IF_ERROR(CheckPrefix(request.prefix, limits));
@@ -89,8 +105,13 @@ absl::Status CheckDecoding(const Request& request, const EngineLimits& limits) {
 absl::Status CheckRequest(const Request& request, const EngineLimits& limits,
                           int max_rows) {
   TRIVIUM_RETURN_IF_ERROR(CheckSourceOf(request, limits));
-  if (!request.decoding) return absl::OkStatus();
-  TRIVIUM_RETURN_IF_ERROR(CheckDecoding(request, limits));
+  if (!request.decodes()) return absl::OkStatus();
+  if (limits.decoder_layers == 0) {
+    return absl::InvalidArgumentError(
+        "the model has no decoder: it can only encode");
+  }
+  TRIVIUM_RETURN_IF_ERROR(request.scoring ? CheckScoring(request, limits)
+                                          : CheckDecoding(request, limits));
   const RequestCost cost = CostOf(request, limits);
   if (cost.rows > max_rows) {
     return absl::InvalidArgumentError(

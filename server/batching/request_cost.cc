@@ -13,8 +13,8 @@ int64_t RowsOf(const Request& request) {
 }  // namespace
 
 int64_t PositionsOf(const Request& request) {
-  return static_cast<int64_t>(request.prefix.size()) +
-         request.decoding->max_new_tokens - 1;
+  return static_cast<int64_t>(request.prefix.size()) - 1 +
+         (request.decoding ? request.decoding->max_new_tokens : 0);
 }
 
 int64_t TokensOf(const Request& request) {
@@ -22,6 +22,8 @@ int64_t TokensOf(const Request& request) {
   if (request.decoding) {
     tokens += static_cast<int64_t>(request.prefix.size()) - 1 +
               RowsOf(request) * request.decoding->max_new_tokens;
+  } else if (request.scoring) {
+    tokens += PositionsOf(request);
   }
   return std::max<int64_t>(tokens, 1);
 }
@@ -50,6 +52,11 @@ RequestCost CostOf(const Request& request, const EngineLimits& limits) {
     cost.source_blocks = blocks(request.source.ids.size());
     cost.hypothesis_blocks = blocks(PositionsOf(request));
     cost.prefix_blocks = blocks(request.prefix.size());
+  } else if (request.scoring) {
+    cost.rows = 1;
+    cost.source_blocks = blocks(request.source.ids.size());
+    cost.hypothesis_blocks = blocks(PositionsOf(request));
+    cost.prefix_blocks = cost.hypothesis_blocks;
   }
   return cost;
 }

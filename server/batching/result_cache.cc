@@ -43,19 +43,24 @@ class KeyWriter {
 void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
   // Every field by name: a new one does not compile until it is added here.
   const auto& [beam_size, sample, hypotheses, length_penalty, early_stopping,
-               max_new_tokens, min_new_tokens, temperature, top_k, top_p, seed,
-               repetition_penalty, no_repeat_ngram_size, end_ids,
-               banned_sequences, forced_first_id, forced_last_id,
+               max_new_tokens, min_new_tokens, temperature, top_k, top_p, min_p,
+               typical_p, seed, repetition_penalty, no_repeat_ngram_size,
+               frequency_penalty, presence_penalty, logit_bias, end_ids,
+               stop_ids, banned_sequences, forced_first_id, forced_last_id,
                renormalize_logits, top_logprobs, trace] = options;
   writer->AddAll(beam_size, sample, hypotheses, length_penalty, early_stopping,
                  max_new_tokens, min_new_tokens, repetition_penalty,
-                 no_repeat_ngram_size, end_ids, banned_sequences,
-                 forced_first_id, forced_last_id, renormalize_logits,
-                 top_logprobs);
+                 no_repeat_ngram_size, frequency_penalty, presence_penalty,
+                 end_ids, stop_ids, banned_sequences, forced_first_id,
+                 forced_last_id, renormalize_logits, top_logprobs);
+  writer->Add(logit_bias.size());
+  for (const auto& [id, bias] : logit_bias) writer->AddAll(id, bias);
   // A search that does not sample reads none of these.
   static_cast<void>(temperature);
   static_cast<void>(top_k);
   static_cast<void>(top_p);
+  static_cast<void>(min_p);
+  static_cast<void>(typical_p);
   static_cast<void>(seed);
   // A traced search has no key.
   static_cast<void>(trace);
@@ -85,8 +90,9 @@ int64_t BytesOf(const std::string& key,
 std::optional<std::string> ResultCache::KeyOf(const Request& request) {
   if (!request.decoding || request.decoding->sample ||
       request.decoding->trace || request.stop != nullptr ||
-      request.states != States::kNone || request.encoder_attention ||
-      request.cross_attention || request.decoder_attention) {
+      request.states != States::kNone || !request.hidden_layers.empty() ||
+      request.encoder_attention || request.cross_attention ||
+      request.decoder_attention) {
     return std::nullopt;
   }
   KeyWriter writer;

@@ -122,6 +122,9 @@ void RunningBatch::Iterate() {
   MakeRoom();
   const absl::Time begin = options_.clock->Now();
   const int running = static_cast<int>(sequences_.size());
+  if (options_.observer != nullptr) {
+    options_.observer->OnRunning(options_.worker, *options_.model, running);
+  }
   const absl::Status status = engine_->Step(plan_, &result_);
   const absl::Time end = options_.clock->Now();
   if (status.ok()) {
@@ -245,18 +248,34 @@ void RunningBatch::ResumeSuspended() {
 void RunningBatch::Follow(absl::Time now) {
   sources_.CommitPlan();
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+    if (!sequence->IsFinite(result_)) {
+      AnswerNotFinite(sequence.get());
+      continue;
+    }
     if (sequence->Apply(result_)) ReportToken(sequence.get(), now);
     const int found = sequence->TakeFoundTokens();
     if (found > 0 && options_.observer != nullptr) {
       options_.observer->OnPrefixFound(*options_.model, found);
     }
     if (sequence->done()) {
-      Answer(sequence.get(), sequence->TakeResult(now));
+      absl::StatusOr<RequestResult> result = sequence->TakeResult(now);
+      if (result.ok()) {
+        Answer(sequence.get(), std::move(result));
+      } else {
+        AnswerNotFinite(sequence.get());
+      }
     }
   }
   if (options_.observer != nullptr) {
     options_.observer->OnSearch(*options_.model, options_.clock->Now() - now);
   }
+}
+
+void RunningBatch::AnswerNotFinite(Sequence* sequence) {
+  if (options_.observer != nullptr) {
+    options_.observer->OnNotFinite(*options_.model);
+  }
+  Answer(sequence, NotFiniteStatus());
 }
 
 void RunningBatch::FailPlan(const absl::Status& status) {
@@ -313,6 +332,8 @@ void RunningBatch::Sweep() {
     const int total = engine_->limits().total_blocks;
     options_.observer->OnBlocks(options_.worker, *options_.model,
                                 total - engine_->free_blocks(), total);
+    options_.observer->OnRunning(options_.worker, *options_.model,
+                                 static_cast<int>(sequences_.size()));
   }
 }
 

@@ -76,7 +76,8 @@ class RunningBatch {
   // Answers what is cancelled or past its deadline.
   void DropDead();
   // One iteration: plans, steps, follows the results, answers what is done.
-  // After an engine's error the requests of the plan are answered INTERNAL.
+  // After an engine's error the requests of the plan are answered INTERNAL; of
+  // numbers that are not finite those that they belong to.
   void Iterate();
   // Answers everything with `status`.
   void Abort(const absl::Status& status);
@@ -103,6 +104,7 @@ class RunningBatch {
   // Free KV blocks that nobody here is about to take.
   int64_t UnclaimedBlocks() const;
   void Follow(absl::Time now);
+  void AnswerNotFinite(Sequence* sequence);
   void FailPlan(const absl::Status& status);
   void Report(absl::Time begin, absl::Time end, int running);
   void ReportToken(Sequence* sequence, absl::Time now);

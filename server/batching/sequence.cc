@@ -1,20 +1,24 @@
 #include "server/batching/sequence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "base/finite.h"
 #include "base/status.h"
 
 // Phases:
 //   kSource -> kDone                                          encode only
 //   kSource -> kPrefix -> kSearch [-> kAttention] -> kDone    decoding
-// and, decoding, from every phase before kDone to kSuspended and, resumed, to
-// kSource. From there it goes on where it stood: with kPrefix anew where the
-// search has chosen no token yet, with kRereading, then kSearch, where it has,
-// and with kAttention anew where it is over.
+//   kSource -> kScore -> kDone                                scoring
+// and, but for encoding, from every phase before kDone to kSuspended and,
+// resumed, to kSource. From there it goes on where it stood: with kPrefix anew
+// where the search has chosen no token yet, with kRereading, then kSearch,
+// where it has, and with kAttention anew where it is over; with kScore anew.
 //
 // It has hypotheses in the engine in kPrefix and kSearch (live_), kRereading
-// (rereading_), and from kAttention to its end (passes_): in no other phase.
+// (rereading_), kScore (score_), and from kAttention to its end (passes_): in
+// no other phase.
 
 namespace trivium {
 
@@ -45,7 +49,7 @@ int Sequence::MinRows() const {
     case Phase::kSuspended:
       return 0;
     case Phase::kSource:
-      if (decoding_ == nullptr || !source_ready()) return 0;
+      if (!request_.decodes() || !source_ready()) return 0;
       return std::max(1, static_cast<int>(hypotheses_.size()));
     case Phase::kPrefix:
       return 1;
@@ -57,6 +61,8 @@ int Sequence::MinRows() const {
       return static_cast<int>(
           std::count_if(passes_.begin(), passes_.end(),
                         [](const auto& p) { return p.tokens_left() > 0; }));
+    case Phase::kScore:
+      return 1;
     case Phase::kDone:
       return 0;
   }
@@ -88,12 +94,20 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
       *spare_rows -= more;
       pass.Plan(1 + more, plan);
     }
+  } else if (phase_ == Phase::kScore) {
+    const int more = std::min(*spare_rows, score_->tokens_left() - 1);
+    *spare_rows -= more;
+    score_->Plan(1 + more, plan);
   }
   decodes_ = plan->decode.size() - first_decode_;
 }
 
 void Sequence::Start() {
-  if (!hypotheses_.empty()) {
+  if (request_.scoring) {
+    score_.emplace(engine_, source(), request_);
+    found_tokens_ += score_->found();
+    phase_ = Phase::kScore;
+  } else if (!hypotheses_.empty()) {
     StartAttention();
   } else if (steps_ > 0) {
     found_tokens_ +=
@@ -141,6 +155,8 @@ void Sequence::ReleaseHypotheses() {
   rereading_.Clear(engine_);
   for (AttentionPass& pass : passes_) pass.End(engine_);
   passes_.clear();
+  if (score_) score_->End(engine_);
+  score_.reset();
 }
 
 int64_t Sequence::owed_blocks() const {
@@ -160,6 +176,8 @@ int64_t Sequence::owed_blocks() const {
              blocks(prefix + steps_ - 1);
     case Phase::kPrefix:
       return queued_->cost.prefix_blocks - blocks(prefix_fed_);
+    case Phase::kScore:
+      return queued_->cost.prefix_blocks - blocks(score_->read());
     case Phase::kSearch:
     case Phase::kAttention:
     case Phase::kDone:
@@ -181,12 +199,23 @@ void Sequence::PlanPrefix(int* spare_rows, StepPlan* plan) {
        .queries = decoding_->queries().first(prefix_planned_ == unread)});
 }
 
+bool Sequence::IsFinite(const StepResult& result) const {
+  // Of a source that others share, no more than the decoder reads of it.
+  if (request_.decodes() && source_slot_ >= 0 &&
+      sources_->ready(source_slot_) && !engine_->IsFinite(source())) {
+    return false;
+  }
+  const auto rows = std::span(result.rows).subspan(first_decode_, decodes_);
+  return std::all_of(rows.begin(), rows.end(),
+                     [](const StepResult::Row& row) { return row.finite; });
+}
+
 bool Sequence::Apply(const StepResult& result) {
   switch (phase_) {
     case Phase::kSuspended:
       return false;
     case Phase::kSource:
-      if (decoding_ == nullptr && sources_->ready(source_slot_)) {
+      if (!request_.decodes() && sources_->ready(source_slot_)) {
         phase_ = Phase::kDone;
       }
       return false;
@@ -207,6 +236,9 @@ bool Sequence::Apply(const StepResult& result) {
       return true;
     case Phase::kAttention:
       ApplyAttention(result);
+      return false;
+    case Phase::kScore:
+      ApplyScore(result);
       return false;
     case Phase::kDone:
       return false;
@@ -285,6 +317,14 @@ void Sequence::ApplyAttention(const StepResult& result) {
   if (all_read) phase_ = Phase::kDone;
 }
 
+void Sequence::ApplyScore(const StepResult& result) {
+  score_->Apply(result.rows[first_decode_]);
+  if (score_->tokens_left() > 0) return;
+  scored_ = score_->Take();
+  ReleaseHypotheses();
+  phase_ = Phase::kDone;
+}
+
 absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   RequestResult result;
   const auto copy = [](std::span<const float> from, std::vector<float>* to) {
@@ -292,6 +332,9 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   };
   if (request_.states != States::kNone) {
     copy(engine_->EncoderStates(sources_->id(source_slot_)), &result.states);
+  }
+  if (!request_.hidden_layers.empty()) {
+    copy(engine_->HiddenStates(sources_->id(source_slot_)), &result.hidden);
   }
   if (request_.pooled) {
     copy(engine_->PooledOutput(sources_->id(source_slot_)), &result.pooled);
@@ -306,6 +349,7 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
   if (request_.encoder_attention) result.encoder_attention = EncoderMap();
   result.hypotheses = std::move(hypotheses_);
   result.trace = std::move(trace_);
+  result.scored = std::move(scored_);
   for (AttentionPass& pass : passes_) {
     if (request_.cross_attention) {
       result.cross_attention.push_back(pass.TakeCrossMap());
@@ -313,6 +357,15 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
     if (request_.decoder_attention) {
       result.decoder_attention.push_back(pass.TakeDecoderMap());
     }
+  }
+  if (!AllFinite(result.states) || !AllFinite(result.hidden) ||
+      !AllFinite(result.pooled) || !AllFinite(result.logits) ||
+      !AllFinite(result.encoder_attention.weights) ||
+      !std::all_of(result.best_logits.begin(), result.best_logits.end(),
+                   [](const BestLogits& row) {
+                     return std::isfinite(row.log_sum_exp);
+                   })) {
+    return NotFiniteStatus();
   }
   result.source_tokens = static_cast<int>(request_.source.ids.size());
   result.queue_time = started_ - queued_->submitted;
@@ -343,6 +396,7 @@ void Sequence::End() {
 
 int64_t Sequence::pending_tokens() const {
   if (phase_ == Phase::kDone) return 0;
+  if (phase_ == Phase::kScore) return score_->tokens_left();
   if (decoding_ == nullptr || (phase_ == Phase::kSource && steps_ == 0)) {
     return queued_->cost.tokens;
   }

@@ -14,13 +14,15 @@
 #include "server/batching/live_hypotheses.h"
 #include "server/batching/queued_request.h"
 #include "server/batching/rereading.h"
+#include "server/batching/score_pass.h"
 #include "server/batching/source_table.h"
 
 namespace trivium {
 
 // One running request on its worker, from its first iteration to its answer:
 // waits for its source, reads the prefix, searches, and reads the winners once
-// more where their attention is asked for. Not thread-safe.
+// more where their attention is asked for; or reads what it has to score. Not
+// thread-safe.
 //
 // Each iteration:
 //   Plan(&spare_rows, &plan); the engine steps; Apply(result)
@@ -57,6 +59,8 @@ class Sequence {
   // `source_slot`: as in the constructor.
   void Resume(int source_slot);
   bool suspended() const { return phase_ == Phase::kSuspended; }
+  // Whether what a step computed for its decoding is finite numbers.
+  bool IsFinite(const StepResult& result) const;
   // Follows a step that did the plan. Streams tokens. True if the search has
   // advanced.
   bool Apply(const StepResult& result);
@@ -64,6 +68,7 @@ class Sequence {
   bool searching() const { return phase_ == Phase::kSearch; }
   bool waits_for_source() const { return phase_ == Phase::kSource; }
   bool done() const { return phase_ == Phase::kDone; }
+  // NotFiniteStatus where something of it is no finite number.
   absl::StatusOr<RequestResult> TakeResult(absl::Time now);
   // Releases hypotheses and source; once, before destruction.
   void End();
@@ -72,9 +77,7 @@ class Sequence {
   // Hypotheses that it may come to have at once.
   int64_t reserved_rows() const { return reserved_rows_; }
   // Whether it may hold KV blocks.
-  bool holds_blocks() const {
-    return !suspended() && request_.decoding.has_value();
-  }
+  bool holds_blocks() const { return !suspended() && request_.decodes(); }
   // KV blocks that it takes at most, besides its source's, before its search
   // goes on: of its prefix, or of what it has to read again.
   int64_t owed_blocks() const;
@@ -97,6 +100,7 @@ class Sequence {
     kRereading,
     kSearch,
     kAttention,
+    kScore,
     kDone
   };
 
@@ -118,6 +122,7 @@ class Sequence {
   void StartAttention();
   void ReleaseHypotheses();
   void ApplyAttention(const StepResult& result);
+  void ApplyScore(const StepResult& result);
   AttentionMap EncoderMap() const;
   bool maps_hypotheses() const {
     return request_.cross_attention || request_.decoder_attention;
@@ -145,6 +150,8 @@ class Sequence {
   std::vector<Hypothesis> hypotheses_;  // once the search is done
   std::optional<BeamTrace> trace_;      // likewise, if asked for
   std::vector<AttentionPass> passes_;   // [hypotheses_] in kAttention
+  std::optional<ScorePass> score_;      // in kScore
+  std::optional<Hypothesis> scored_;    // once it is done
 
   // Its entries of the decode work of the plan under way.
   size_t first_decode_ = 0;

@@ -6,8 +6,9 @@ namespace trivium {
 
 SourceOptions SourceOptionsOf(const Request& request) {
   SourceOptions options;
-  options.cross_attention = request.decoding.has_value();
+  options.cross_attention = request.decodes();
   options.states = request.states;
+  options.hidden_layers = request.hidden_layers;
   options.pooled = request.pooled;
   options.logits = request.logits;
   options.logits_positions = request.logits_positions;
@@ -20,6 +21,9 @@ SourceOptions SourceOptionsOf(const Request& request) {
 bool Covers(const SourceOptions& have, const SourceOptions& want) {
   if (want.cross_attention && !have.cross_attention) return false;
   if (want.states > have.states) return false;
+  if (!want.hidden_layers.empty() && want.hidden_layers != have.hidden_layers) {
+    return false;
+  }
   if (want.pooled && !have.pooled) return false;
   if (want.logits &&
       (!have.logits || have.logits_positions != want.logits_positions ||

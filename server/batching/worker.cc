@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/thread.h"
+
 namespace trivium {
 namespace {
 
@@ -15,10 +17,12 @@ absl::Status ShutDownStatus() {
 
 Worker::Worker(int index, const RunningBatch::Options& batching,
                BatcherState* state)
-    : index_(index),
-      batching_(batching),
-      state_(state),
-      thread_([this] { Run(); }) {}
+    : index_(index), batching_(batching), state_(state) {}
+
+bool Worker::Start() {
+  thread_ = StartThread([this] { Run(); });
+  return thread_.has_value();
+}
 
 void Worker::Run() {
   for (;;) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,12 @@ class Worker {
   // What `batching` says of worker and model is filled in. `state` outlives
   // the worker.
   Worker(int index, const RunningBatch::Options& batching, BatcherState* state);
-  ~Worker() { thread_.join(); }
+  ~Worker() {
+    if (thread_) thread_->join();
+  }
+
+  // Once. False where the system gives no thread.
+  bool Start();
 
  private:
   enum class Next { kIterate, kAbort, kReport, kExit };
@@ -76,7 +82,7 @@ class Worker {
   int64_t dropped_answered_ = 0;       // and not yet accounted
   std::vector<uint64_t> source_keys_;  // scratch
 
-  std::thread thread_;  // last: it uses the members above
+  std::optional<std::thread> thread_;  // last: it uses the members above
 };
 
 }  // namespace trivium

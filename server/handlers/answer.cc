@@ -54,8 +54,8 @@ class AnswerCall final : public UnaryCall {
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {
     const auto& input = request_.inputs(part);
-    return static_cast<int64_t>(input.question().size() +
-                                input.context().size());
+    return trivium::TextBytes(input.question()) +
+           trivium::TextBytes(input.context());
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
@@ -114,7 +114,7 @@ class AnswerCall final : public UnaryCall {
                         .no_answer = request_.no_answer()});
     }
     v1::Answers* out = response_.mutable_results(response_.results_size() - 1);
-    out->set_windows(out->windows() + 1);
+    out->set_window_count(out->window_count() + 1);
     out->set_token_count(out->token_count() +
                          static_cast<uint32_t>(window.tokens));
     search_->Add(window.place, result.logits);

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/hash/hash.h"
+#include "server/handlers/client_id.h"
+#include "server/handlers/convert.h"
 #include "server/handlers/status.h"
 #include "server/observability/log.h"
 
@@ -39,36 +40,32 @@ std::string_view Traceparent(std::string_view given) {
   return valid ? given : "";
 }
 
-// A key and an address that read alike are two clients.
-ClientId ClientOf(const CallContext& context) {
-  if (!context.client_key.empty()) {
-    return absl::HashOf(true, context.client_key);
-  }
-  // "ipv4:127.0.0.1:50051", "ipv6:[::1]:50051", "unix:/path": all connections
-  // of an address, of a Unix socket or of no known peer are one client.
-  std::string_view address = context.peer;
-  if (address.starts_with("ipv")) {
-    address = address.substr(0, address.rfind(':'));
-  } else if (address.starts_with("unix")) {
-    address = "unix";
-  }
-  return absl::HashOf(false, address);
-}
-
 bool IsStream(Rpc rpc) {
-  return rpc == Rpc::kGenerate || rpc == Rpc::kTranslateStream;
+  return rpc == Rpc::kGenerate || rpc == Rpc::kTranslateStream ||
+         rpc == Rpc::kEncodeStream;
 }
 
-google::protobuf::Duration ToProto(absl::Duration duration) {
-  google::protobuf::Duration proto;
-  const int64_t nanos =
-      std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration));
-  proto.set_seconds(nanos / 1'000'000'000);
-  proto.set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
-  return proto;
+absl::Time DeadlineOf(const Environment& environment, Rpc rpc,
+                      const CallContext& context, absl::Time started) {
+  const RequestLimits& limits = environment.limits;
+  return context.deadline.value_or(
+      started + (IsStream(rpc) ? limits.default_stream_deadline
+                               : limits.default_deadline));
+}
+
+absl::Status ToStatus(const Submission& submission) {
+  if (submission.ok()) return absl::OkStatus();
+  return WithRetry(submission.status, submission.retry_after);
 }
 
 }  // namespace
+
+absl::Status Foresee(const Environment& environment, Rpc rpc,
+                     const CallContext& context) {
+  return ToStatus(environment.batcher->Foresee(
+      /*model=*/nullptr, ClientOf(context), environment.batcher->NewCall(),
+      DeadlineOf(environment, rpc, context, environment.clock->Now())));
+}
 
 Call::Call(const Environment& environment, CallContext context, Rpc rpc)
     : environment_(environment),
@@ -76,9 +73,7 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       rpc_(rpc),
       started_(environment.clock->Now()),
       request_id_(RequestId(context_.request_id)),
-      deadline_(context_.deadline.value_or(
-          started_ + (IsStream(rpc) ? environment.limits.default_stream_deadline
-                                    : environment.limits.default_deadline))),
+      deadline_(DeadlineOf(environment, rpc, context_, started_)),
       client_(ClientOf(context_)),
       batcher_call_(environment.batcher->NewCall()),
       cancellation_(std::make_shared<Cancellation>()) {
@@ -107,10 +102,8 @@ void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
 }
 
 absl::Status Call::Foresee() const {
-  const Submission submission =
-      environment_.batcher->Foresee(*model_, client_, batcher_call_, deadline_);
-  if (submission.ok()) return absl::OkStatus();
-  return WithRetry(submission.status, submission.retry_after);
+  return ToStatus(environment_.batcher->Foresee(model_.get(), client_,
+                                                batcher_call_, deadline_));
 }
 
 absl::Status Call::Wanted() const {
@@ -160,10 +153,11 @@ void Call::AddResult(const RequestResult& result) {
 
 v1::Timings Call::timings() const {
   v1::Timings timings;
-  *timings.mutable_queue() = ToProto(queue_);
-  *timings.mutable_tokenize() = ToProto(tokenize_);
-  *timings.mutable_inference() = ToProto(inference_);
-  *timings.mutable_total() = ToProto(environment_.clock->Now() - started_);
+  *timings.mutable_queue() = ConvertDuration(queue_);
+  *timings.mutable_tokenize() = ConvertDuration(tokenize_);
+  *timings.mutable_inference() = ConvertDuration(inference_);
+  *timings.mutable_total() =
+      ConvertDuration(environment_.clock->Now() - started_);
   return timings;
 }
 
@@ -180,6 +174,7 @@ Ending Call::Close(absl::Status status) {
   status = AsClientSees(std::move(status), now);
   environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
   LogEnd(status, total);
+  TellRefusals(status, now);
   return {std::move(status), request_id_};
 }
 
@@ -194,6 +189,15 @@ absl::Status Call::AsClientSees(absl::Status status, absl::Time now) const {
         "the call's deadline passed before it ended");
   }
   return status;
+}
+
+void Call::TellRefusals(const absl::Status& status, absl::Time now) const {
+  if (environment_.refusals == nullptr) return;
+  if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) {
+    environment_.refusals->Count(now, std::string(status.message()));
+  } else {
+    environment_.refusals->Tick(now);
+  }
 }
 
 void Call::LogEnd(const absl::Status& status, absl::Duration total) const {

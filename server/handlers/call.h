@@ -19,9 +19,14 @@
 
 namespace trivium {
 
-// Texts of a message up to so many bytes are tokenized at once on the
-// transport's thread.
-inline constexpr int64_t kInlineTextBytes = 4096;
+// Texts of a message up to so many bytes (TextBytes) are tokenized at once on
+// the transport's thread.
+inline constexpr int64_t kInlineTextBytes = 2048;
+
+// RESOURCE_EXHAUSTED where the batcher foresees that a call of this context
+// would be late, whichever model it asks.
+absl::Status Foresee(const Environment& environment, Rpc rpc,
+                     const CallContext& context);
 
 // What all calls share: the request id, the deadline, cancellation, the model,
 // the way to the pools and the batcher, timings, and at the end one log line
@@ -62,6 +67,11 @@ class Call {
   // NOT_FOUND, or model() from now on; the call keeps it for its life.
   absl::Status FindModel(const std::string& name);
   const ServedModel& model() const { return *model_; }
+
+  // Counts what the call holds more, or less.
+  void Hold(Held kind, int64_t bytes) const {
+    if (context_.held != nullptr) context_.held->Add(kind, bytes);
+  }
 
   // Runs `work`, which tokenizes so many bytes of text: long texts on a pool.
   void RunTokenizing(int64_t text_bytes, std::function<void()> work) const;
@@ -104,6 +114,7 @@ class Call {
 
  private:
   absl::Status AsClientSees(absl::Status status, absl::Time now) const;
+  void TellRefusals(const absl::Status& status, absl::Time now) const;
   void LogEnd(const absl::Status& status, absl::Duration total) const;
 
   const Environment& environment_;

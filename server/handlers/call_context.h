@@ -1,10 +1,12 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_CALL_CONTEXT_H_
 #define TRIVIUM_SERVER_HANDLERS_CALL_CONTEXT_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/time/time.h"
+#include "server/handlers/byte_account.h"
 
 namespace trivium {
 
@@ -17,6 +19,8 @@ struct CallContext {
   std::string traceparent = "";  // W3C Trace Context
   std::string peer = "";         // the client's address, as gRPC writes it
   std::string client_key = "";   // RequestLimits::client_key_header
+  // Where it counts what it holds; null: nowhere.
+  std::shared_ptr<CallBytes> held = nullptr;
   // Unset: the server's default for such calls.
   std::optional<absl::Time> deadline = std::nullopt;
 };

@@ -79,28 +79,27 @@ class RerankCall final : public UnaryCall {
     if (request_.has_top() && request_.top() == 0) {
       return InvalidField("top", "is 0; ask for at least one document");
     }
+    options_.model = &model();
+    options_.limits = &environment().limits;
+    options_.wanted = [this] { return call().Wanted(); };
+    TRIVIUM_RETURN_IF_ERROR(ConvertTruncation(request_, "", environment(),
+                                              call().model(), &options_));
     return CheckInputCount(request_.documents_size(), "documents",
                            environment().limits);
   }
 
   int64_t TextBytes(int) const override {
-    auto bytes = static_cast<int64_t>(request_.query().size());
+    int64_t bytes = trivium::TextBytes(request_.query());
     for (const std::string& document : request_.documents()) {
-      bytes += static_cast<int64_t>(document.size());
+      bytes += trivium::TextBytes(document);
     }
     return bytes;
   }
 
   absl::Status Prepare(int, std::vector<Request>* requests) override {
-    InputOptions options;
-    options.model = &model();
-    options.limits = &environment().limits;
-    options.truncate =
-        request_.has_truncate() ? request_.truncate() : environment().truncate;
-    options.wanted = [this] { return call().Wanted(); };
     TRIVIUM_ASSIGN_OR_RETURN(
         documents_, ConvertPairs(request_.query(), "query",
-                                 request_.documents(), "documents", options));
+                                 request_.documents(), "documents", options_));
     for (const PreparedInput& document : documents_) {
       Request& request = requests->emplace_back();
       request.source = document.source;
@@ -133,12 +132,14 @@ class RerankCall final : public UnaryCall {
       out->set_token_count(
           static_cast<uint32_t>(documents_[index].source.ids.size()));
       out->set_truncated_tokens(documents_[index].truncated);
+      if (request_.return_text()) out->set_text(request_.documents(index));
     }
     return WithTimings(&response_);
   }
 
   v1::RerankRequest request_;
   v1::RerankResponse response_;
+  InputOptions options_;
   std::vector<PreparedInput> documents_;
   std::vector<float> logits_, scores_;  // [documents] of the last label
   size_t outputs_ = 0;                  // labels

@@ -49,6 +49,9 @@ class ClassifyTokensCall final
     if (!in.has_text()) return absl::OkStatus();
     EncodeOptions encode;
     encode.most_tokens = model().info().max_source_tokens;
+    if (options().truncate)
+      encode.max_tokens = model().info().max_source_tokens;
+    encode.truncate_left = options().truncate_left;
     encode.wanted = options().wanted;
     TRIVIUM_ASSIGN_OR_RETURN(tokens_.back(),
                              model().tokenizer()->Tokenize(in.text(), encode));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,7 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
 struct PreparedInput {
   EncoderInput source;
   std::vector<int32_t> prefix;  // what the decoder reads first
-  int truncated = 0;            // tokens cut from the end of the text
+  int truncated = 0;            // tokens cut from the text
   // Blank text: the answer is empty text, without any work of the model.
   bool blank = false;
 };
@@ -51,14 +52,44 @@ struct InputOptions {
   const RequestLimits* limits = nullptr;
   Direction direction;
   bool truncate = false;
+  bool truncate_left = false;
+  // Hear of texts that are cut, if set.
+  Metrics* metrics = nullptr;
+  const ServedModel* served = nullptr;
+  std::string prompt;    // what texts, not pairs or ids, begin with
   bool decodes = false;  // whether a target prefix makes sense
   // Asked before each part of a long text.
   std::function<absl::Status()> wanted = nullptr;
 };
 
+// Whether texts are cut, and where: what a message says of it, over the
+// server's flag. `path`: of the message's fields, "start.", or nothing.
+absl::Status ConvertTruncation(std::optional<bool> truncate,
+                               v1::TruncationDirection direction,
+                               const std::string& path,
+                               const Environment& environment,
+                               const ServedModel& served,
+                               InputOptions* options);
+template <typename Message>
+absl::Status ConvertTruncation(const Message& in, const std::string& path,
+                               const Environment& environment,
+                               const ServedModel& served,
+                               InputOptions* options) {
+  return ConvertTruncation(
+      in.has_truncate() ? std::optional(in.truncate()) : std::nullopt,
+      in.truncation_direction(), path, environment, served, options);
+}
+
 absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options);
+
+// A conversation, for a decoder alone; `now` is for templates that write the
+// date.
+absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
+                                          const std::string& path,
+                                          absl::Time now,
+                                          const InputOptions& options);
 
 // Pairs of `first`, which is tokenized once, with each of `seconds`, for an
 // encoder; second i is at `seconds_path`[i].
@@ -75,7 +106,18 @@ absl::Status CheckInputCount(int count, const std::string& path,
 absl::Status CheckTextBytes(size_t bytes, const std::string& path,
                             const RequestLimits& limits);
 
-// Bytes of an input's texts: many are tokenized on a pool.
+// INVALID_ARGUMENT with `advice` for more tokens than the model reads, or none.
+absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,
+                             int limit, const char* advice);
+
+// The ids of a message, which are the model's: errors name `path`.ids[i].
+absl::StatusOr<std::vector<int32_t>> CheckIds(
+    const google::protobuf::RepeatedField<uint32_t>& in,
+    const std::string& path, int vocabulary);
+
+// Bytes of texts as their tokenizing costs: where normalization makes far more
+// of a character, of what it makes. Many are tokenized on a pool.
+int64_t TextBytes(std::string_view text);
 int64_t TextBytes(const v1::Input& in);
 
 // Options for one input: max_new_tokens resolved (`source_tokens` decides the
@@ -109,8 +151,8 @@ int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
 // limit; asked before anything is computed.
 absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits);
 
-// RESOURCE_EXHAUSTED when a response that is made, or as much of it as is, is
-// over the limit.
+// INVALID_ARGUMENT, too, when a response that is made, or as much of it as is,
+// is over the limit.
 absl::Status CheckResponseSize(int64_t bytes, const RequestLimits& limits);
 absl::Status CheckResponseSize(const google::protobuf::Message& response,
                                const RequestLimits& limits);
@@ -138,7 +180,8 @@ absl::StatusOr<Direction> ConvertDirection(const Message& in,
 struct HypothesisView {
   const Tokenizer* tokenizer = nullptr;  // may be null: no text, no pieces
   const std::vector<std::string>* stop = nullptr;
-  bool tokens = false;  // ids and pieces
+  std::span<const int32_t> stop_ids = {};  // which the text does not have
+  bool tokens = false;                     // ids and pieces
 };
 
 // About what a message of the result will have; for pools, which are fair in
@@ -158,6 +201,7 @@ v1::Attention ConvertAttention(const AttentionMap& in,
 // About what a search's trace takes on the wire; 0 where it is not asked for.
 int64_t TraceBytes(const DecodingOptions& options);
 v1::BeamTrace ConvertTrace(const BeamTrace& in, const Tokenizer* tokenizer);
+google::protobuf::Duration ConvertDuration(absl::Duration duration);
 v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits);
 
 // The pieces of source ids; nothing without a tokenizer.

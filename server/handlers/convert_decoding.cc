@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/status.h"
+#include "model/search/length_penalty.h"
 #include "model/search/stop_strings.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/status.h"
@@ -92,22 +93,85 @@ void ReadEarlyStopping(const v1::DecodingOptions& in, FieldReader* reader,
   }
 }
 
+// Tokens are drawn where `sample` says so, or a temperature over 0. At 0 the
+// best token is taken: that is what draws come to as the temperature falls,
+// whatever top_k, top_p and seed are.
 void ReadSampling(const v1::DecodingOptions& in, int vocabulary,
                   FieldReader* reader, DecodingOptions* out) {
   if (in.has_sample()) out->sample = in.sample();
-  reader->Number("temperature", in.has_temperature(), in.temperature(), 0, 1000,
-                 false, &out->temperature);
+  if (in.has_temperature()) {
+    float temperature = 0;
+    reader->Number("temperature", true, in.temperature(), 0, 1000, true,
+                   &temperature);
+    if (temperature > 0 && in.has_sample() && !in.sample()) {
+      reader->Fail("temperature",
+                   "is over 0, which draws tokens, but sample is false; leave "
+                   "one of them out");
+    }
+    out->sample = temperature > 0;
+    if (out->sample) out->temperature = temperature;
+  }
+  const auto needs_draws = [&](const char* name, bool has) {
+    if (!has || out->sample || in.has_temperature()) return;
+    reader->Fail(name,
+                 "is for drawing tokens; set a temperature, or sample, too");
+  };
+  needs_draws("top_k", in.has_top_k());
+  needs_draws("top_p", in.has_top_p());
+  needs_draws("min_p", in.has_min_p());
+  needs_draws("typical_p", in.has_typical_p());
+  needs_draws("seed", in.has_seed());
   // More than there are is all of them, as in Transformers.
   reader->Integer("top_k", in.has_top_k(), in.top_k(), 0, UINT32_MAX,
                   &out->top_k);
   if (in.top_k() >= static_cast<uint32_t>(vocabulary)) out->top_k = 0;
   reader->Number("top_p", in.has_top_p(), in.top_p(), 0, 1, false, &out->top_p);
+  reader->Number("min_p", in.has_min_p(), in.min_p(), 0, 1, true, &out->min_p);
+  reader->Number("typical_p", in.has_typical_p(), in.typical_p(), 0, 1, false,
+                 &out->typical_p);
   if (in.has_seed()) {
     out->seed = in.seed();
   } else if (out->sample) {
     thread_local std::mt19937_64 random(
         (uint64_t{std::random_device{}()} << 32) ^ std::random_device{}());
     out->seed = random();
+  }
+}
+
+void ReadBias(const v1::DecodingOptions& in, int vocabulary,
+              FieldReader* reader, DecodingOptions* out) {
+  if (in.logit_bias_size() > kMaxBiasedIds) {
+    return reader->Fail("logit_bias",
+                        fmt::format("has {} ids; at most {} are allowed",
+                                    in.logit_bias_size(), kMaxBiasedIds));
+  }
+  for (const auto& [id, bias] : in.logit_bias()) {
+    const std::string name = fmt::format("logit_bias[{}]", id);
+    auto& [out_id, out_bias] = out->logit_bias.emplace_back();
+    reader->TokenId(name, id, vocabulary, &out_id);
+    reader->Number(name.c_str(), true, bias, -kMaxLogitBias, kMaxLogitBias,
+                   true, &out_bias);
+  }
+  // A map tells no order, and errors would depend on it.
+  std::sort(out->logit_bias.begin(), out->logit_bias.end());
+}
+
+// What ends a text: the model's end tokens, unless they are ignored, and the
+// request's own.
+void ReadEnds(const v1::DecodingOptions& in, int vocabulary,
+              FieldReader* reader, DecodingOptions* out) {
+  if (in.ignore_eos()) out->end_ids.clear();
+  const int most = std::min<int>(
+      kMaxStopIds, kMaxEndIds - static_cast<int>(out->end_ids.size()));
+  if (in.stop_ids_size() > most) {
+    return reader->Fail("stop_ids",
+                        fmt::format("has {} ids; at most {} are allowed",
+                                    in.stop_ids_size(), most));
+  }
+  out->stop_ids.resize(in.stop_ids_size());
+  for (int i = 0; i < in.stop_ids_size(); ++i) {
+    reader->TokenId(fmt::format("stop_ids[{}]", i), in.stop_ids(i), vocabulary,
+                    &out->stop_ids[i]);
   }
 }
 
@@ -119,6 +183,14 @@ void ReadRules(const v1::DecodingOptions& in, int vocabulary,
   reader->Integer("no_repeat_ngram_size", in.has_no_repeat_ngram_size(),
                   in.no_repeat_ngram_size(), 0, 1000,
                   &out->no_repeat_ngram_size);
+  reader->Number("frequency_penalty", in.has_frequency_penalty(),
+                 in.frequency_penalty(), -kMaxCountPenalty, kMaxCountPenalty,
+                 true, &out->frequency_penalty);
+  reader->Number("presence_penalty", in.has_presence_penalty(),
+                 in.presence_penalty(), -kMaxCountPenalty, kMaxCountPenalty,
+                 true, &out->presence_penalty);
+  ReadBias(in, vocabulary, reader, out);
+  ReadEnds(in, vocabulary, reader, out);
   int banned_ids = 0;
   for (int i = 0; i < in.banned_size(); ++i) {
     const auto& ids = in.banned(i).ids();
@@ -196,17 +268,25 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
   reader.Integer("beam_size", in.has_beam_size(), in.beam_size(), 1,
                  limits.max_beam_size, &out.beam_size);
   if (out.sample && out.beam_size > 1) {
-    reader.Fail("beam_size", "must be 1 when sampling");
+    reader.Fail("beam_size",
+                "must be 1 where tokens are drawn; set temperature to 0, or "
+                "sample to false, to search with beams");
   }
   // A folder may tell to return more than a request's beam can give.
   out.hypotheses = std::min(out.hypotheses,
                             out.sample ? limits.max_beam_size : out.beam_size);
-  reader.Integer("hypotheses", in.has_hypotheses(), in.hypotheses(), 1,
-                 out.sample ? limits.max_beam_size : out.beam_size,
+  reader.Integer("num_hypotheses", in.has_num_hypotheses(), in.num_hypotheses(),
+                 1, out.sample ? limits.max_beam_size : out.beam_size,
                  &out.hypotheses);
   reader.Number("length_penalty", in.has_length_penalty(), in.length_penalty(),
-                -100, 100, true, &out.length_penalty);
+                -kMaxLengthPenalty, kMaxLengthPenalty, true,
+                &out.length_penalty);
   ReadEarlyStopping(in, &reader, &out.early_stopping);
+  if (in.early_stopping() != v1::EARLY_STOPPING_UNSPECIFIED &&
+      out.beam_size == 1) {
+    reader.Fail("early_stopping",
+                "needs a beam search: ask for a beam_size over 1");
+  }
   result.default_max_new_tokens = !in.has_max_new_tokens();
   reader.Integer("max_new_tokens", in.has_max_new_tokens(), in.max_new_tokens(),
                  1, model.info().max_target_tokens, &out.max_new_tokens);
@@ -231,9 +311,14 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const std::string& path,
                                          const Model& model) {
   DecodingOptions options = decoding.options;
-  const int left = std::min<int>(
-      model.decoding_defaults().max_new_tokens,
-      model.info().max_target_tokens - static_cast<int>(input.prefix.size()));
+  const int folders = model.decoding_defaults().max_new_tokens;
+  const int left_of_all =
+      model.info().max_target_tokens - static_cast<int>(input.prefix.size());
+  // A folder that bounds translations knows how long they may be; one that
+  // bounds what follows a prompt only has a default.
+  const int left = model.info().design == Design::kDecoder
+                       ? left_of_all
+                       : std::min(folders, left_of_all);
   if (left < 1) {
     return InvalidField(
         path, fmt::format("leaves no room for new tokens: the decoder reads "
@@ -243,7 +328,7 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
   if (decoding.default_max_new_tokens) {
     const int source = static_cast<int>(input.source.ids.size());
     options.max_new_tokens =
-        per_source ? std::min(left, 3 * source + 32) : left;
+        std::min(per_source ? 3 * source + 32 : folders, left);
     // A request's minimum is a wish for length that the default must grant.
     options.max_new_tokens = std::min(
         left, std::max(options.max_new_tokens, options.min_new_tokens));

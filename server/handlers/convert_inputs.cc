@@ -20,22 +20,7 @@ absl::Status CheckText(const std::string& text, const std::string& path,
   return CheckTextBytes(text.size(), path, *options.limits);
 }
 
-absl::StatusOr<std::vector<int32_t>> CheckIds(const v1::TokenIds& in,
-                                              const std::string& path,
-                                              int vocabulary) {
-  std::vector<int32_t> ids(in.ids_size());
-  for (int i = 0; i < in.ids_size(); ++i) {
-    if (in.ids(i) >= static_cast<uint32_t>(vocabulary)) {
-      return InvalidField(fmt::format("{}.ids[{}]", path, i),
-                          fmt::format("is {}; the model's ids are 0 .. {}",
-                                      in.ids(i), vocabulary - 1));
-    }
-    ids[i] = static_cast<int32_t>(in.ids(i));
-  }
-  return ids;
-}
-
-absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::TokenIds& in,
+absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::InputIds& in,
                                                 const std::string& path,
                                                 const ModelInfo& info) {
   if (in.type_ids_size() != 0 && in.type_ids_size() != in.ids_size()) {
@@ -74,13 +59,16 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   EncodeOptions encode;
   encode.prefix_ids = options.direction.prefix_ids;
   encode.max_tokens = options.truncate ? limit : 0;
+  encode.truncate_left = options.truncate_left;
   encode.most_tokens = limit;
   encode.wanted = options.wanted;
   const Tokenizer* tokenizer = options.model->tokenizer();
   switch (in.input_case()) {
     case v1::Input::kText:
       TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
-      return tokenizer->Encode(in.text(), encode);
+      return tokenizer->Encode(
+          options.prompt.empty() ? in.text() : options.prompt + in.text(),
+          encode);
     case v1::Input::kPair:
       TRIVIUM_RETURN_IF_ERROR(
           CheckText(in.pair().first(), path + ".pair.first", options));
@@ -92,7 +80,7 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
       Encoding encoding;
       TRIVIUM_ASSIGN_OR_RETURN(
           encoding.ids,
-          CheckIds(in.ids(), path + ".ids",
+          CheckIds(in.ids().ids(), path + ".ids",
                    VocabularySize(*options.model, TextSide::kSource)));
       TRIVIUM_ASSIGN_OR_RETURN(
           encoding.type_ids,
@@ -105,19 +93,6 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   return InvalidField(path, "is empty; set text, pair or ids");
 }
 
-absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,
-                             int limit, const char* advice) {
-  const size_t count = encoding.ids.size();
-  if (count == 0) {
-    return InvalidField(path, "has no tokens; the model needs at least one");
-  }
-  if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
-  return InvalidField(
-      path,
-      fmt::format("has {}{} tokens and the model reads at most {}; {}",
-                  encoding.partial ? "more than " : "", count, limit, advice));
-}
-
 absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
                                                   const std::string& path,
                                                   const InputOptions& options) {
@@ -128,7 +103,7 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
                         "has a target prefix, but the call decodes nothing");
   }
   if (in.target_case() == v1::Input::kTargetPrefixIds) {
-    return CheckIds(in.target_prefix_ids(), path + ".target_prefix_ids",
+    return CheckIds(in.target_prefix_ids().ids(), path + ".target_prefix_ids",
                     VocabularySize(*options.model, TextSide::kTarget));
   }
   TRIVIUM_RETURN_IF_ERROR(
@@ -149,6 +124,20 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   return std::move(encoding.ids);
 }
 
+// What only models with an encoder have a use for.
+absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
+  if (in.has_pair()) {
+    return InvalidField(path + ".pair",
+                        "is for models that read two texts; a prompt is one: "
+                        "send text or ids");
+  }
+  if (in.target_case() == v1::Input::TARGET_NOT_SET) return absl::OkStatus();
+  return InvalidField(
+      path + (in.has_target_prefix() ? ".target_prefix" : ".target_prefix_ids"),
+      "is for models with an encoder; this one's input is the prompt that it "
+      "continues: put the beginning of the answer at the prompt's end");
+}
+
 constexpr char kShorten[] = "send shorter text, or set truncate";
 
 EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
@@ -157,6 +146,11 @@ EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
   // Tokenizers tell segments to models that do not know them, too.
   if (info.type_vocabulary > 0) source.type_ids = std::move(encoding.type_ids);
   return source;
+}
+
+void CountTruncated(const PreparedInput& input, const InputOptions& options) {
+  if (input.truncated == 0 || options.metrics == nullptr) return;
+  options.metrics->OnTruncated(*options.served);
 }
 
 }  // namespace
@@ -177,10 +171,77 @@ absl::Status CheckTextBytes(size_t bytes, const std::string& path,
                                         bytes, limits.max_text_bytes));
 }
 
+absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,
+                             int limit, const char* advice) {
+  const size_t count = encoding.ids.size();
+  if (count == 0) {
+    return InvalidField(path, "has no tokens; the model needs at least one");
+  }
+  if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
+  return InvalidField(
+      path,
+      fmt::format("has {}{} tokens and the model reads at most {}; {}",
+                  encoding.partial ? "more than " : "", count, limit, advice));
+}
+
+absl::StatusOr<std::vector<int32_t>> CheckIds(
+    const google::protobuf::RepeatedField<uint32_t>& in,
+    const std::string& path, int vocabulary) {
+  std::vector<int32_t> ids(in.size());
+  for (int i = 0; i < in.size(); ++i) {
+    if (in[i] >= static_cast<uint32_t>(vocabulary)) {
+      return InvalidField(fmt::format("{}.ids[{}]", path, i),
+                          fmt::format("is {}; the model's ids are 0 .. {}",
+                                      in[i], vocabulary - 1));
+    }
+    ids[i] = static_cast<int32_t>(in[i]);
+  }
+  return ids;
+}
+
+int64_t TextBytes(std::string_view text) {
+  // U+FDFA and U+FDFB, of which NFKC makes 18 and 8 characters; of all others
+  // at most six times their bytes.
+  constexpr std::string_view kLigatures = "\xEF\xB7\xBA\xBB";
+  constexpr int64_t kMadeOfThem = 33;
+  auto bytes = static_cast<int64_t>(text.size());
+  const std::string_view begin = kLigatures.substr(0, 2);
+  for (size_t at = text.find(begin); at != std::string_view::npos;
+       at = text.find(begin, at + 3)) {
+    if (at + 2 < text.size() &&
+        kLigatures.substr(2).find(text[at + 2]) != std::string_view::npos) {
+      bytes += kMadeOfThem - 3;
+    }
+  }
+  return bytes;
+}
+
+absl::Status ConvertTruncation(std::optional<bool> truncate,
+                               v1::TruncationDirection direction,
+                               const std::string& path,
+                               const Environment& environment,
+                               const ServedModel& served,
+                               InputOptions* options) {
+  const std::string field = path + "truncation_direction";
+  if (!v1::TruncationDirection_IsValid(direction)) {
+    return InvalidField(
+        field, fmt::format("has no value {}", static_cast<int>(direction)));
+  }
+  options->metrics = environment.metrics;
+  options->served = &served;
+  options->truncate = truncate.value_or(environment.truncate);
+  options->truncate_left = direction == v1::TRUNCATION_DIRECTION_LEFT;
+  if (direction != v1::TRUNCATION_DIRECTION_UNSPECIFIED && !options->truncate) {
+    return InvalidField(field,
+                        "is given, and texts are not cut; set truncate, too, "
+                        "or leave it out");
+  }
+  return absl::OkStatus();
+}
+
 int64_t TextBytes(const v1::Input& in) {
-  return static_cast<int64_t>(in.text().size() + in.pair().first().size() +
-                              in.pair().second().size() +
-                              in.target_prefix().size());
+  return TextBytes(in.text()) + TextBytes(in.pair().first()) +
+         TextBytes(in.pair().second()) + TextBytes(in.target_prefix());
 }
 
 absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
@@ -191,6 +252,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   const bool has_encoder = info.design != Design::kDecoder;
   const int limit =
       has_encoder ? info.max_source_tokens : info.max_target_tokens - 1;
+  if (!has_encoder) TRIVIUM_RETURN_IF_ERROR(CheckPrompt(in, path));
 
   PreparedInput out;
   TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
@@ -202,6 +264,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   out.blank = options.decodes && has_encoder && target.empty() &&
               in.has_text() && IsBlank(in.text());
   out.truncated = encoding.truncated;
+  CountTruncated(out, options);
 
   if (!out.blank || !encoding.ids.empty()) {
     TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
@@ -233,6 +296,7 @@ absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
   const ModelInfo& info = options.model->info();
   EncodeOptions encode;
   encode.max_tokens = options.truncate ? info.max_source_tokens : 0;
+  encode.truncate_left = options.truncate_left;
   encode.most_tokens = info.max_source_tokens;
   encode.wanted = options.wanted;
   TRIVIUM_ASSIGN_OR_RETURN(
@@ -244,6 +308,7 @@ absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
                                             path_of(static_cast<int>(i)),
                                             info.max_source_tokens, kShorten));
     out[i].truncated = encodings[i].truncated;
+    CountTruncated(out[i], options);
     out[i].source = ToSource(std::move(encodings[i]), info);
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "base/status.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/status.h"
@@ -24,11 +25,12 @@ absl::StatusOr<Direction> ConvertDirection(
       direction.status().code() != absl::StatusCode::kInvalidArgument) {
     return direction;
   }
-  // The model does not tell which of the two it could not take: the target is
-  // the one that models choose by, unless the source alone was given.
-  const char* field = source.has_value() && !target.has_value()
-                          ? "source_language"
-                          : "target_language";
+  // Where the model does not tell which of the two it could not take: the
+  // target is the one that models choose by, unless the source alone was given.
+  const absl::string_view message = direction.status().message();
+  const bool of_source = absl::StartsWith(message, "source_language") ||
+                         (source.has_value() && !target.has_value());
+  const char* field = of_source ? "source_language" : "target_language";
   return InvalidField(path + field, std::string(direction.status().message()));
 }
 
@@ -89,7 +91,7 @@ absl::Status CheckResponseSize(const google::protobuf::Message& response,
 
 absl::Status CheckResponseSize(int64_t bytes, const RequestLimits& limits) {
   if (bytes <= limits.max_response_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
+  return absl::InvalidArgumentError(
       fmt::format("the response has {} bytes or more and the server sends at "
                   "most {}; ask for "
                   "fewer inputs, hypotheses or details in a call",

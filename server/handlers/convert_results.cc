@@ -3,10 +3,22 @@
 #include <span>
 #include <utility>
 
+#include "model/chat_template.h"
 #include "model/search/stop_strings.h"
 #include "server/handlers/convert.h"
+#include "server/handlers/generated_text.h"
+#include "server/handlers/status.h"
 
 namespace trivium {
+
+google::protobuf::Duration ConvertDuration(absl::Duration duration) {
+  google::protobuf::Duration out;
+  const int64_t nanos =
+      std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration));
+  out.set_seconds(nanos / 1'000'000'000);
+  out.set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+  return out;
+}
 
 v1::FinishReason ConvertFinishReason(FinishReason reason) {
   switch (reason) {
@@ -34,7 +46,7 @@ v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
   v1::TokenLogprobs out;
   fill(token, logprob, out.mutable_token());
   for (const TokenLogprob& one : top)
-    fill(one.token, one.logprob, out.add_top());
+    fill(one.token, one.logprob, out.add_alternatives());
   return out;
 }
 
@@ -45,14 +57,16 @@ int64_t MessageBytes(const RequestResult& result) {
     return count;
   };
   size_t values =
-      result.states.size() + result.pooled.size() + result.logits.size() +
-      result.encoder_attention.weights.size() + floats(result.cross_attention) +
-      floats(result.decoder_attention);
-  for (const Hypothesis& hypothesis : result.hypotheses) {
+      result.states.size() + result.hidden.size() + result.pooled.size() +
+      result.logits.size() + result.encoder_attention.weights.size() +
+      floats(result.cross_attention) + floats(result.decoder_attention);
+  const auto add = [&values](const Hypothesis& hypothesis) {
     // An id, its piece and text.
     values += 8 * hypothesis.ids.size();
     for (const auto& top : hypothesis.top_logprobs) values += 8 * top.size();
-  }
+  };
+  for (const Hypothesis& hypothesis : result.hypotheses) add(hypothesis);
+  if (result.scored) add(*result.scored);
   return static_cast<int64_t>(values * sizeof(float));
 }
 
@@ -60,13 +74,14 @@ v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
                                  const HypothesisView& view) {
   v1::Hypothesis out;
   if (view.tokenizer != nullptr) {
-    std::string text = view.tokenizer->Decode(in.ids);
+    std::string text =
+        view.tokenizer->Decode(WithoutStopId(in.ids, view.stop_ids));
     if (view.stop != nullptr)
       text.resize(std::min(text.size(), FindStop(text, *view.stop)));
     out.set_text(std::move(text));
   }
   out.set_score(in.score);
-  out.set_log_probability(in.log_probability);
+  out.set_total_logprob(in.log_probability);
   out.set_token_count(static_cast<uint32_t>(in.ids.size()));
   out.set_finish_reason(ConvertFinishReason(in.reason));
   // Without a tokenizer the ids are the answer.
@@ -100,11 +115,11 @@ v1::Attention ConvertAttention(const AttentionMap& in,
   const auto last = std::lower_bound(rows.begin(), rows.end(), in.queries);
   const std::span chosen(rows.begin(), last);
   v1::Attention out;
-  out.set_layers(static_cast<uint32_t>(in.layers));
-  out.set_heads(static_cast<uint32_t>(in.heads));
-  out.set_queries(
+  out.set_layer_count(static_cast<uint32_t>(in.layers));
+  out.set_head_count(static_cast<uint32_t>(in.heads));
+  out.set_query_count(
       static_cast<uint32_t>(rows.empty() ? in.queries : chosen.size()));
-  out.set_keys(static_cast<uint32_t>(in.keys));
+  out.set_key_count(static_cast<uint32_t>(in.keys));
   if (rows.empty()) {
     out.mutable_weights()->Add(in.weights.begin(), in.weights.end());
     return out;
@@ -163,7 +178,7 @@ v1::BeamTrace ConvertTrace(const BeamTrace& in, const Tokenizer* tokenizer) {
             tokenizer->IdToPiece(candidate.token, TextSide::kTarget));
       }
       added->set_logprob(static_cast<float>(candidate.logprob));
-      added->set_log_probability(static_cast<float>(candidate.log_probability));
+      added->set_total_logprob(static_cast<float>(candidate.log_probability));
       added->set_score(static_cast<float>(candidate.score));
       added->set_fate(ToProto(candidate.fate));
       if (candidate.hypothesis >= 0) {
@@ -198,10 +213,9 @@ void SetLimits(const ModelInfo& info, const RequestLimits& limits,
   out->set_max_stop_bytes(limits.max_stop_bytes);
   out->set_max_top_logprobs(limits.max_top_logprobs);
   out->set_max_response_bytes(limits.max_response_bytes);
-  out->set_default_deadline_seconds(
-      absl::ToDoubleSeconds(limits.default_deadline));
-  out->set_default_stream_deadline_seconds(
-      absl::ToDoubleSeconds(limits.default_stream_deadline));
+  *out->mutable_default_deadline() = ConvertDuration(limits.default_deadline);
+  *out->mutable_default_stream_deadline() =
+      ConvertDuration(limits.default_stream_deadline);
 }
 
 v1::Design ToProto(Design design) {
@@ -260,34 +274,50 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_name(model.name);
   out.set_family(info.family);
   out.set_design(ToProto(info.design));
-  if (info.design != Design::kDecoder) out.add_calls("Encode");
+  if (info.design != Design::kDecoder) {
+    out.add_calls("Encode");
+    out.add_calls("EncodeStream");
+  }
   if (info.design == Design::kEncoderDecoder) {
     out.add_calls("Translate");
     out.add_calls("TranslateStream");
   }
-  if (info.design != Design::kEncoder) out.add_calls("Generate");
-  if (model.model->tokenizer() != nullptr) out.add_calls("Tokenize");
+  if (info.design != Design::kEncoder) {
+    out.add_calls("Generate");
+    out.add_calls("Score");
+  }
+  if (model.model->tokenizer() != nullptr) {
+    out.add_calls("Tokenize");
+    out.add_calls("Detokenize");
+  }
   if (info.head) AddHead(*model.model, &out);
   AddLanguages(info.source_languages, out.mutable_source_languages());
   AddLanguages(info.target_languages, out.mutable_target_languages());
+  if (info.default_target_language) {
+    const auto& [bcp47, code] = *info.default_target_language;
+    out.set_default_target_language(bcp47.empty() ? code : bcp47);
+  }
   SetLimits(info, limits, out.mutable_limits());
   out.set_precision(ToProto(info.precision));
   out.set_isa(std::string(IsaName(info.isa)));
   out.set_batch_invariant(info.batch_invariant);
-  out.set_parameters(info.parameters);
+  out.set_parameter_count(info.parameters);
   out.set_weight_bytes(info.weight_bytes);
   out.set_kv_cache_bytes(model.kv_cache_bytes);
   out.set_result_cache_bytes(model.result_cache_bytes);
   out.set_revision(info.revision);
   out.set_d_model(info.d_model);
-  out.set_vocabulary(info.vocabulary);
-  out.set_encoder_layers(info.encoder_layers);
-  out.set_decoder_layers(info.decoder_layers);
-  out.set_heads(info.encoder_layers > 0 ? info.encoder_heads
-                                        : info.decoder_heads);
+  out.set_vocabulary_size(info.vocabulary);
+  out.set_encoder_layer_count(info.encoder_layers);
+  out.set_decoder_layer_count(info.decoder_layers);
+  out.set_head_count(info.encoder_layers > 0 ? info.encoder_heads
+                                             : info.decoder_heads);
   out.set_has_tokenizer(model.model->tokenizer() != nullptr);
-  out.set_type_vocabulary(info.type_vocabulary);
+  out.set_type_vocabulary_size(info.type_vocabulary);
   out.set_vocabulary_shortlist(info.vocabulary_shortlist);
+  const ChatTemplates& chats = model.model->chat_templates();
+  for (const std::string& name : chats.names()) out.add_chat_templates(name);
+  out.set_chat_refusal(Shorten(chats.refusal(), kMaxMessageBytes));
   if (info.design != Design::kDecoder) {
     out.set_embedding_size(
         model.model->sentence_encoder().embedding_size(info.d_model));

@@ -12,13 +12,14 @@
 #include "server/handlers/model_directory.h"
 #include "server/handlers/work_pool.h"
 #include "server/observability/metrics.h"
+#include "server/observability/refusal_log.h"
 
 namespace trivium {
 
 // What a call may ask for; GetModel tells them all.
 struct RequestLimits {
   int64_t max_request_bytes = 4 << 20;
-  int max_inputs = 32;
+  int max_inputs = 2048;  // as their bytes and tokens allow
   int max_windows = 512;  // of an Answer call
   int64_t max_text_bytes = 1 << 20;
   int max_beam_size = 16;
@@ -46,6 +47,7 @@ struct Environment {
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;
+  RefusalLog* refusals = nullptr;  // may be null
   WorkPool* tokenizing = nullptr;  // of long texts
   WorkPool* delivery = nullptr;    // results to messages
   const Clock* clock = Clock::Real();

@@ -96,7 +96,7 @@ class GenerateCall final : public PreparedCall {
     return absl::OkStatus();
   }
 
-  std::string FieldOf(int) const override { return "input"; }
+  std::string FieldOf(int) const override { return generation_.field(); }
 
   void Observe(std::vector<Request>* requests) override {
     requests->front().observer = std::make_shared<Sink>(this);

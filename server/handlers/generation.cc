@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/status.h"
@@ -15,6 +16,13 @@ namespace {
 constexpr size_t kMaxTokensPerPiece = 64;
 
 }  // namespace
+
+int64_t Generation::text_bytes() const {
+  if (!request_.has_chat()) return TextBytes(request_.input());
+  // A template is a program: it does not run on the transport's thread.
+  return std::max<int64_t>(request_.chat().ByteSizeLong(),
+                           kInlineTextBytes + 1);
+}
 
 absl::Status Generation::Open(Transport* transport) {
   const Environment& environment = call_->environment();
@@ -36,10 +44,20 @@ absl::Status Generation::Open(Transport* transport) {
   }
   TRIVIUM_ASSIGN_OR_RETURN(options_.direction,
                            ConvertDirection(request_, "", model));
+  if (request_.has_chat()) {
+    if (request_.has_input()) {
+      return InvalidField("chat", "is there beside input; send one of them");
+    }
+    if (request_.truncate()) {
+      return InvalidField("truncate",
+                          "is not for chats, whose end is what is answered; "
+                          "send fewer messages");
+    }
+  }
   options_.model = &model;
   options_.limits = &limits;
-  options_.truncate =
-      request_.has_truncate() ? request_.truncate() : environment.truncate;
+  TRIVIUM_RETURN_IF_ERROR(
+      ConvertTruncation(request_, "", environment, call_->model(), &options_));
   options_.decodes = true;
   options_.wanted = [this] { return call_->Wanted(); };
   // Without a tokenizer the ids are the answer.
@@ -48,21 +66,41 @@ absl::Status Generation::Open(Transport* transport) {
 }
 
 absl::StatusOr<Request> Generation::Prepare() {
-  TRIVIUM_ASSIGN_OR_RETURN(input_,
-                           ConvertInput(request_.input(), "input", options_));
+  if (request_.has_chat()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        input_, ConvertChat(request_.chat(), "chat",
+                            call_->environment().clock->Now(), options_));
+  } else {
+    TRIVIUM_ASSIGN_OR_RETURN(input_,
+                             ConvertInput(request_.input(), "input", options_));
+  }
+  const Model& model = *options_.model;
+  const bool prompted = model.info().design == Design::kDecoder;
+  const std::vector<int32_t> prompt =
+      prompted ? input_.prefix : std::vector<int32_t>();
   for (int i = 0; i < hypotheses(); ++i) {
-    texts_.emplace_back(options_.model->tokenizer(), decoding_.stop);
+    texts_.emplace_back(model.tokenizer(), prompt, decoding_.stop,
+                        decoding_.options.stop_ids);
   }
   Request request;
   if (input_.blank) return request;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      request.decoding,
-      ForInput(decoding_, input_, options_.direction, /*per_source=*/false,
-               "input", *options_.model));
+  TRIVIUM_ASSIGN_OR_RETURN(request.decoding,
+                           ForInput(decoding_, input_, options_.direction,
+                                    /*per_source=*/false, field(), model));
   request.default_max_new_tokens = decoding_.default_max_new_tokens;
   request.source = input_.source;
   request.prefix = input_.prefix;
   request.stop = decoding_.matcher;
+  if (prompted && request.stop != nullptr) {
+    request.stop = std::make_shared<StopStringMatcher>(
+        decoding_.stop,
+        [tokenizer = model.tokenizer(), prompt](std::span<const int32_t> ids) {
+          ContinuedText text(*tokenizer, prompt);
+          std::string whole;
+          for (const int32_t id : ids) whole += text.Push(id);
+          return whole + text.Finish();
+        });
+  }
   // Alternatives are known only once a hypothesis is complete: with them, its
   // text comes then too.
   request.stream = decoding_.options.top_logprobs == 0;
@@ -113,6 +151,17 @@ void Generation::AddEnd(RequestResult result) {
     }
     AddDone(index, hypothesis);
   }
+  v1::Usage* usage = messages_.back().mutable_done()->mutable_usage();
+  usage->set_prompt_tokens(PromptTokens());
+  size_t new_tokens = 0;
+  for (const GeneratedText& text : texts_) new_tokens += text.count();
+  usage->set_new_tokens(static_cast<uint32_t>(new_tokens));
+}
+
+uint32_t Generation::PromptTokens() const {
+  return static_cast<uint32_t>(options_.model->info().design == Design::kDecoder
+                                   ? input_.prefix.size()
+                                   : input_.source.ids.size());
 }
 
 void Generation::AddDone(int index, const Hypothesis& hypothesis) {
@@ -122,8 +171,8 @@ void Generation::AddDone(int index, const Hypothesis& hypothesis) {
   done->set_finish_reason(ConvertFinishReason(hypothesis.reason));
   done->set_token_count(static_cast<uint32_t>(hypothesis.ids.size()));
   done->set_score(hypothesis.score);
-  done->set_log_probability(hypothesis.log_probability);
-  done->set_source_token_count(static_cast<uint32_t>(input_.source.ids.size()));
+  done->set_total_logprob(hypothesis.log_probability);
+  done->set_source_token_count(PromptTokens());
   done->set_truncated_tokens(static_cast<uint32_t>(input_.truncated));
   if (decoding_.options.sample) done->set_seed(decoding_.options.seed);
   *done->mutable_timings() = call_->timings();

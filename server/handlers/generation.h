@@ -30,7 +30,9 @@ class Generation {
   // Takes the request and checks what needs no tokenizer.
   absl::Status Open(Transport* transport);
   // Bytes that Prepare will tokenize.
-  int64_t text_bytes() const { return TextBytes(request_.input()); }
+  int64_t text_bytes() const;
+  // Where the request has its input.
+  const char* field() const { return request_.has_chat() ? "chat" : "input"; }
   // Without an observer. Nothing to do for the model if blank().
   absl::StatusOr<Request> Prepare();
   bool blank() const { return input_.blank; }
@@ -51,6 +53,7 @@ class Generation {
   void AddPieces(int index, std::span<const int32_t> ids,
                  const Hypothesis* whole);
   void AddDone(int index, const Hypothesis& hypothesis);
+  uint32_t PromptTokens() const;
 
   Call* const call_;
   v1::GenerateRequest request_;

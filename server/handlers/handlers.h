@@ -21,6 +21,8 @@ using NewHandler = std::unique_ptr<Handler>(const Environment& environment,
 NewHandler NewEncode;
 NewHandler NewTranslate;
 NewHandler NewTokenize;
+NewHandler NewDetokenize;
+NewHandler NewScore;
 NewHandler NewClassify;
 NewHandler NewRerank;
 NewHandler NewClassifyTokens;
@@ -35,9 +37,11 @@ std::unique_ptr<Handler> NewGenerate(const Environment& environment,
                                      ResponseStream* transport);
 
 // A stream of requests, a stream of responses.
-std::unique_ptr<Handler> NewTranslateStream(const Environment& environment,
-                                            CallContext context,
-                                            RequestStream* transport);
+using NewStreamHandler =
+    std::unique_ptr<Handler>(const Environment& environment,
+                             CallContext context, RequestStream* transport);
+NewStreamHandler NewTranslateStream;
+NewStreamHandler NewEncodeStream;
 
 }  // namespace trivium
 

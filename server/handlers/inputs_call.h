@@ -11,8 +11,8 @@
 namespace trivium {
 
 // A unary call of an encoder whose message has `inputs` and may say `truncate`
-// (Encode, Classify, ClassifyTokens, FillMask): each input becomes a request,
-// and its result one of the response's `results`.
+// and where (Encode, Classify, ClassifyTokens, FillMask): each input becomes a
+// request, and its result one of the response's `results`.
 template <typename RequestMessage, typename ResponseMessage>
 class InputsCall : public UnaryCall {
  public:
@@ -28,10 +28,9 @@ class InputsCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     options_.model = &model();
     options_.limits = &environment().limits;
-    options_.truncate =
-        request_.has_truncate() ? request_.truncate() : environment().truncate;
     options_.wanted = [this] { return call().Wanted(); };
-    return absl::OkStatus();
+    return ConvertTruncation(request_, "", environment(), call().model(),
+                             &options_);
   }
   absl::Status CheckInputs() const {
     return CheckInputCount(request_.inputs_size(), "inputs",

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "google/rpc/status.pb.h"
 
 namespace trivium {
 
@@ -27,6 +28,9 @@ absl::Status WithRetry(absl::Status status, absl::Duration delay);
 
 // The delay of WithRetry, for the grpc-retry-pushback-ms trailer.
 std::optional<absl::Duration> RetryDelay(const absl::Status& status);
+
+// With the payloads as details, and the message cut to what may be sent.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 // Cuts a text at a character's border, for messages that quote input.
 std::string Shorten(std::string_view text, size_t max_bytes = 64);

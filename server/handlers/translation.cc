@@ -35,8 +35,8 @@ absl::StatusOr<Translation> Translation::Create(
                            ConvertDirection(options, path + ".", model));
   input.model = &model;
   input.limits = &environment.limits;
-  input.truncate =
-      options.has_truncate() ? options.truncate() : environment.truncate;
+  TRIVIUM_RETURN_IF_ERROR(
+      ConvertTruncation(options, path + ".", environment, served, &input));
   input.decodes = true;
   input.wanted = std::move(wanted);
   result.tokens_ = options.tokens();
@@ -98,7 +98,8 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
 
 v1::TranslateResult Translation::Result(const PreparedInput& input,
                                         RequestResult result) const {
-  const HypothesisView view = {model_->tokenizer(), &decoding_.stop, tokens_};
+  const HypothesisView view = {model_->tokenizer(), &decoding_.stop,
+                               decoding_.options.stop_ids, tokens_};
   v1::TranslateResult out;
   for (size_t i = 0; i < result.hypotheses.size(); ++i) {
     v1::Hypothesis* hypothesis = out.add_hypotheses();

@@ -32,6 +32,8 @@ void UnaryCall::Observe(std::vector<Request>* requests) {
 }
 
 void UnaryCall::OnResult(int index, absl::StatusOr<RequestResult> result) {
+  // Until the call ends: the response that is made of it stays as long.
+  if (result.ok()) call().Hold(Held::kResults, MessageBytes(*result));
   {
     MutexLock lock(&mutex_);
     if (result.ok()) {

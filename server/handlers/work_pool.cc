@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thread.h"
+
 namespace trivium {
 namespace {
 
@@ -27,7 +29,8 @@ constexpr int64_t kLeastBytes = 256;
 
 WorkPool::WorkPool(int threads) {
   for (int i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] { Loop(); });
+    auto thread = StartThread([this] { Loop(); });
+    if (thread) threads_.push_back(*std::move(thread));
   }
 }
 

@@ -31,10 +31,14 @@ class WorkPool {
   // About how much a piece of work should handle.
   static constexpr int64_t kPieceBytes = 16 << 10;
 
+  // Where the system gives fewer threads it has fewer.
   explicit WorkPool(int threads);
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
+
+  // 0: it does nothing, and is of no use.
+  int threads() const { return static_cast<int>(threads_.size()); }
 
   // `call` is whose work it is: any address that no other call has.
   void Run(const void* call, int64_t bytes, std::function<void()> work);

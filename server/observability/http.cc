@@ -178,7 +178,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Create(
   if (!listeners.ok()) {
     return absl::UnavailableError(fmt::format(
         "cannot listen on {}:{} for metrics: {}; choose another address or "
-        "port with --metrics-listen, or none with --metrics-listen=",
+        "port with --metrics-listen, or none with --metrics-listen off",
         options.host, options.port, std::string(listeners.status().message())));
   }
   // Of a name with several addresses, the first.

@@ -1,20 +1,25 @@
 #include "server/observability/log.h"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/status.h"
+#include "server/observability/log_writer.h"
 
 namespace trivium {
 namespace {
 
 std::atomic<LogFormat> log_format{LogFormat::kText};
+std::atomic<LogWriter*> log_writer{nullptr};  // of InitLog
 
 // JSON's escapes serve both formats; bytes that are not UTF-8 become U+FFFD.
 std::string Quote(std::string_view text) {
@@ -29,6 +34,22 @@ bool NeedsQuotes(std::string_view text) {
   }
   return false;
 }
+
+// Gives lines to a writer.
+class WriterSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit WriterSink(LogWriter* writer) : writer_(writer) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    writer_->Write(std::string(line.data(), line.size()));
+  }
+  void flush_() override {}
+
+  LogWriter* const writer_;
+};
 
 std::string FormatValue(LogFormat format, const LogField& field) {
   if (const auto* text = std::get_if<std::string>(&field.value)) {
@@ -52,10 +73,13 @@ absl::Status InitLog(std::string_view level, LogFormat format) {
         "or off",
         level));
   }
+  static const absl::StatusOr<LogWriter*> writer =
+      LogWriter::Create(STDERR_FILENO);
+  TRIVIUM_RETURN_IF_ERROR(writer.status());
+  log_writer = *writer;
   auto logger = std::make_shared<spdlog::logger>(
-      "trivium", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+      "trivium", std::make_shared<WriterSink>(*writer));
   logger->set_level(parsed);
-  logger->flush_on(spdlog::level::trace);
   logger->set_pattern(
       format == LogFormat::kJson
           ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
@@ -77,6 +101,10 @@ std::string FormatLogLine(LogFormat format, std::string_view message,
             : fmt::format(" {}={}", field.key, FormatValue(format, field));
   }
   return line;
+}
+
+void FlushLog(absl::Duration most) {
+  if (LogWriter* const writer = log_writer) writer->Flush(most);
 }
 
 bool LogEnabled(LogLevel level) {

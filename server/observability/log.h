@@ -23,6 +23,9 @@ using LogLevel = spdlog::level::level_enum;
 // Sets up the process's log on standard error. `level`: trace, debug, info,
 // warn, error, critical or off.
 absl::Status InitLog(std::string_view level, LogFormat format);
+// Lines are written by a thread (LogWriter); waits for those before, at most so
+// long.
+void FlushLog(absl::Duration most);
 
 struct LogField {
   std::string_view key;

@@ -23,6 +23,24 @@ Metrics::Metrics(int workers)
                             "Memory of the cached results.")),
       cache_results_(AddGauge(registry_.get(), "trivium_result_cache_results",
                               "Results in the cache.")),
+      memory_(AddGauge(registry_.get(), "trivium_memory_bytes",
+                       "Memory of the process, without files that it maps.")),
+      memory_limit_(AddGauge(registry_.get(), "trivium_memory_limit_bytes",
+                             "What it may come to.")),
+      limits_(&BuildGauge()
+                   .Name("trivium_limit")
+                   .Help("What the server keeps to, by the name of its flag.")
+                   .Register(*registry_)),
+      overload_stage_(
+          AddGauge(registry_.get(), "trivium_overload_stage",
+                   "For want of memory: 0 nothing, 1 large requests wait "
+                   "unread, 2 they are refused, 3 calls are shed.")),
+      overload_actions_(
+          &prometheus::BuildCounter()
+               .Name("trivium_overload_actions_total")
+               .Help("What was done for want of memory: messages and streams "
+                     "that were paused, requests refused, calls shed.")
+               .Register(*registry_)),
       connections_(AddGauge(registry_.get(), "trivium_connections",
                             "Clients' connections.")),
       connections_ended_(
@@ -41,10 +59,11 @@ Metrics::Metrics(int workers)
   }
   auto& held = BuildGauge()
                    .Name("trivium_held_bytes")
-                   .Help("Requests that calls hold, responses not taken yet.")
+                   .Help("What the process holds for clients.")
                    .Register(*registry_);
-  held_requests_ = &held.Add({{"kind", "requests"}});
-  held_responses_ = &held.Add({{"kind", "responses"}});
+  for (int i = 0; i < kHeldKinds; ++i) {
+    held_[i] = &held.Add({{"kind", HeldName(static_cast<Held>(i))}});
+  }
   BuildGauge()
       .Name("trivium_build_info")
       .Help("What this program is.")
@@ -96,6 +115,27 @@ void Metrics::OnTokens(const ServedModel& model, int64_t source,
   if (figures == nullptr) return;
   figures->source_tokens->Increment(static_cast<double>(source));
   figures->generated_tokens->Increment(static_cast<double>(generated));
+  figures->input_tokens->Observe(static_cast<double>(source));
+  figures->output_tokens->Observe(static_cast<double>(generated));
+  figures->texts->Increment();
+}
+
+void Metrics::OnTruncated(const ServedModel& model) {
+  MutexLock lock(&mutex_);
+  ModelFigures* const figures = Find(model);
+  if (figures == nullptr) return;
+  figures->truncated_texts->Increment();
+}
+
+void Metrics::SetLimit(const std::string& limit, int64_t value) {
+  limits_->Add({{"limit", limit}}).Set(static_cast<double>(value));
+}
+
+void Metrics::OnRunning(int worker, const ServedModel& model, int requests) {
+  MutexLock lock(&mutex_);
+  ModelFigures* const figures = Find(model);
+  if (figures == nullptr) return;
+  figures->running_requests[worker]->Set(requests);
 }
 
 void Metrics::OnIteration(const Iteration& iteration) {
@@ -152,6 +192,13 @@ void Metrics::OnSuspended(const ServedModel& model) {
   ModelFigures* const figures = Find(model);
   if (figures == nullptr) return;
   figures->suspensions->Increment();
+}
+
+void Metrics::OnNotFinite(const ServedModel& model) {
+  MutexLock lock(&mutex_);
+  ModelFigures* const figures = Find(model);
+  if (figures == nullptr) return;
+  figures->not_finite->Increment();
 }
 
 void Metrics::OnPrefixFound(const ServedModel& model, int64_t tokens) {
@@ -213,9 +260,18 @@ void Metrics::OnCacheSize(int64_t bytes, int64_t results) {
   cache_results_->Set(static_cast<double>(results));
 }
 
-void Metrics::OnHeldBytes(int64_t requests, int64_t responses) {
-  held_requests_->Set(static_cast<double>(requests));
-  held_responses_->Set(static_cast<double>(responses));
+void Metrics::OnHeldBytes(Held kind, int64_t bytes) {
+  held_[static_cast<int>(kind)]->Set(static_cast<double>(bytes));
+}
+
+void Metrics::OnMemory(int64_t bytes, int64_t limit, int stage) {
+  memory_->Set(static_cast<double>(bytes));
+  memory_limit_->Set(static_cast<double>(limit));
+  overload_stage_->Set(stage);
+}
+
+void Metrics::OnOverload(const char* action) {
+  overload_actions_->Add({{"action", action}}).Increment();
 }
 
 void Metrics::OnConnections(int64_t open) {

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "base/mutex.h"
 #include "server/batching/batching_observer.h"
+#include "server/observability/held.h"
 #include "server/observability/model_figures.h"
 #include "server/observability/process_figures.h"
 
@@ -44,7 +45,13 @@ class Metrics : public BatchingObserver {
   // `model`: null where the call named none that exists.
   void OnCallDone(Rpc rpc, const ServedModel* model, absl::StatusCode code,
                   absl::Duration duration);
+  // Of a text that was answered.
   void OnTokens(const ServedModel& model, int64_t source, int64_t generated);
+  // A text was cut.
+  void OnTruncated(const ServedModel& model);
+  // What the server was told to keep to, which stays: `limit` is the flag's
+  // name, without dashes in front.
+  void SetLimit(const std::string& limit, int64_t value);
 
   void OnIteration(const Iteration& iteration) override;
   void OnSearch(const ServedModel& model, absl::Duration duration) override;
@@ -53,6 +60,7 @@ class Metrics : public BatchingObserver {
   void OnStarted(const ServedModel& model, absl::Duration queue_wait) override;
   void OnSharedSource(const ServedModel& model) override;
   void OnSuspended(const ServedModel& model) override;
+  void OnNotFinite(const ServedModel& model) override;
   void OnPrefixFound(const ServedModel& model, int64_t tokens) override;
   void OnFirstToken(const ServedModel& model,
                     absl::Duration since_submit) override;
@@ -60,13 +68,20 @@ class Metrics : public BatchingObserver {
                    absl::Duration since_last) override;
   void OnDeadlineMissed(const ServedModel& model, const char* stage) override;
   void OnRejected(const ServedModel& model, const char* reason) override;
+  void OnRunning(int worker, const ServedModel& model, int requests) override;
   void OnBlocks(int worker, const ServedModel& model, int used,
                 int total) override;
   void OnCacheLookup(const ServedModel& model, bool hit) override;
   void OnCacheSize(int64_t bytes, int64_t results) override;
 
-  // Bytes of requests that calls hold, and of responses not taken yet.
-  void OnHeldBytes(int64_t requests, int64_t responses);
+  // Bytes that are held for clients now.
+  void OnHeldBytes(Held kind, int64_t bytes);
+  // The memory that counts against the limit, and how far the server goes to
+  // keep within (OverloadManager::Stage).
+  void OnMemory(int64_t bytes, int64_t limit, int stage);
+  // `action`: "paused" (a message or a stream that is read later), "refused" (a
+  // request), "shed" (a call under way).
+  void OnOverload(const char* action);
   // Clients' connections that are open now.
   void OnConnections(int64_t open);
   // Ended by the server. `reason`: "evicted" (idle, to make room), "refused"
@@ -85,8 +100,12 @@ class Metrics : public BatchingObserver {
   const std::shared_ptr<prometheus::Registry> registry_;
   prometheus::Gauge* const cache_bytes_;
   prometheus::Gauge* const cache_results_;
-  prometheus::Gauge* held_requests_;
-  prometheus::Gauge* held_responses_;
+  std::array<prometheus::Gauge*, kHeldKinds> held_;
+  prometheus::Gauge* const memory_;
+  prometheus::Gauge* const memory_limit_;
+  prometheus::Family<prometheus::Gauge>* const limits_;
+  prometheus::Gauge* const overload_stage_;
+  prometheus::Family<prometheus::Counter>* const overload_actions_;
   prometheus::Gauge* const connections_;
   prometheus::Family<prometheus::Counter>* const connections_ended_;
   std::array<prometheus::Gauge*, kRpcs> in_flight_;

@@ -11,14 +11,17 @@ using prometheus::BuildHistogram;
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
 const Buckets& FirstTokenBuckets() {
-  static const Buckets buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-                                  0.25,  0.5,    1,     2.5,  5,     10};
+  static const Buckets buckets = {
+      0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+      0.05,    0.1,    0.25,    0.5,    1,     2.5,    5,     10};
   return buckets;
 }
 
 const Buckets& BetweenTokensBuckets() {
-  static const Buckets buckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
-                                  0.05,   0.1,   0.25,   0.5,   1,    2.5};
+  // A small model's next token comes in a tenth of a millisecond.
+  static const Buckets buckets = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
+                                  0.0025,  0.005,  0.01,    0.025,  0.05,
+                                  0.1,     0.25,   0.5,     1,      2.5};
   return buckets;
 }
 
@@ -32,6 +35,12 @@ const Buckets& DurationBuckets() {
 const Buckets& SizeBuckets() {
   static const Buckets buckets = {1,  2,   4,   8,   16,   32,
                                   64, 128, 256, 512, 1024, 2048};
+  return buckets;
+}
+
+const Buckets& TokenBuckets() {
+  static const Buckets buckets = {1,   2,   4,    8,    16,   32,    64,   128,
+                                  256, 512, 1024, 2048, 4096, 16384, 65536};
   return buckets;
 }
 
@@ -68,14 +77,11 @@ const char* CodeName(int code) {
 CallFigures::CallFigures(std::shared_ptr<prometheus::Registry> registry,
                          std::string model)
     : registry_(std::move(registry)), model_(std::move(model)) {
-  auto& duration =
-      HistogramFamily(*registry_, "trivium_request_duration_seconds",
-                      "From a call's arrival to its answer, by call.");
-  for (int i = 0; i < kRpcs; ++i) {
-    rpcs_[i].duration = Add(
-        duration,
-        {{"model", model_}, {"rpc", std::string(RpcName(static_cast<Rpc>(i)))}},
-        DurationBuckets());
+  auto& errors = CounterFamily(*registry_, "trivium_errors_total",
+                               "Calls that ended with an error, by status "
+                               "code.");
+  for (int code = 1; code < kCodes; ++code) {
+    errors_[code] = Add(errors, {{"model", model_}, {"code", CodeName(code)}});
   }
 }
 
@@ -85,8 +91,16 @@ CallFigures::~CallFigures() {
 
 void CallFigures::Count(Rpc rpc, absl::StatusCode code, double seconds) {
   ForRpc& figures = rpcs_[static_cast<int>(rpc)];
+  if (figures.duration == nullptr) {
+    figures.duration =
+        Add(HistogramFamily(*registry_, "trivium_request_duration_seconds",
+                            "From a call's arrival to its answer, by call."),
+            {{"model", model_}, {"rpc", std::string(RpcName(rpc))}},
+            DurationBuckets());
+  }
   figures.duration->Observe(seconds);
   const int index = std::clamp(static_cast<int>(code), 0, kCodes - 1);
+  if (index > 0) errors_[index]->Increment();
   prometheus::Counter*& counter = figures.requests[index];
   if (counter == nullptr) {
     counter = Add(CounterFamily(*registry_, "trivium_requests_total",
@@ -98,18 +112,10 @@ void CallFigures::Count(Rpc rpc, absl::StatusCode code, double seconds) {
   counter->Increment();
 }
 
-void CallFigures::CountRejection(const std::string& reason) {
-  auto found =
-      std::find_if(rejections_.begin(), rejections_.end(),
-                   [&](const auto& one) { return one.first == reason; });
-  if (found == rejections_.end()) {
-    auto& family = CounterFamily(*registry_, "trivium_rejections_total",
-                                 "Calls that admission refused.");
-    rejections_.emplace_back(
-        reason, Add(family, {{"model", model_}, {"reason", reason}}));
-    found = std::prev(rejections_.end());
+void ModelFigures::CountRejection(std::string_view reason) {
+  for (size_t i = 0; i < kRejections.size(); ++i) {
+    if (kRejections[i] == reason) rejections[i]->Increment();
   }
-  found->second->Increment();
 }
 
 ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
@@ -153,6 +159,9 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                            "Requests whose source another one had encoded.");
   suspensions = counter("trivium_suspensions_total",
                         "Running requests put back for want of KV blocks.");
+  not_finite = counter("trivium_not_finite_total",
+                       "Requests answered INTERNAL because the model computed "
+                       "numbers that are infinite or none.");
   prefix_tokens_found =
       counter("trivium_prefix_tokens_found_total",
               "Tokens that need not be read: their KV blocks were kept.");
@@ -178,6 +187,24 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                                "Tokens of answered requests, by kind.");
   source_tokens = Add(tokens, {{"model", name}, {"kind", "source"}});
   generated_tokens = Add(tokens, {{"model", name}, {"kind", "generated"}});
+  input_tokens = histogram("trivium_input_tokens",
+                           "Tokens of a text, or prompt, that was answered.",
+                           TokenBuckets());
+  output_tokens =
+      histogram("trivium_output_tokens",
+                "New tokens of a text that was answered, of all its "
+                "hypotheses.",
+                TokenBuckets());
+  texts = counter("trivium_texts_total",
+                  "Texts answered, in calls of one text, of many and streams.");
+  truncated_texts = counter("trivium_truncated_texts_total",
+                            "Texts that were cut to what the model reads.");
+  auto& refused = CounterFamily(this->registry(), "trivium_rejections_total",
+                                "Calls that admission refused.");
+  for (size_t i = 0; i < kRejections.size(); ++i) {
+    rejections[i] = Add(
+        refused, {{"model", name}, {"reason", std::string(kRejections[i])}});
+  }
   auto& missed =
       CounterFamily(this->registry(), "trivium_deadlines_missed_total",
                     "Requests dropped at their deadline, by stage.");
@@ -187,10 +214,13 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                            "KV cache blocks in use, by worker.");
   auto& capacity = GaugeFamily(this->registry(), "trivium_kv_blocks_capacity",
                                "KV cache blocks there are, by worker.");
+  auto& running = GaugeFamily(this->registry(), "trivium_running_requests",
+                              "Requests that a worker works on.");
   for (int worker = 0; worker < workers; ++worker) {
     const prometheus::Labels place = {{"model", name},
                                       {"worker", std::to_string(worker)}};
     blocks.push_back({Add(used, place), Add(capacity, place)});
+    running_requests.push_back(Add(running, place));
   }
   AddInfo(name, info);
 }

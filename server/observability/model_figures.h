@@ -12,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,8 +35,6 @@ class CallFigures {
   CallFigures& operator=(const CallFigures&) = delete;
 
   void Count(Rpc rpc, absl::StatusCode code, double seconds);
-  // A lookup by name: not for what happens often.
-  void CountRejection(const std::string& reason);
 
  protected:
   // Adds a series to a family, to be removed with this object.
@@ -51,24 +50,30 @@ class CallFigures {
  private:
   static constexpr int kCodes = 17;
 
+  // Made when a call, or a code of it, first occurs, so that the page does not
+  // list hundreds that never did.
   struct ForRpc {
     prometheus::Histogram* duration = nullptr;
-    // By status code; made when a code first occurs, so that the page does
-    // not list codes that never did.
-    std::array<prometheus::Counter*, kCodes> requests{};
+    std::array<prometheus::Counter*, kCodes> requests{};  // by status code
   };
 
   const std::shared_ptr<prometheus::Registry> registry_;
   const std::string model_;
   std::vector<std::function<void()>> removals_;
   std::array<ForRpc, kRpcs> rpcs_;
-  std::vector<std::pair<std::string, prometheus::Counter*>> rejections_;
+  // By status code, from the start: what first occurs must be seen to rise.
+  std::array<prometheus::Counter*, kCodes> errors_{};
 };
 
 // All that is counted of one model: handles made once.
 struct ModelFigures : CallFigures {
   ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                const std::string& name, const ModelInfo& info, int workers);
+
+  // Why admission refuses calls.
+  static constexpr std::array<std::string_view, 4> kRejections = {
+      "full", "late", "draining", "invalid"};
+  void CountRejection(std::string_view reason);
 
   struct Blocks {
     prometheus::Gauge* used;
@@ -88,14 +93,21 @@ struct ModelFigures : CallFigures {
   prometheus::Counter* search;
   prometheus::Counter* source_tokens;
   prometheus::Counter* generated_tokens;
+  prometheus::Histogram* input_tokens;
+  prometheus::Histogram* output_tokens;
+  prometheus::Counter* texts;
+  prometheus::Counter* truncated_texts;
+  std::array<prometheus::Counter*, kRejections.size()> rejections;
   prometheus::Counter* shared_sources;
   prometheus::Counter* suspensions;
+  prometheus::Counter* not_finite;
   prometheus::Counter* prefix_tokens_found;
   prometheus::Counter* cache_hits;
   prometheus::Counter* cache_misses;
   prometheus::Counter* missed_queued;
   prometheus::Counter* missed_running;
-  std::vector<Blocks> blocks;  // [workers]
+  std::vector<Blocks> blocks;                        // [workers]
+  std::vector<prometheus::Gauge*> running_requests;  // [workers]
 
  private:
   void AddInfo(const std::string& name, const ModelInfo& info);

@@ -69,25 +69,24 @@ std::vector<prometheus::MetricFamily> ProcessFigures::Collect() const {
     return number - 3 < stat.size() ? std::stod(stat[number - 3]) : 0.0;
   };
   const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
-  families.push_back(Family("trivium_process_cpu_seconds_total",
+  families.push_back(Family("process_cpu_seconds_total",
                             "User and system time spent.", MetricType::Counter,
                             (field(14) + field(15)) / ticks));
-  families.push_back(Family("trivium_process_start_time_seconds",
+  families.push_back(Family("process_start_time_seconds",
                             "When the process started, Unix time.",
                             MetricType::Gauge, BootTime() + field(22) / ticks));
-  families.push_back(Family("trivium_process_threads", "Threads.",
-                            MetricType::Gauge, field(20)));
-  families.push_back(Family("trivium_process_virtual_memory_bytes",
-                            "Virtual memory.", MetricType::Gauge, field(23)));
   families.push_back(
-      Family("trivium_process_resident_memory_bytes", "Resident memory.",
-             MetricType::Gauge,
-             field(24) * static_cast<double>(sysconf(_SC_PAGESIZE))));
-  families.push_back(Family("trivium_process_open_fds", "Open files.",
+      Family("process_threads", "Threads.", MetricType::Gauge, field(20)));
+  families.push_back(Family("process_virtual_memory_bytes", "Virtual memory.",
+                            MetricType::Gauge, field(23)));
+  families.push_back(Family(
+      "process_resident_memory_bytes", "Resident memory.", MetricType::Gauge,
+      field(24) * static_cast<double>(sysconf(_SC_PAGESIZE))));
+  families.push_back(Family("process_open_fds", "Open files.",
                             MetricType::Gauge, OpenFiles()));
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
-  families.push_back(Family("trivium_process_max_fds", "Most files to open.",
+  families.push_back(Family("process_max_fds", "Most files to open.",
                             MetricType::Gauge,
                             static_cast<double>(files.rlim_cur)));
   return families;

@@ -4,9 +4,11 @@ namespace trivium {
 
 std::string_view RpcName(Rpc rpc) {
   static constexpr std::string_view kNames[kRpcs] = {
-      "Encode",   "Translate",      "TranslateStream", "Generate",
-      "Tokenize", "ListModels",     "GetModel",        "Classify",
-      "Rerank",   "ClassifyTokens", "FillMask",        "Answer"};
+      "Encode",         "Translate",  "TranslateStream",
+      "Generate",       "Tokenize",   "ListModels",
+      "GetModel",       "Classify",   "Rerank",
+      "ClassifyTokens", "FillMask",   "Answer",
+      "EncodeStream",   "Detokenize", "Score"};
   return kNames[static_cast<int>(rpc)];
 }
 

@@ -19,8 +19,11 @@ enum class Rpc {
   kClassifyTokens,
   kFillMask,
   kAnswer,
+  kEncodeStream,
+  kDetokenize,
+  kScore,
 };
-inline constexpr int kRpcs = 12;
+inline constexpr int kRpcs = 15;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

@@ -13,21 +13,23 @@
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
+#include "server/rpc/relayed_refusal.h"
 #include "server/rpc/service.h"
 
 namespace trivium {
 namespace {
 
-// gRPC refuses what is larger before we see it; a request that is only a
-// little too large gets our own message.
-constexpr int64_t kReceiveMargin = 1 << 20;
+// gRPC itself refuses what is larger, as RESOURCE_EXHAUSTED, before we see it.
+// What is within so many times the limit gets our own INVALID_ARGUMENT, which
+// tells the limit.
+constexpr int64_t kReceiveMargin = 4;
 // For what gRPC itself still has to say when all calls have ended.
 constexpr absl::Duration kShutdownGrace = absl::Milliseconds(500);
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
-    const Relay::Options& options, const Environment& environment) {
+    const Options& options, const Environment& environment) {
   static std::once_flag plugins;
   std::call_once(plugins, [] {
     grpc::EnableDefaultHealthCheckService(true);
@@ -39,12 +41,13 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
-  server->environment_ = std::make_unique<RpcEnvironment>(environment);
+  server->environment_ =
+      std::make_unique<RpcEnvironment>(environment, options.memory_bytes);
   server->services_ = NewServices(server->environment_.get());
   for (const auto& service : server->services_) {
     builder.RegisterService(service.get());
   }
-  const int64_t receive = environment.limits.max_request_bytes + kReceiveMargin;
+  const int64_t receive = environment.limits.max_request_bytes * kReceiveMargin;
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(std::min<int64_t>(receive, INT_MAX)));
   builder.SetMaxSendMessageSize(-1);  // handlers check
@@ -61,6 +64,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   if (server->server_ == nullptr) {
     return absl::InternalError("gRPC's server did not start");
   }
+  server->incoming_ = std::make_unique<IncomingMessages>(
+      &server->environment_->overload, environment.metrics, receive);
   auto relay = Relay::Create(
       options,
       [acceptor = server->acceptor_.get()](int socket) {
@@ -69,7 +74,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
         connection.fd = socket;
         acceptor->HandleNewConnection(&connection);
       },
-      environment.metrics, &server->environment_->resets);
+      environment.metrics, &server->environment_->resets,
+      server->incoming_.get(),
+      [&environment](const HeaderFields& fields, const std::string& peer) {
+        return RefuseRelayed(environment, fields, peer);
+      });
   if (!relay.ok()) {
     return absl::UnavailableError(fmt::format(
         "cannot listen on {}:{}: {}; choose another address or port with "
@@ -91,8 +100,13 @@ void GrpcServer::SetServing(bool serving) {
   health->SetServingStatus("trivium.v1.Models", serving);
 }
 
+void GrpcServer::GoAway() {
+  probe_->Stop();
+  relay_->GoAway();
+}
+
 void GrpcServer::Stop() {
-  probe_.reset();
+  probe_->Stop();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kShutdownGrace));
   server_->Wait();
 }

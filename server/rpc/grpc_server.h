@@ -23,10 +23,14 @@ namespace trivium {
 // The API over gRPC on one port, with health and reflection, behind a Relay.
 class GrpcServer {
  public:
+  struct Options : Relay::Options {
+    int64_t memory_bytes = 0;  // the process's; 0: the cgroup's, the machine's
+  };
+
   // Listens when it returns. The error names the address. `environment`
   // outlives the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Create(
-      const Relay::Options& options, const Environment& environment);
+      const Options& options, const Environment& environment);
 
   ~GrpcServer();
 
@@ -38,6 +42,10 @@ class GrpcServer {
   // What health says from now on.
   void SetServing(bool serving);
 
+  // Takes no new connections, and tells clients to begin their next calls
+  // elsewhere; what is under way goes on.
+  void GoAway();
+
   // Cancels the calls under way and waits until gRPC has done with them; their
   // handlers may still be on their way out.
   void Stop();
@@ -46,6 +54,7 @@ class GrpcServer {
   GrpcServer();
 
   std::unique_ptr<RpcEnvironment> environment_;
+  std::unique_ptr<IncomingMessages> incoming_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

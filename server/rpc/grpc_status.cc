@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <string>
+#include <algorithm>
+#include <optional>
 
-#include "absl/strings/cord.h"
-#include "google/rpc/status.pb.h"
 #include "server/handlers/status.h"
 
 namespace trivium {
@@ -13,23 +12,25 @@ namespace trivium {
 grpc::Status ToGrpcStatus(const absl::Status& status,
                           std::string_view request_id) {
   if (status.ok()) return grpc::Status::OK;
-  const std::string message =
-      fmt::format("{} (request {})",
-                  Shorten({status.message().data(), status.message().size()},
-                          kMaxMessageBytes),
-                  request_id);
-  google::rpc::Status details;
-  details.set_code(static_cast<int>(status.code()));
-  details.set_message(message);
-  status.ForEachPayload([&](auto url, const absl::Cord& payload) {
-    auto* detail = details.add_details();
-    detail->set_type_url(std::string(url));
-    detail->set_value(std::string(payload));
-  });
-  // absl's codes are gRPC's.
+  google::rpc::Status details = ToRpcStatus(status);
+  details.set_message(
+      fmt::format("{} (request {})", details.message(), request_id));
   return grpc::Status(
-      static_cast<grpc::StatusCode>(status.code()), message,
+      static_cast<grpc::StatusCode>(details.code()), details.message(),
       details.details().empty() ? "" : details.SerializeAsString());
+}
+
+std::vector<std::pair<std::string, std::string>> TrailersOf(
+    const Ending& ending) {
+  std::vector<std::pair<std::string, std::string>> trailers = {
+      {"x-request-id", ending.request_id}};
+  if (const auto delay = RetryDelay(ending.status)) {
+    trailers.emplace_back(
+        "grpc-retry-pushback-ms",
+        fmt::format("{}",
+                    std::max<int64_t>(1, absl::ToInt64Milliseconds(*delay))));
+  }
+  return trailers;
 }
 
 }  // namespace trivium

@@ -3,9 +3,13 @@
 
 #include <grpcpp/support/status.h>
 
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "server/handlers/transport.h"
 
 namespace trivium {
 
@@ -13,6 +17,10 @@ namespace trivium {
 // names the request, so that a user's report leads to the log's line.
 grpc::Status ToGrpcStatus(const absl::Status& status,
                           std::string_view request_id);
+
+// What clients are told in metadata beside the status: [name, value].
+std::vector<std::pair<std::string, std::string>> TrailersOf(
+    const Ending& ending);
 
 }  // namespace trivium
 

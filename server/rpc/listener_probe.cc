@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "base/socket.h"
 #include "server/observability/log.h"
+#include "server/rpc/http2_frames.h"
 
 namespace trivium {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::string_view kHello(
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
 constexpr size_t kHeadBytes = 9;
-constexpr uint8_t kSettings = 4;
 
 // False when `end` has come first.
 bool WaitFor(int socket, short events, absl::Time end) {
@@ -67,13 +67,15 @@ ListenerProbe::ListenerProbe(const sockaddr_storage& address,
       answering_(IsAnswered(address, timeout)),
       thread_([this] { Run(); }) {}
 
-ListenerProbe::~ListenerProbe() {
+ListenerProbe::~ListenerProbe() { Stop(); }
+
+void ListenerProbe::Stop() {
   {
     MutexLock lock(&mutex_);
     stopping_ = true;
   }
   changed_.SignalAll();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void ListenerProbe::Run() {

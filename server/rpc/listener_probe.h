@@ -23,6 +23,8 @@ class ListenerProbe {
   ~ListenerProbe();
 
   bool answering() const { return answering_; }
+  // Tries no more.
+  void Stop();
 
  private:
   void Run();

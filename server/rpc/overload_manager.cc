@@ -1,8 +1,19 @@
 // Memory is looked at now and then, and requests come between two looks; so
 // what is expected is
-//   expected = memory at the last look + kBytesARequestByte x bytes admitted
-//   since,
-// and a request is refused where expected with it exceeds kRefuseAt x limit.
+//   expected = memory at the last look
+//            + bytes that have room to come in (incoming)
+//            + kBytesARequestByte x bytes of requests admitted since.
+// What of `incoming` has come is in the memory too, and counts twice.
+//
+//   A message of b bytes may come in:  expected + b <= kPauseAt x limit, or it
+//     is the only one and there is room below kShedAt: so that large requests
+//     are served one by one, or refused, however little memory is left.
+//   A request of b bytes is admitted:  expected + kBytesARequestByte x b
+//     <= kRefuseAt x limit; a small one up to kShedAt, so that few large ones
+//     do not shut out the many.
+//   Calls are shed at memory > kShedAt x limit, of the largest first and of
+//     equal ones the youngest, until what they hold comes to
+//     memory - kRefuseAt x limit.
 #include "server/rpc/overload_manager.h"
 
 #include <fmt/format.h>
@@ -11,15 +22,20 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "absl/time/clock.h"
 #include "base/cpu_limits.h"
 #include "server/handlers/status.h"
-#include "server/observability/log.h"
 
 namespace trivium {
 namespace {
 
 constexpr absl::Duration kComeBack = absl::Seconds(1);
+// While memory is short.
+constexpr absl::Duration kTrimInterval = absl::Seconds(1);
 
 // Resident memory without what is shared, which is files of models mostly and
 // can be read again.
@@ -33,16 +49,30 @@ int64_t PrivateMemory() {
   return fields == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
 }
 
+// What ending the call would give.
+int64_t Weight(const CallBytes& held) {
+  return OverloadManager::kBytesARequestByte * held.bytes(Held::kRequests) +
+         held.bytes(Held::kResults) + held.bytes(Held::kOutbox) +
+         held.bytes(Held::kResponses);
+}
+
 }  // namespace
 
-OverloadManager::Options OverloadManager::ForThisProcess() {
-  return {UsableMemory(), PrivateMemory, [] { malloc_trim(0); }};
+OverloadManager::Options OverloadManager::ForThisProcess(int64_t limit_bytes) {
+  return {limit_bytes > 0 ? limit_bytes : UsableMemory(), PrivateMemory,
+          [] { malloc_trim(0); }};
 }
 
 OverloadManager::OverloadManager(const Options& options, Metrics* metrics,
                                  bool watch)
     : options_(options), metrics_(metrics) {
   Look();
+  if (stage_ != Stage::kNormal) {
+    Log(spdlog::level::warn,
+        "the server alone takes most of its memory; give it more, or fewer "
+        "workers, models or --kv-cache-bytes",
+        {{"memory", memory_.load()}, {"limit", options_.limit_bytes}});
+  }
   if (watch) thread_ = std::thread([this] { Run(); });
 }
 
@@ -55,37 +85,127 @@ OverloadManager::~OverloadManager() {
   if (thread_.joinable()) thread_.join();
 }
 
+void OverloadManager::Add(AccountedCall* call) {
+  MutexLock lock(&calls_mutex_);
+  calls_.emplace(call, Entry{calls_seen_++});
+}
+
+void OverloadManager::Remove(AccountedCall* call) {
+  MutexLock lock(&calls_mutex_);
+  calls_.erase(call);
+  paused_.erase(call);
+}
+
+bool OverloadManager::MayRead(AccountedCall* call) {
+  if (ReadsStreams()) return true;
+  MutexLock lock(&calls_mutex_);
+  paused_.insert(call);
+  metrics_->OnOverload("paused");
+  return false;
+}
+
+bool OverloadManager::MayComeIn(int64_t bytes, int64_t incoming) {
+  const double expected = static_cast<double>(
+      memory_ + incoming + kBytesARequestByte * since_ + bytes);
+  const auto limit = static_cast<double>(options_.limit_bytes);
+  return expected <= kPauseAt * limit ||
+         (incoming == 0 && expected <= kShedAt * limit);
+}
+
 absl::Status OverloadManager::AdmitRequest(int64_t bytes) {
   const int64_t since = since_.fetch_add(bytes) + bytes;
-  const double expected =
-      static_cast<double>(memory_) + kBytesARequestByte * since;
-  if (expected > kRefuseAt * options_.limit_bytes) {
+  const auto expected = static_cast<double>(
+      memory_ + account_.bytes(Held::kIncoming) + kBytesARequestByte * since);
+  const double part = bytes <= kSmallRequest ? kShedAt : kRefuseAt;
+  if (expected > part * static_cast<double>(options_.limit_bytes)) {
     since_ -= bytes;
-    log_.Log(spdlog::level::warn,
-             "requests are refused: too little memory is left",
-             {{"memory", memory_.load()}, {"limit", options_.limit_bytes}});
+    metrics_->OnOverload("refused");
+    refused_log_.Log(
+        spdlog::level::warn, "requests are refused: too little memory is left",
+        {{"memory", memory_.load()}, {"limit", options_.limit_bytes}});
     return WithRetry(
         absl::ResourceExhaustedError(fmt::format(
             "the server has no memory for a request of {} bytes now", bytes)),
         kComeBack);
   }
-  requests_ += bytes;
   return absl::OkStatus();
 }
-
-void OverloadManager::ReleaseRequest(int64_t bytes) { requests_ -= bytes; }
 
 void OverloadManager::Look() {
   since_ = 0;
   memory_ = options_.memory();
-  const int64_t held = requests_ + responses_;
-  peak_ = std::max(peak_, held);
-  if (peak_ - held >= kTrimBytes) {
-    peak_ = held;
-    options_.trim();
-    memory_ = options_.memory();
+  TrimWhereItHelps();
+  const int64_t memory = memory_;
+  const double part =
+      static_cast<double>(memory) / static_cast<double>(options_.limit_bytes);
+  stage_ = part > kShedAt     ? Stage::kShedding
+           : part > kRefuseAt ? Stage::kRefusing
+           : part > kPauseAt  ? Stage::kPausing
+                              : Stage::kNormal;
+  if (ReadsStreams()) {
+    MutexLock lock(&calls_mutex_);
+    for (AccountedCall* call : std::exchange(paused_, {})) {
+      call->ResumeReading();
+    }
   }
-  metrics_->OnHeldBytes(requests_, responses_);
+  if (stage_ == Stage::kShedding) {
+    Shed(memory - static_cast<int64_t>(
+                      kRefuseAt * static_cast<double>(options_.limit_bytes)));
+  }
+  for (int i = 0; i < kHeldKinds; ++i) {
+    const auto kind = static_cast<Held>(i);
+    metrics_->OnHeldBytes(kind, account_.bytes(kind));
+  }
+  metrics_->OnMemory(memory, options_.limit_bytes,
+                     static_cast<int>(stage_.load()));
+}
+
+void OverloadManager::TrimWhereItHelps() {
+  const int64_t held = account_.total();
+  peak_ = std::max(peak_, held);
+  const absl::Time now = absl::Now();
+  const bool peak_is_over = peak_ - held >= kTrimBytes;
+  const bool short_of_memory =
+      static_cast<double>(memory_) >
+          kPauseAt * static_cast<double>(options_.limit_bytes) &&
+      now - trimmed_at_ >= kTrimInterval;
+  if (!peak_is_over && !short_of_memory) return;
+  peak_ = held;
+  trimmed_at_ = now;
+  options_.trim();
+  memory_ = options_.memory();
+}
+
+void OverloadManager::Shed(int64_t bytes) {
+  struct Candidate {
+    int64_t weight;
+    uint64_t number;
+    AccountedCall* call;
+    auto operator<=>(const Candidate&) const = default;
+  };
+  std::vector<Candidate> candidates;
+  MutexLock lock(&calls_mutex_);
+  for (const auto& [call, entry] : calls_) {
+    const int64_t weight = Weight(call->held());
+    if (entry.shed) {
+      bytes -= weight;  // about to be free
+    } else if (weight >= kLeastToShed) {
+      candidates.push_back({weight, entry.number, call});
+    }
+  }
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (const Candidate& candidate : candidates) {
+    if (bytes <= 0) return;
+    bytes -= candidate.weight;
+    calls_.at(candidate.call).shed = true;
+    metrics_->OnOverload("shed");
+    shed_log_.Log(spdlog::level::warn,
+                  "a call is ended: there is next to no memory left",
+                  {{"held", candidate.weight},
+                   {"memory", memory_.load()},
+                   {"limit", options_.limit_bytes}});
+    candidate.call->Shed();
+  }
 }
 
 void OverloadManager::Run() {

@@ -4,70 +4,131 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
+#include "server/handlers/byte_account.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 
 namespace trivium {
 
-// Keeps the process below the memory it may use: counts the bytes of requests
-// that calls hold and of responses that clients have not taken, looks at the
-// process's memory every kInterval, refuses requests before they are parsed
-// where there is no room for them, and gives memory back to the system when a
-// peak is over. Thread-safe.
+// A call that holds memory, as the OverloadManager knows it.
+class AccountedCall {
+ public:
+  virtual ~AccountedCall() = default;
+  virtual const CallBytes& held() const = 0;
+  // There is memory again: read what PauseReading has held back. Must not
+  // call the manager.
+  virtual void ResumeReading() {}
+  // Ends the call soon, for its memory. Must not call the manager.
+  virtual void Shed() = 0;
+};
+
+// Keeps the process below the memory it may use, in the manner of Envoy's
+// overload manager: looks at it every kInterval, has an account of all bytes
+// that are held for clients, and goes as far as it must (Stage). It gives
+// memory back to the system when a peak is over, and when it is short.
+// Thread-safe.
 class OverloadManager {
  public:
   struct Options {
-    int64_t limit_bytes = 0;  // what the process may use: UsableMemory()
+    int64_t limit_bytes = 0;  // what the process may use
     // Bytes that it uses now and cannot drop.
     std::function<int64_t()> memory;
     // Gives back what is free.
     std::function<void()> trim;
   };
-  static constexpr absl::Duration kInterval = absl::Milliseconds(50);
-  // Requests are refused that would take memory beyond this part of the limit.
+
+  // Each does what those before it do.
+  enum class Stage {
+    kNormal,
+    kPausing,   // large messages, and streams, are read no further
+    kRefusing,  // large requests are refused before they are parsed
+    kShedding,  // so are all, and the calls that hold the most are ended
+  };
+  // Parts of the limit at which they begin.
+  static constexpr double kPauseAt = 0.75;
   static constexpr double kRefuseAt = 0.85;
+  static constexpr double kShedAt = 0.95;
+
+  static constexpr absl::Duration kInterval = absl::Milliseconds(50);
   // What a request of a byte comes to when it is parsed, tokenized and waits.
-  static constexpr double kBytesARequestByte = 4;
-  // A peak is over when memory has fallen by so much of the calls' bytes.
+  static constexpr int64_t kBytesARequestByte = 4;
+  // While less is held for clients streams are read, however little memory
+  // there is: it is not theirs.
+  static constexpr int64_t kAlwaysHeld = 1 << 20;
+  // Such requests are refused last.
+  static constexpr int64_t kSmallRequest = 16 << 10;
+  // A peak is over when so much of the calls' bytes is free again.
   static constexpr int64_t kTrimBytes = 64 << 20;
+  // Not worth an ending.
+  static constexpr int64_t kLeastToShed = 64 << 10;
 
   // Looks once before it returns, and on its own thread from then on, unless
   // `watch` is false: then Look() is called by hand.
   OverloadManager(const Options& options, Metrics* metrics, bool watch = true);
   ~OverloadManager();
 
-  // The process's memory without what is backed by files, and malloc_trim.
-  static Options ForThisProcess();
+  // The process's memory without what is backed by files, and malloc_trim;
+  // `limit_bytes` 0: what the cgroup or the machine has.
+  static Options ForThisProcess(int64_t limit_bytes);
 
-  // Takes room for a request of so many bytes, until Release.
-  // RESOURCE_EXHAUSTED with RetryInfo, and no room is taken, where there is
-  // none.
+  ByteAccount* account() { return &account_; }
+
+  // From a call's begin to its end.
+  void Add(AccountedCall* call);
+  void Remove(AccountedCall* call);
+
+  // True where a call may read another message. Else it hears of it later
+  // (ResumeReading), once.
+  bool MayRead(AccountedCall* call);
+
+  // Whether a message of so many bytes may come in, beside `incoming` bytes of
+  // others that are not whole.
+  bool MayComeIn(int64_t bytes, int64_t incoming);
+
+  // RESOURCE_EXHAUSTED with RetryInfo where there is no room for a request of
+  // so many bytes that has come in.
   absl::Status AdmitRequest(int64_t bytes);
-  void ReleaseRequest(int64_t bytes);
 
-  // Bytes of a response that is on its way, until they are taken.
-  void AddResponse(int64_t bytes) { responses_ += bytes; }
-  void ReleaseResponse(int64_t bytes) { responses_ -= bytes; }
-
-  // Measures, and trims where a peak is over.
+  // Measures, and does what follows from it.
   void Look();
+
+  Stage stage() const { return stage_; }
 
  private:
   void Run();
+  void TrimWhereItHelps();
+  bool ReadsStreams() const {
+    return stage_ < Stage::kPausing || account_.total() < kAlwaysHeld;
+  }
+  void Shed(int64_t bytes);
 
   const Options options_;
   Metrics* const metrics_;
-  std::atomic<int64_t> requests_ = 0;   // bytes
-  std::atomic<int64_t> responses_ = 0;  // bytes
-  std::atomic<int64_t> memory_ = 0;     // when it last looked
-  std::atomic<int64_t> since_ = 0;      // bytes admitted since then
-  int64_t peak_ = 0;                    // of held bytes, since the last trim
-  LogLimit log_;
+  ByteAccount account_;
+  std::atomic<int64_t> memory_ = 0;  // when it last looked
+  std::atomic<int64_t> since_ = 0;   // bytes admitted since then
+  std::atomic<Stage> stage_ = Stage::kNormal;
+  LogLimit refused_log_, shed_log_;
+
+  // Of whoever looks.
+  int64_t peak_ = 0;  // of held bytes, since the last trim
+  absl::Time trimmed_at_ = absl::InfinitePast();
+
+  Mutex calls_mutex_;
+  struct Entry {
+    uint64_t number = 0;  // in the order of coming
+    bool shed = false;
+  };
+  std::map<AccountedCall*, Entry> calls_ ABSL_GUARDED_BY(calls_mutex_);
+  uint64_t calls_seen_ ABSL_GUARDED_BY(calls_mutex_) = 0;
+  std::set<AccountedCall*> paused_ ABSL_GUARDED_BY(calls_mutex_);
 
   Mutex mutex_;
   CondVar changed_;

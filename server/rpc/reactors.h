@@ -26,6 +26,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGenerate(
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 StartTranslateStream(RpcEnvironment* environment,
                      grpc::CallbackServerContext* context);
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartEncodeStream(
+    RpcEnvironment* environment, grpc::CallbackServerContext* context);
 
 }  // namespace trivium
 

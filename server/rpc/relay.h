@@ -5,10 +5,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "server/observability/metrics.h"
+#include "server/rpc/header_fields.h"
+#include "server/rpc/incoming_messages.h"
 #include "server/rpc/reset_streams.h"
 
 namespace trivium {
@@ -20,6 +23,7 @@ namespace trivium {
 //   - takes at most max_connections, fewer where the limit of open files asks
 //     for it; for one more, the one that has been idle the longest goes;
 //   - lets pass what Http2Guard lets pass, and reads from all in turn;
+//   - answers calls that are refused as soon as their heads are there;
 //   - holds at most 64 KiB of each in either direction: who does not read is
 //     not read from.
 // One thread, which never waits for a client.
@@ -33,24 +37,27 @@ class Relay {
   };
   // Gives gRPC its end of a new connection: a socket that it closes.
   using Connect = std::function<void(int socket)>;
+  // Http2Guard::Refuse, of a client's address; empty: gRPC gets all calls. On
+  // the relay's thread.
+  using Refuse = std::function<std::optional<std::string>(
+      const HeaderFields& fields, const std::string& peer)>;
 
   // Listens when it returns. UNAVAILABLE tells why it cannot.
-  static absl::StatusOr<std::unique_ptr<Relay>> Create(const Options& options,
-                                                       Connect connect,
-                                                       Metrics* metrics,
-                                                       ResetStreams* resets);
+  static absl::StatusOr<std::unique_ptr<Relay>> Create(
+      const Options& options, Connect connect, Metrics* metrics,
+      ResetStreams* resets, IncomingMessages* incoming,
+      Refuse refuse = nullptr);
 
   // Sends what gRPC has still said (for at most a second), then ends all
   // connections. Only after gRPC's server has shut down.
   virtual ~Relay() = default;
+  // Takes no new connections, and tells the clients of those there are to begin
+  // their next calls elsewhere; what is under way goes on.
+  virtual void GoAway() = 0;
   virtual int port() const = 0;
   // Where it listens (the first address, where there are several).
   virtual sockaddr_storage address() const = 0;
 };
-
-// The address of a client, "ipv4:127.0.0.1:5000", of what gRPC knows as the
-// peer of a connection that has come through a Relay.
-std::string PeerOfRelayed(const std::string& peer);
 
 }  // namespace trivium
 

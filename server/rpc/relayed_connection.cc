@@ -29,17 +29,14 @@ std::string ReadPiece(int socket, bool* closed) {
   return got > 0 ? piece.substr(0, static_cast<size_t>(got)) : std::string();
 }
 
-// Sends of the first `size` bytes what the socket takes, and removes them.
-// Their number; nothing when the socket is closed.
-std::optional<size_t> SendPiece(int socket, std::string* piece, size_t size) {
-  const ssize_t sent = send(socket, piece->data(), size, MSG_NOSIGNAL);
-  if (sent < 0) {
-    if (WouldWait()) return 0;
-    return std::nullopt;
-  }
+// Sends what the socket takes, and removes it. False when the socket is closed.
+bool SendPiece(int socket, std::string* piece) {
+  if (piece->empty()) return true;
+  const ssize_t sent = send(socket, piece->data(), piece->size(), MSG_NOSIGNAL);
+  if (sent < 0) return WouldWait();
   piece->erase(0, static_cast<size_t>(sent));
   if (piece->empty()) *piece = std::string();  // frees its memory
-  return static_cast<size_t>(sent);
+  return true;
 }
 
 }  // namespace
@@ -53,30 +50,35 @@ RelayedConnection::RelayedConnection(UniqueFd client, UniqueFd grpc,
       guard_(std::move(guard)),
       last_active_(now) {}
 
+bool RelayedConnection::SendToGrpc() {
+  if (!SendPiece(grpc_.get(), &to_grpc_)) {
+    // gRPC wants no more, but may have said something.
+    to_grpc_.clear();
+    from_client_.clear();
+    client_closed_ = true;
+  }
+  return to_grpc_.empty();
+}
+
 absl::Status RelayedConnection::MoveFromClient(absl::Time now) {
-  if (to_grpc_.empty() && !client_closed_) {
-    to_grpc_ = ReadPiece(client_.get(), &client_closed_);
-    if (!to_grpc_.empty()) last_active_ = now;
+  if (!SendToGrpc()) return absl::OkStatus();
+  if (from_client_.empty() && !client_closed_) {
+    from_client_ = ReadPiece(client_.get(), &client_closed_);
+    if (!from_client_.empty()) last_active_ = now;
   }
-  while (!to_grpc_.empty()) {
-    if (passing_ == 0) {
-      const absl::StatusOr<size_t> passing = guard_.OnClient(to_grpc_, now);
-      if (!passing.ok()) return passing.status();
-      passing_ = *passing;
-      if (passing_ == 0) return absl::OkStatus();
-    }
-    const auto sent = SendPiece(grpc_.get(), &to_grpc_, passing_);
-    if (!sent) {
-      // gRPC wants no more, but may have said something.
-      to_grpc_.clear();
-      passing_ = 0;
-      client_closed_ = true;
-      return absl::OkStatus();
-    }
-    if (*sent == 0) return absl::OkStatus();
-    passing_ -= *sent;
+  while (!from_client_.empty() && to_grpc_.empty() && !client_is_behind()) {
+    const absl::StatusOr<size_t> taken =
+        guard_.OnClient(from_client_, now, &to_grpc_);
+    if (!taken.ok()) return taken.status();
+    if (*taken == 0) break;
+    from_client_.erase(0, *taken);
+    SendToGrpc();
+    guard_.OnServer({}, &to_client_);
+    if (!SendPiece(client_.get(), &to_client_)) return Over();
   }
-  if (client_closed_) shutdown(grpc_.get(), SHUT_WR);
+  if (client_closed_ && from_client_.empty() && to_grpc_.empty()) {
+    shutdown(grpc_.get(), SHUT_WR);
+  }
   return absl::OkStatus();
 }
 
@@ -84,30 +86,32 @@ absl::Status RelayedConnection::MoveFromGrpc(absl::Time now) {
   do {
     bool closed = false;
     if (to_client_.empty()) {
-      to_client_ = ReadPiece(grpc_.get(), &closed);
-      guard_.OnServer(to_client_);
+      guard_.OnServer(ReadPiece(grpc_.get(), &closed), &to_client_);
     }
     if (closed) return Over();
     if (to_client_.empty()) return absl::OkStatus();
     last_active_ = now;
-    const auto sent = SendPiece(client_.get(), &to_client_, to_client_.size());
-    if (!sent) return Over();
+    if (!SendPiece(client_.get(), &to_client_)) return Over();
   } while (grpc_closed_ && to_client_.empty());
   return absl::OkStatus();
 }
 
 uint32_t RelayedConnection::client_events() const {
-  return (to_grpc_.empty() && !client_closed_ ? uint32_t{EPOLLIN} : 0) |
+  const bool reads =
+      from_client_.empty() && to_grpc_.empty() && !client_closed_;
+  return (reads ? uint32_t{EPOLLIN} : 0) |
          (to_client_.empty() ? 0 : uint32_t{EPOLLOUT});
 }
 
 uint32_t RelayedConnection::grpc_events() const {
   return (to_client_.empty() ? uint32_t{EPOLLIN} : 0) |
-         (passing_ > 0 ? uint32_t{EPOLLOUT} : 0);
+         (to_grpc_.empty() ? 0 : uint32_t{EPOLLOUT});
 }
 
 std::optional<absl::Time> RelayedConnection::resume() const {
-  if (to_grpc_.empty() || passing_ > 0) return std::nullopt;
+  if (from_client_.empty() || !to_grpc_.empty() || client_is_behind()) {
+    return std::nullopt;
+  }
   return guard_.resume();
 }
 

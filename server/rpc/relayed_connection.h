@@ -13,7 +13,7 @@
 namespace trivium {
 
 // A client's connection and gRPC's end of it, and the bytes on their way from
-// one to the other. Never waits; of each direction it holds one piece.
+// one to the other. Never waits; of each direction it holds a piece or two.
 class RelayedConnection {
  public:
   // The sockets do not block. `peer` is the client's address.
@@ -24,6 +24,9 @@ class RelayedConnection {
   // is over, else what the client did.
   absl::Status MoveFromClient(absl::Time now);
   absl::Status MoveFromGrpc(absl::Time now);
+
+  // The client hears of it with the next MoveFromGrpc.
+  void GoAway() { guard_.GoAway(); }
 
   // gRPC has closed its end; what it has said before is still to be moved.
   void OnGrpcClosed() { grpc_closed_ = true; }
@@ -43,12 +46,19 @@ class RelayedConnection {
   const std::string& peer() const { return peer_; }
 
  private:
+  // What is for gRPC has gone; false where it takes no more now.
+  bool SendToGrpc();
+  // Nothing more is made for the client before it reads.
+  bool client_is_behind() const {
+    return to_client_.size() + guard_.unsaid() >= Http2Guard::kMostMade;
+  }
+
   const UniqueFd client_;
   const UniqueFd grpc_;
   const std::string peer_;
   Http2Guard guard_;
+  std::string from_client_;  // which the guard has not taken
   std::string to_grpc_;
-  size_t passing_ = 0;  // bytes of to_grpc_ that the guard lets pass
   std::string to_client_;
   bool client_closed_ = false;
   bool grpc_closed_ = false;

@@ -31,7 +31,8 @@ class ResetStreams {
     return left_ >= kMost;
   }
 
-  // Of any thread: the handler of a cancelled call has ended.
+  // Of any thread: the handler of a cancelled call has ended, or what it sent
+  // before that has passed.
   void OnDone() { done_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

@@ -13,9 +13,12 @@ struct RpcEnvironment {
   ResetStreams resets;
   OverloadManager overload;
 
-  explicit RpcEnvironment(const Environment& environment)
+  // `memory_bytes`: what the process may use; 0: what the cgroup or the machine
+  // has.
+  RpcEnvironment(const Environment& environment, int64_t memory_bytes)
       : handlers(environment),
-        overload(OverloadManager::ForThisProcess(), environment.metrics) {}
+        overload(OverloadManager::ForThisProcess(memory_bytes),
+                 environment.metrics) {}
 };
 
 }  // namespace trivium

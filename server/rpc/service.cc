@@ -1,6 +1,7 @@
 #include "server/rpc/service.h"
 
 #include "server/rpc/reactors.h"
+#include "server/rpc/reflection.h"
 #include "trivium/v1/inference.grpc.pb.h"
 #include "trivium/v1/models.grpc.pb.h"
 
@@ -16,11 +17,14 @@ using RawHeads = v1::Inference::WithRawCallbackMethod_Classify<
             v1::Inference::WithRawCallbackMethod_FillMask<
                 v1::Inference::WithRawCallbackMethod_Answer<
                     v1::Inference::Service>>>>>;
+using RawAdded = v1::Inference::WithRawCallbackMethod_EncodeStream<
+    v1::Inference::WithRawCallbackMethod_Detokenize<
+        v1::Inference::WithRawCallbackMethod_Score<RawHeads>>>;
 using RawInference = v1::Inference::WithRawCallbackMethod_Encode<
     v1::Inference::WithRawCallbackMethod_Translate<
         v1::Inference::WithRawCallbackMethod_TranslateStream<
             v1::Inference::WithRawCallbackMethod_Generate<
-                v1::Inference::WithRawCallbackMethod_Tokenize<RawHeads>>>>>;
+                v1::Inference::WithRawCallbackMethod_Tokenize<RawAdded>>>>>;
 
 class InferenceService : public RawInference {
  public:
@@ -39,6 +43,10 @@ class InferenceService : public RawInference {
       Context* context) override {
     return StartTranslateStream(environment_, context);
   }
+  grpc::ServerBidiReactor<Bytes, Bytes>* EncodeStream(
+      Context* context) override {
+    return StartEncodeStream(environment_, context);
+  }
   grpc::ServerWriteReactor<Bytes>* Generate(Context* context,
                                             const Bytes* request) override {
     return StartGenerate(environment_, context, request);
@@ -46,6 +54,14 @@ class InferenceService : public RawInference {
   grpc::ServerUnaryReactor* Tokenize(Context* context, const Bytes* request,
                                      Bytes* response) override {
     return StartUnary(NewTokenize, environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Detokenize(Context* context, const Bytes* request,
+                                       Bytes* response) override {
+    return StartUnary(NewDetokenize, environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* Score(Context* context, const Bytes* request,
+                                  Bytes* response) override {
+    return StartUnary(NewScore, environment_, context, request, response);
   }
   grpc::ServerUnaryReactor* Classify(Context* context, const Bytes* request,
                                      Bytes* response) override {
@@ -102,6 +118,7 @@ std::vector<std::unique_ptr<grpc::Service>> NewServices(
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(std::make_unique<InferenceService>(environment));
   services.push_back(std::make_unique<ModelsService>(environment));
+  services.push_back(NewReflection());
   return services;
 }
 

@@ -21,7 +21,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::UnknownField;
 using google::protobuf::UnknownFieldSet;
 
-// The API's messages are nested less deeply than this.
+// The API's messages are nested less deeply than this, but for the values of a
+// Struct in others.
 constexpr int kMaxDepth = 8;
 
 std::string ToString(const grpc::ByteBuffer& bytes) {
@@ -99,8 +100,13 @@ grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-std::optional<uint64_t> FindItemId(const grpc::ByteBuffer& bytes) {
+std::optional<std::string> FindItemId(const grpc::ByteBuffer& bytes) {
+  using v1::EncodeStreamRequest;
   using v1::TranslateStreamRequest;
+  static_assert(int{EncodeStreamRequest::kItemFieldNumber} ==
+                    int{TranslateStreamRequest::kItemFieldNumber} &&
+                int{EncodeStreamRequest::Item::kIdFieldNumber} ==
+                    int{TranslateStreamRequest::Item::kIdFieldNumber});
   UnknownFieldSet fields;
   if (!fields.ParseFromString(ToString(bytes))) return std::nullopt;
   for (int i = 0; i < fields.field_count(); ++i) {
@@ -111,15 +117,15 @@ std::optional<uint64_t> FindItemId(const grpc::ByteBuffer& bytes) {
         !item.ParseFromString(field.length_delimited())) {
       continue;
     }
-    uint64_t id = 0;  // proto3's default where the field is missing
+    std::string id;  // proto3's default where the field is missing
     for (int k = 0; k < item.field_count(); ++k) {
       if (item.field(k).number() ==
               TranslateStreamRequest::Item::kIdFieldNumber &&
-          item.field(k).type() == UnknownField::TYPE_VARINT) {
-        id = item.field(k).varint();
+          item.field(k).type() == UnknownField::TYPE_LENGTH_DELIMITED) {
+        id = item.field(k).length_delimited();
       }
     }
-    return id;
+    return IsUtf8(id) ? std::optional(id) : std::nullopt;
   }
   return std::nullopt;
 }

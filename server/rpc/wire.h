@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 
@@ -22,9 +23,10 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
 
 grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message);
 
-// The id of a TranslateStreamRequest::Item whose text does not parse, so that
-// the item can fail alone; nothing if the bytes are no such message.
-std::optional<uint64_t> FindItemId(const grpc::ByteBuffer& bytes);
+// The id of a stream's item (TranslateStreamRequest::Item and the like) whose
+// text does not parse, so that the item can fail alone; nothing if the bytes
+// are no such message, or the id is not UTF-8 itself.
+std::optional<std::string> FindItemId(const grpc::ByteBuffer& bytes);
 
 }  // namespace trivium
 

@@ -29,10 +29,12 @@ class FixedEngine : public Engine {
     return 0;
   }
   void ReleaseSource(SourceId) override {}
+  bool IsFinite(SourceId) const override { return true; }
   std::span<const float> EncoderStates(SourceId) const override { return {}; }
   std::span<const float> EncoderAttention(SourceId) const override {
     return {};
   }
+  std::span<const float> HiddenStates(SourceId) const override { return {}; }
   std::span<const float> PooledOutput(SourceId) const override { return {}; }
   std::span<const float> HeadLogits(SourceId) const override { return {}; }
   std::span<const BestLogits> BestHeadLogits(SourceId) const override {

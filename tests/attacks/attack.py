@@ -27,6 +27,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 sys.dont_write_bytecode = True
 INFERENCE = "/trivium.v1.Inference/"
@@ -35,13 +36,13 @@ INFERENCE = "/trivium.v1.Inference/"
 class Server:
     """A trivium-server on ports of its own, with the embedded model "en-de"."""
 
-    def __init__(self, program, model, flags=()):
+    def __init__(self, program, model, flags=(), stderr=None):
         self._folder = tempfile.TemporaryDirectory()
         ports = os.path.join(self._folder.name, "ports")
         self.process = subprocess.Popen(
             [program, "--listen", "127.0.0.1:0", "--metrics-listen",
              "127.0.0.1:0", "--port-file", ports, "--model", "en-de=" + model,
-             *flags])
+             *flags], stderr=stderr)
         give_up = time.monotonic() + 60
         # "grpc PORT" and "metrics PORT", once it is ready.
         while len(self._read(ports).split()) < 4:
@@ -62,11 +63,34 @@ class Server:
             return ""
 
     def peak_bytes(self):
-        """The most memory that the server has held (VmHWM)."""
+        """The most memory that the server has held."""
+        return self._status_bytes("VmHWM:")
+
+    def resident_bytes(self):
+        """The memory that it holds now."""
+        return self._status_bytes("VmRSS:")
+
+    def _status_bytes(self, field):
         for line in self._read(f"/proc/{self.process.pid}/status").splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(field):
                 return int(line.split()[1]) << 10
         raise AssertionError("the server has ended")
+
+    def metrics(self):
+        """Its figures: {'trivium_held_bytes{kind="requests"}': 0.0, ...}."""
+        with urllib.request.urlopen(
+                f"http://{self.metrics_address}/metrics") as page:
+            lines = page.read().decode().splitlines()
+        return {name: float(value) for name, _, value in
+                (line.rpartition(" ") for line in lines if line[:1] != "#")}
+
+    def busiest_thread(self):
+        """The seconds that it has run, and has waited for a core."""
+        tasks = f"/proc/{self.process.pid}/task"
+        return max([(0.0, 0.0)] + [
+            tuple(int(number) / 1e9 for number in
+                  self._read(f"{tasks}/{task}/schedstat").split()[:2])
+            for task in os.listdir(tasks)])
 
     def stop(self):
         """Ends the server (SIGTERM); gives its exit status and the seconds that
@@ -195,9 +219,9 @@ class Attack(unittest.TestCase):
         self.assertLess(peak, self.MOST_BYTES)
 
 
-def start_server(flags=()):
+def start_server(flags=(), stderr=None):
     """The server that the command line names."""
-    return Server(_program, _model, flags)
+    return Server(_program, _model, flags, stderr)
 
 
 def deadline():

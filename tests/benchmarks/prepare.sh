@@ -31,7 +31,8 @@ prepare() {
     mkdir -p "$build/python"
     "$python" -m grpc_tools.protoc -I "$root/proto" \
       --python_out="$build/python" --grpc_python_out="$build/python" \
-      "$proto/common.proto" "$proto/inference.proto"
+      "$proto/common.proto" "$proto/inference.proto" \
+      "$root/proto/google/rpc/status.proto"
     touch "$build/python/built"
   fi
   export PYTHONPATH=$build/python

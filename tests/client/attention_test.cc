@@ -151,7 +151,7 @@ TEST_F(AttentionTest, LanguagesReachBothCalls) {
   EXPECT_EQ(server_.last_translate.options().target_language(), "de");
   // One greedy translation, as long as it was.
   EXPECT_EQ(server_.last_translate.options().decoding().ShortDebugString(),
-            "beam_size: 1 hypotheses: 1 max_new_tokens: 1 sample: false");
+            "beam_size: 1 num_hypotheses: 1 max_new_tokens: 1 sample: false");
 }
 
 TEST_F(AttentionTest, SaysWhatIsNotThere) {

@@ -23,24 +23,24 @@ using ::testing::Not;
 // nobody.
 constexpr char kTrace[] = R"(
   steps {
-    candidates { id: 1 piece: "a" logprob: -0.5 log_probability: -0.5
+    candidates { id: 1 piece: "a" logprob: -0.5 total_logprob: -0.5
                  score: -0.5 fate: BEAM_FATE_CONTINUED }
-    candidates { id: 2 piece: "</s>" logprob: -0.75 log_probability: -0.75
+    candidates { id: 2 piece: "</s>" logprob: -0.75 total_logprob: -0.75
                  score: -0.75 fate: BEAM_FATE_OUTSCORED }
-    candidates { id: 3 piece: "c" logprob: -1 log_probability: -1
+    candidates { id: 3 piece: "c" logprob: -1 total_logprob: -1
                  score: -1 fate: BEAM_FATE_CONTINUED }
-    candidates { id: 4 logprob: -2 log_probability: -2
+    candidates { id: 4 logprob: -2 total_logprob: -2
                  score: -2 fate: BEAM_FATE_PRUNED }
   }
   steps {
     candidates { parent: 0 id: 5 piece: "b" logprob: -0.25
-                 log_probability: -0.75 score: -0.375
+                 total_logprob: -0.75 score: -0.375
                  fate: BEAM_FATE_ENDED hypothesis: 0 }
-    candidates { parent: 0 id: 6 piece: "d" logprob: -1 log_probability: -1.5
+    candidates { parent: 0 id: 6 piece: "d" logprob: -1 total_logprob: -1.5
                  score: -0.75 fate: BEAM_FATE_STOPPED }
-    candidates { parent: 2 id: 7 piece: "e" logprob: -2 log_probability: -3
+    candidates { parent: 2 id: 7 piece: "e" logprob: -2 total_logprob: -3
                  score: -1.5 fate: BEAM_FATE_PRUNED }
-    candidates { parent: 2 id: 8 piece: "f" logprob: -3 log_probability: -4
+    candidates { parent: 2 id: 8 piece: "f" logprob: -3 total_logprob: -4
                  score: -2 fate: BEAM_FATE_ENDED_TOO_LOW }
   })";
 
@@ -79,6 +79,7 @@ TEST_F(BeamsTest, DrawsTheTreeWithItsTrunkToTheBestResult) {
   EXPECT_EQ(run.code, kExitOk) << run.err;
   EXPECT_EQ(
       run.out,
+      "result 1 0.0000 <text>\n"
       "\u251c\u2500 </s> -0.75 ended with score -0.7500, but as many others as "
       "the beam is wide ended with better ones\n"
       "\u251c\u2500 c -1.00\n"
@@ -90,8 +91,30 @@ TEST_F(BeamsTest, DrawsTheTreeWithItsTrunkToTheBestResult) {
       "\u251c\u2500 d -1.50 still running when the search stopped: it could "
       "not "
       "get into the results any more\n"
-      "b -0.75 ended with score -0.3750: result 1\n"
-      "result 1 0.0000 <text>\n");
+      "b -0.75 ended with score -0.3750: result 1\n");
+}
+
+// What was pruned goes first, then the end.
+TEST(BeamTreeTest, AsMuchIsShownAsFits) {
+  const BeamTree tree = BeamTree::Create(Result(Trace())).value();
+  const Colors none(false);
+  const auto lines = [&](int rows) {
+    std::istringstream text(tree.Text(none, rows));
+    std::vector<std::string> all;
+    for (std::string line; std::getline(text, line);) all.push_back(line);
+    return all;
+  };
+  const std::vector<std::string> all = lines(0);
+  ASSERT_EQ(all.size(), 9u);
+  EXPECT_THAT(all[0], HasSubstr("result 1"));
+  EXPECT_EQ(lines(10), all);
+  const std::vector<std::string> most = lines(9);
+  EXPECT_EQ(most.size(), 8u);
+  EXPECT_EQ(most[0], all[0]);
+  EXPECT_THAT(tree.Text(none, 9), Not(HasSubstr("pruned")));
+  EXPECT_THAT(most.back(), HasSubstr("6 of 8 lines"));
+  EXPECT_EQ(lines(5).size(), 4u);
+  EXPECT_THAT(lines(1).back(), HasSubstr("0 of 8 lines"));
 }
 
 TEST_F(BeamsTest, AsksForABeamOfFourUnlessTold) {
@@ -122,7 +145,7 @@ TEST_F(BeamsTest, PutsEveryCandidateOnThePage) {
       EXPECT_EQ(one["id"], sent.id());
       EXPECT_EQ(one["token"], sent.id() == 4 ? "4" : sent.piece());
       EXPECT_EQ(one["logprob"].get<float>(), sent.logprob());
-      EXPECT_EQ(one["sum"].get<float>(), sent.log_probability());
+      EXPECT_EQ(one["sum"].get<float>(), sent.total_logprob());
       EXPECT_EQ(one["score"].get<float>(), sent.score());
       EXPECT_EQ(one.contains("hypothesis"), sent.has_hypothesis());
     }

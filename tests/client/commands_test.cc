@@ -1,6 +1,9 @@
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -90,7 +93,7 @@ TEST_F(CommandsTest, WritesJson) {
   EXPECT_THAT(Run({"tokens", "--json", "a"}).out, HasSubstr("\"id\":7"));
   EXPECT_THAT(Run({"generate", "--json", "a"}).out,
               HasSubstr("\"token_count\":2"));
-  EXPECT_EQ(Run({"health", "--json"}).out, "{\"status\":\"SERVING\"}\n");
+  EXPECT_EQ(Run({"health", "--json"}).out, "{\"status\":\"serving\"}\n");
   EXPECT_THAT(Run({"models", "--json"}).out, HasSubstr("\"name\":\"second\""));
 }
 
@@ -110,7 +113,7 @@ TEST_F(CommandsTest, EncodesInBatchesAndRetriesOneByOne) {
 }
 
 TEST_F(CommandsTest, GenerateSortsInterleavedHypotheses) {
-  EXPECT_EQ(Run({"generate", "--hypotheses", "2", "a"}).out,
+  EXPECT_EQ(Run({"generate", "--num-hypotheses", "2", "a"}).out,
             "one0 two0\none1 two1\n");
 }
 
@@ -120,7 +123,7 @@ TEST_F(CommandsTest, FlagsReachTheRequest) {
        "m",
        "--beam-size",
        "4",
-       "--hypotheses",
+       "--num-hypotheses",
        "2",
        "--length-penalty",
        "0.5",
@@ -141,6 +144,21 @@ TEST_F(CommandsTest, FlagsReachTheRequest) {
        "18446744073709551615",
        "--repetition-penalty",
        "1.5",
+       "--min-p",
+       "0.25",
+       "--typical-p",
+       "0.5",
+       "--frequency-penalty",
+       "-1",
+       "--presence-penalty",
+       "2",
+       "--logit-bias",
+       "17=-2.5",
+       "--ignore-eos",
+       "--stop-id",
+       "5",
+       "--stop-id",
+       "6",
        "--no-repeat-ngram-size",
        "2",
        "--stop",
@@ -171,19 +189,26 @@ TEST_F(CommandsTest, FlagsReachTheRequest) {
   EXPECT_EQ(
       request.ShortDebugString(),
       "model: \"m\" input { ids { ids: 17 ids: 4 } target_prefix: \"Ich\" } "
-      "decoding { beam_size: 4 hypotheses: 2 length_penalty: 0.5 "
+      "decoding { beam_size: 4 num_hypotheses: 2 length_penalty: 0.5 "
       "early_stopping: EARLY_STOPPING_NEVER max_new_tokens: 0 "
       "min_new_tokens: 1 sample: false temperature: 0.7 top_k: 3 top_p: 0.9 "
       "seed: 18446744073709551615 repetition_penalty: 1.5 "
       "no_repeat_ngram_size: 2 stop: \"[a,b]\" stop: \"c\" "
       "banned { ids: 1 ids: 2 } banned { ids: 3 } forced_first_id: 8 "
-      "forced_last_id: 9 top_logprobs: 5 } source_language: \"en\" "
+      "forced_last_id: 9 top_logprobs: 5 min_p: 0.25 typical_p: 0.5 "
+      "frequency_penalty: -1 presence_penalty: 2 "
+      "logit_bias { key: 17 value: -2.5 } ignore_eos: true stop_ids: 5 "
+      "stop_ids: 6 } source_language: \"en\" "
       "target_language: \"de\" truncate: true tokens: false");
   Run({"encode", "--pooling", "cls", "--no-normalize", "--token-vectors",
-       "--attention-layer", "1", "--attention-layer", "2", "a"});
+       "--attention-layer", "1", "--attention-layer", "2", "--hidden-layer",
+       "0", "--hidden-layer=-1", "--truncate", "--truncation-direction", "left",
+       "a"});
   EXPECT_EQ(server_.last_encode.ShortDebugString(),
             "inputs { text: \"a\" } pooling: POOLING_CLS normalize: false "
-            "token_vectors: true attention { layers: 1 layers: 2 }");
+            "token_vectors: true attention { layers: 1 layers: 2 } "
+            "truncate: true truncation_direction: TRUNCATION_DIRECTION_LEFT "
+            "hidden_layers: 0 hidden_layers: -1");
 }
 
 TEST_F(CommandsTest, WhatIsNotSetStaysUnset) {
@@ -191,23 +216,33 @@ TEST_F(CommandsTest, WhatIsNotSetStaysUnset) {
   EXPECT_EQ(server_.last_start.ShortDebugString(), "options { decoding { } }");
 }
 
-TEST_F(CommandsTest, TheEnvironmentSetsWhatFlagsDoNot) {
-  setenv("TRIVIUM_BEAM_SIZE", "3", 1);
-  setenv("TRIVIUM_CLIENT_MODEL", "m", 1);
-  setenv("TRIVIUM_STOP", "x", 1);
-  Run({"translate", "--model", "n", "a"});
-  unsetenv("TRIVIUM_BEAM_SIZE");
-  unsetenv("TRIVIUM_CLIENT_MODEL");
-  unsetenv("TRIVIUM_STOP");
+TEST_F(CommandsTest, TheEnvironmentSetsHowToConnectAndPrint) {
+  const std::map<std::string, std::string> variables = {
+      {"TRIVIUM_CLIENT_MODEL", "m"}, {"TRIVIUM_JSON", "true"},
+      {"TRIVIUM_BEAM_SIZE", "3"},    {"TRIVIUM_IDS", "1"},
+      {"TRIVIUM_TRUNCATE", "1"},     {"TRIVIUM_STOP", "x"}};
+  for (const auto& [name, value] : variables) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  const CommandRun run = Run({"translate", "a"});
   EXPECT_EQ(server_.last_start.ShortDebugString(),
-            "model: \"n\" options { decoding { beam_size: 3 stop: \"x\" } }");
+            "model: \"m\" options { decoding { } }");
+  EXPECT_THAT(run.out, StartsWith("{"));
+  Run({"translate", "--model", "n", "a"});
+  EXPECT_EQ(server_.last_start.model(), "n");
+  for (const auto& [name, value] : variables) unsetenv(name.c_str());
 }
 
 TEST_F(CommandsTest, ListsModels) {
+  const std::string header =
+      "MODEL\tFAMILY\tDESIGN\tPRECISION\tFROM\tTO\tDEFAULT\tCALLS\n";
   EXPECT_EQ(Run({"models"}).out,
-            "first\tmarian\tencoder_decoder\tint8\ten>de\tEncode,Translate\n"
-            "second\tmarian\tencoder_decoder\tint8\ten>de\tEncode,Translate\n");
-  EXPECT_THAT(Run({"models", "--model", "x"}).out, StartsWith("x\t"));
+            header +
+                "first\tmarian\tencoder_decoder\tint8\ten\tde\tde\t"
+                "Encode,Translate\n"
+                "second\tmarian\tencoder_decoder\tint8\ten\tde\tde\t"
+                "Encode,Translate\n");
+  EXPECT_THAT(Run({"models", "--model", "x"}).out, StartsWith(header + "x\t"));
 }
 
 TEST_F(CommandsTest, HealthIsTheExitCode) {
@@ -218,12 +253,32 @@ TEST_F(CommandsTest, HealthIsTheExitCode) {
   EXPECT_EQ(run.out, "NOT_SERVING\n");
 }
 
+TEST_F(CommandsTest, HealthFindsTheServerInItsPortFile) {
+  const std::string file = testing::TempDir() + "/ports";
+  const auto run = [&](const std::string& ports) {
+    std::ofstream(file) << ports;
+    return RunWithFiles([&](const Io& io) {
+      return RunTrivium({"health", "--port-file", file}, io);
+    });
+  };
+  EXPECT_EQ(run("grpc 1\nmetrics 2\naddress " + server_.address() + "\n").out,
+            "SERVING\n");
+  const CommandRun early = run("");
+  EXPECT_EQ(early.code, kExitUnavailable);
+  EXPECT_THAT(early.err, HasSubstr("names no address"));
+  std::filesystem::remove(file);
+}
+
 TEST_F(CommandsTest, ExitCodesSayWhatWentWrong) {
   EXPECT_EQ(Run({"translate", "--beem-size", "3", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"translate", "--beam-size", "-3", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"translate", "--early-stopping", "soon", "a"}).code,
             kExitUsage);
   EXPECT_EQ(Run({"generate", "--banned", "x", "a"}).code, kExitUsage);
+  for (const char* bias : {"x", "17", "17=", "17=x", "=1", "1,2=1"}) {
+    EXPECT_EQ(Run({"generate", "--logit-bias", bias, "a"}).code, kExitUsage)
+        << bias;
+  }
   EXPECT_EQ(Run({"translate", "--timeout", "nan", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"health", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"translate", "--file", "/nonexistent/file"}).code, kExitIo);
@@ -245,8 +300,51 @@ TEST_F(CommandsTest, HelpIsNoError) {
   };
   EXPECT_EQ(help({"--help"}).code, kExitOk);
   EXPECT_THAT(help({"translate", "--help"}).out, HasSubstr("--beam-size"));
-  EXPECT_EQ(help({}).code, kExitUsage);
-  EXPECT_EQ(help({"fly"}).code, kExitUsage);
+  EXPECT_THAT(help({"translate", "--help-all"}).out,
+              HasSubstr("--repetition-penalty"));
+  for (const char* command :
+       {"translate", "encode", "generate", "chat", "classify", "tag", "answer",
+        "fill-mask", "score", "rerank", "tokens", "attention", "beams",
+        "models", "health"}) {
+    const std::string out = help({command, "--help"}).out;
+    int rows = 0;  // of a terminal of 80 columns
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) {
+      rows += 1 + static_cast<int>(line.size()) / 81;
+    }
+    EXPECT_LE(rows, 24) << out;
+  }
+  // Nothing at all, and "help", with a command and without.
+  const std::string all = help({"--help"}).out;
+  EXPECT_THAT(all, HasSubstr("rerank"));
+  EXPECT_EQ(help({}).code, kExitOk);
+  EXPECT_EQ(help({}).out, all);
+  EXPECT_EQ(help({"help"}).out, all);
+  EXPECT_EQ(help({"help", "beams"}).out, help({"beams", "--help"}).out);
+  EXPECT_EQ(help({"--version"}).code, kExitOk);
+  EXPECT_THAT(help({"--version"}).out,
+              ::testing::MatchesRegex("trivium [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST_F(CommandsTest, AMisspeltCommandIsToldTheNearest) {
+  const auto run = [](std::vector<std::string> arguments) {
+    return RunWithFiles(
+        [&](const Io& io) { return RunTrivium(arguments, io); });
+  };
+  for (const auto& [wrong, right] :
+       std::map<std::string, std::string>{{"transalte", "translate"},
+                                          {"model", "models"},
+                                          {"hlep", "help"},
+                                          {"fillmask", "fill-mask"}}) {
+    const CommandRun said = run({wrong, "a"});
+    EXPECT_EQ(said.code, kExitUsage);
+    EXPECT_EQ(said.out, "");
+    EXPECT_THAT(said.err, HasSubstr("did you mean " + right + "?"));
+  }
+  EXPECT_EQ(run({"help", "fly"}).code, kExitUsage);
+  const CommandRun none = run({"--address", "x"});
+  EXPECT_EQ(none.code, kExitUsage);
+  EXPECT_NE(none.err, "");
 }
 
 TEST_F(CommandsTest, AReaderThatGoesAwayIsReported) {
@@ -296,6 +394,45 @@ TEST_F(CommandsTest, TagsAnswersAndFills) {
   EXPECT_EQ(Run({"answer", "c"}).code, kExitUsage);
   EXPECT_EQ(Run({"fill-mask", "x"}).out,
             "xa 1.0000\txb 1.0000\t| xa 1.0000\txb 1.0000\n");
+}
+
+TEST_F(CommandsTest, Scores) {
+  const CommandRun run = Run({"score", "ab\tcde", "bad", "xyz"});
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_EQ(run.out, "-3.0000\t3\n\n-0.0000\t3\n");
+  EXPECT_THAT(run.err, HasSubstr("text 2: "));
+  EXPECT_THAT(Run({"score", "--json", "--top-logprobs", "2", "--no-end-token",
+                   "--target-language", "de", "a\tb"})
+                  .out,
+              HasSubstr("\"piece\":\"b\""));
+  EXPECT_EQ(server_.last_score.ShortDebugString(),
+            "inputs { text: \"a\" target: \"b\" } end_token: false "
+            "tokens: true top_logprobs: 2 target_language: \"de\"");
+  EXPECT_EQ(Run({"score", "--ids", "1 2\t3,4"}).code, kExitOk);
+  EXPECT_EQ(server_.last_score.ShortDebugString(),
+            "inputs { ids { ids: 1 ids: 2 } target_ids { ids: 3 ids: 4 } } "
+            "tokens: false");
+  EXPECT_EQ(Run({"score", "--ids", "x"}).code, kExitFailed);
+}
+
+TEST_F(CommandsTest, Reranks) {
+  CommandRun run = Run({"rerank", "--query", "q", "one", "two"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_EQ(run.out, "1.0000\t2\ttwo\n0.0000\t1\tone\n");
+  run = Run({"rerank", "--query", "q", "--top", "1", "--truncate",
+             "--truncation-direction", "left", "--return-text", "--json"},
+            "a\nb\nc\n");
+  EXPECT_EQ(server_.last_rerank.ShortDebugString(),
+            "query: \"q\" documents: \"a\" documents: \"b\" documents: \"c\" "
+            "top: 1 truncate: true return_text: true "
+            "truncation_direction: TRUNCATION_DIRECTION_LEFT");
+  EXPECT_EQ(
+      nlohmann::json::parse(run.out.substr(0, run.out.find('\n')))["index"], 2);
+  run = Run({"rerank", "--query", "q", "one", "bad"});
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr("documents[1]"));
+  EXPECT_EQ(Run({"rerank", "one"}).code, kExitUsage);
 }
 
 // The fake's vectors are (bytes, 0.1).

@@ -25,6 +25,22 @@ grpc::Status FakeServer::Classify(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeServer::Rerank(grpc::ServerContext* context,
+                                const v1::RerankRequest* request,
+                                v1::RerankResponse* response) {
+  if (grpc::Status status = Begin(context); !status.ok()) return status;
+  Keep(*request, &last_rerank);
+  for (int i = request->documents_size() - 1; i >= 0; --i) {
+    if (request->documents(i) == "bad") {
+      return BadRequest(fmt::format("documents[{}]", i));
+    }
+    auto* document = response->add_documents();
+    document->set_index(static_cast<uint32_t>(i));
+    document->set_score(static_cast<float>(i));
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeServer::ClassifyTokens(
     grpc::ServerContext* context, const v1::ClassifyTokensRequest* request,
     v1::ClassifyTokensResponse* response) {
@@ -51,6 +67,24 @@ grpc::Status FakeServer::Answer(grpc::ServerContext* context,
     for (uint32_t i = 0; i < request->top(); ++i) {
       result->add_answers()->set_no_answer(true);
     }
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeServer::Score(grpc::ServerContext* context,
+                               const v1::ScoreRequest* request,
+                               v1::ScoreResponse* response) {
+  if (grpc::Status status = Begin(context); !status.ok()) return status;
+  last_score = *request;
+  for (int i = 0; i < request->inputs_size(); ++i) {
+    const v1::ScoreInput& input = request->inputs(i);
+    if (input.target() == "bad") {
+      return BadRequest("inputs[" + std::to_string(i) + "]");
+    }
+    v1::ScoreResult* result = response->add_results();
+    result->set_total_logprob(-1.5f * static_cast<float>(input.text().size()));
+    result->set_token_count(static_cast<uint32_t>(input.target().size()));
+    if (request->tokens()) result->add_tokens()->set_piece(input.target());
   }
   return grpc::Status::OK;
 }

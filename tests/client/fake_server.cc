@@ -154,8 +154,12 @@ grpc::Status FakeServer::Generate(
   Keep(*request, &last_generate);
   if (grpc::Status status = Begin(context); !status.ok()) return status;
   if (request->input().text() == "bad") return BadRequest("input.text");
+  if (request->chat().messages_size() > 0 &&
+      request->chat().messages().rbegin()->content() == "bad") {
+    return BadRequest("chat");
+  }
   const uint32_t count =
-      std::max<uint32_t>(1, request->decoding().hypotheses());
+      std::max<uint32_t>(1, request->decoding().num_hypotheses());
   // The hypotheses' pieces interleave.
   for (const std::string& piece : {std::string("one"), " two" + newline}) {
     for (uint32_t i = 0; i < count; ++i) {
@@ -164,6 +168,9 @@ grpc::Status FakeServer::Generate(
       response.mutable_piece()->set_text(
           piece + (count > 1 ? std::to_string(count - 1 - i) : ""));
       writer->Write(response);
+    }
+    while (hang_in_generate && !context->IsCancelled()) {
+      std::this_thread::yield();
     }
   }
   for (uint32_t i = 0; i < count; ++i) {
@@ -242,10 +249,10 @@ v1::Attention FakeServer::Attend(const v1::AttentionSelection& selection,
   const std::vector<int> heads = chosen(selection.heads(), kHeads);
   const std::vector<int> rows = chosen(selection.rows(), queries);
   v1::Attention attention;
-  attention.set_layers(static_cast<uint32_t>(layers.size()));
-  attention.set_heads(static_cast<uint32_t>(heads.size()));
-  attention.set_queries(static_cast<uint32_t>(rows.size()));
-  attention.set_keys(static_cast<uint32_t>(keys));
+  attention.set_layer_count(static_cast<uint32_t>(layers.size()));
+  attention.set_head_count(static_cast<uint32_t>(heads.size()));
+  attention.set_query_count(static_cast<uint32_t>(rows.size()));
+  attention.set_key_count(static_cast<uint32_t>(keys));
   for (const int layer : layers) {
     for (const int head : heads) {
       for (const int row : rows) {
@@ -267,15 +274,18 @@ v1::Model FakeServer::ModelNamed(const std::string& name) const {
   model.set_name(name);
   model.set_family("marian");
   model.set_design(design);
-  model.set_encoder_layers(kLayers);
-  if (design != v1::DESIGN_ENCODER) model.set_decoder_layers(kLayers);
-  model.set_heads(kHeads);
+  model.set_encoder_layer_count(kLayers);
+  if (design != v1::DESIGN_ENCODER) model.set_decoder_layer_count(kLayers);
+  model.set_head_count(kHeads);
+  model.set_default_target_language("de");
   model.mutable_limits()->set_max_response_bytes(max_response_bytes);
   model.set_precision(v1::PRECISION_INT8);
   model.add_source_languages()->set_bcp47("en");
   model.add_target_languages()->set_code("de");
   model.add_calls("Encode");
   model.add_calls("Translate");
+  model.set_chat_refusal(chat_refusal);
+  if (chat_refusal.empty()) model.add_chat_templates("default");
   return model;
 }
 

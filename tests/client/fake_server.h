@@ -35,6 +35,8 @@ class FakeServer : public v1::Inference::Service,
   // Read them when no call runs.
   v1::EncodeRequest last_encode;
   v1::TranslateRequest last_translate;
+  v1::ScoreRequest last_score;
+  v1::RerankRequest last_rerank;
   v1::GenerateRequest last_generate;
   v1::TranslateStreamRequest::Start last_start;
   int largest_attention_bytes = 0;
@@ -49,7 +51,10 @@ class FakeServer : public v1::Inference::Service,
   int end_after = -1;
   // Calls that get no answer until the client goes away.
   bool hang = false;
-  std::string newline = "";  // appended to every translation
+  // A Generate that goes no further than its first piece.
+  std::atomic<bool> hang_in_generate{false};
+  std::string chat_refusal = "";  // if set, why no model takes chats
+  std::string newline = "";       // appended to every translation
   // What the models tell of themselves.
   v1::Design design = v1::DESIGN_ENCODER_DECODER;
   uint64_t max_response_bytes = 4 << 20;
@@ -71,6 +76,12 @@ class FakeServer : public v1::Inference::Service,
                         const v1::ClassifyRequest* request,
                         v1::ClassifyResponse* response) override;
 
+  // The later documents first; the score is the index. The document "bad" is
+  // refused.
+  grpc::Status Rerank(grpc::ServerContext* context,
+                      const v1::RerankRequest* request,
+                      v1::RerankResponse* response) override;
+
   // A span over the whole text.
   grpc::Status ClassifyTokens(grpc::ServerContext* context,
                               const v1::ClassifyTokensRequest* request,
@@ -80,6 +91,11 @@ class FakeServer : public v1::Inference::Service,
   grpc::Status Answer(grpc::ServerContext* context,
                       const v1::AnswerRequest* request,
                       v1::AnswerResponse* response) override;
+
+  // The total tells how long context and target are.
+  grpc::Status Score(grpc::ServerContext* context,
+                     const v1::ScoreRequest* request,
+                     v1::ScoreResponse* response) override;
 
   // Two masks a text, of which each has two candidates.
   grpc::Status FillMask(grpc::ServerContext* context,

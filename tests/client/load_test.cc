@@ -24,7 +24,9 @@ TEST(DistributeTest, PercentilesAreValuesThatOccurred) {
   EXPECT_EQ(times.count, 100);
   EXPECT_EQ(times.p50, 50);
   EXPECT_EQ(times.p90, 90);
+  EXPECT_EQ(times.p95, 95);
   EXPECT_EQ(times.p99, 99);
+  EXPECT_EQ(times.p999, 100);
   EXPECT_EQ(times.max, 100);
   EXPECT_NEAR(times.mean, 50.5, 1e-9);
   EXPECT_EQ(Distribute({}).p99, 0);
@@ -200,6 +202,39 @@ TEST_F(LoadCommandTest, CallsWithoutWork) {
   EXPECT_EQ(json["succeeded"], 5);
   EXPECT_EQ(json["outside_model_seconds"]["count"], 5);
   EXPECT_EQ(server_.translate_calls, 0);
+}
+
+TEST_F(LoadCommandTest, EveryCallCanBeMade) {
+  for (const char* call :
+       {"translate", "translate-stream", "encode", "generate", "classify",
+        "rerank", "tag", "answer", "fill-mask", "tokenize", "model"}) {
+    const CommandRun run =
+        Run({"--call", call, "--count", "3", "--inputs-per-call", "2"});
+    EXPECT_EQ(run.code, kExitOk) << call << ": " << run.err << run.out;
+    EXPECT_THAT(run.out, HasSubstr("3 requests succeeded, 0 failed")) << call;
+    EXPECT_THAT(run.out, HasSubstr("p95"));
+    EXPECT_THAT(run.out, HasSubstr("p99.9"));
+    EXPECT_THAT(run.out, HasSubstr("outside: a call's time without"));
+  }
+  EXPECT_EQ(server_.last_rerank.query(), "one");
+  EXPECT_EQ(server_.last_rerank.documents_size(), 2);
+  // The fake does not know these; the calls reach it.
+  for (const char* call : {"encode-stream", "detokenize"}) {
+    std::ofstream(file_) << "17 4\n";
+    const CommandRun run = Run({"--call", call, "--ids", "--count", "2"});
+    EXPECT_EQ(run.code, kExitFailed);
+    EXPECT_THAT(run.out, HasSubstr("UNIMPLEMENTED 2")) << run.out;
+  }
+  EXPECT_EQ(Run({"--call", "detokenize"}).code, kExitUsage);
+  EXPECT_EQ(Run({"--call", "answer", "--ids"}).code, kExitUsage);
+}
+
+// A text that fails in a stream that goes on is a failure.
+TEST_F(LoadCommandTest, AStreamsBadTextIsAFailure) {
+  std::ofstream(file_) << "bad\n";
+  const CommandRun run = Run({"--call", "translate-stream", "--count", "2"});
+  EXPECT_EQ(run.code, kExitFailed);
+  EXPECT_THAT(run.out, HasSubstr("INVALID_ARGUMENT 2"));
 }
 
 TEST_F(LoadCommandTest, LinesCanBeTokenIds) {

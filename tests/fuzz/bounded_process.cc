@@ -27,6 +27,7 @@ constexpr int kOk = 0;
 constexpr int kOutOfMemory = 3;
 
 rlim_t FileBytes(const std::string& folder) {
+  if (fs::is_regular_file(folder)) return fs::file_size(folder);
   rlim_t bytes = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     std::error_code error;
@@ -49,6 +50,15 @@ rlim_t AddressSpace() {
   return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
 }
 
+// std::bad_alloc, mmap's words, or ours.
+bool IsOutOfMemory(std::string_view problem) {
+  for (const std::string_view words :
+       {"bad_alloc", "Cannot allocate memory", "out of memory"}) {
+    if (problem.find(words) != problem.npos) return true;
+  }
+  return false;
+}
+
 // Runs in the child; gives its exit status.
 int ReadFolder(const std::string& folder) {
   const rlimit no_core = {0, 0};
@@ -61,21 +71,22 @@ int ReadFolder(const std::string& folder) {
   const LoadOptions options{.precision = Precision::kF32};
   const std::vector<std::string> problems = Model::Check(folder, options);
   for (const std::string& problem : problems) {
-    // std::bad_alloc, or mmap's words.
-    if (problem.find("bad_alloc") != problem.npos ||
-        problem.find("Cannot allocate memory") != problem.npos) {
-      return kOutOfMemory;
-    }
+    if (IsOutOfMemory(problem)) return kOutOfMemory;
   }
   if (!problems.empty()) return kOk;
   // What is well is served as well.
-  Limit(RLIMIT_AS, RLIM_INFINITY);
+  if (kBoundsMemory) {
+    Limit(RLIMIT_AS, AddressSpace() + 2 * kMemory + 8 * FileBytes(folder));
+  }
   Limit(RLIMIT_CPU, 6 * kSeconds);
   const auto model = Model::Load(folder, options);
+  if (IsOutOfMemory(std::string(model.status().message()))) return kOutOfMemory;
   if (!model.ok() || (*model)->tokenizer() == nullptr) return kOk;
   const Tokenizer& tokenizer = *(*model)->tokenizer();
-  const auto tokens =
-      tokenizer.Tokenize("Hi  aaaab <mask> \xC3\xA4\xE2\x96\x81_!", {});
+  const auto tokens = tokenizer.Tokenize(
+      "Hi  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab <mask> "
+      "\xC3\xA4\xE2\x96\x81_!",
+      {});
   if (!tokens.ok()) return kOk;
   std::vector<int32_t> ids;
   for (const Token& token : *tokens) ids.push_back(token.id);

@@ -15,7 +15,8 @@ inline constexpr bool kBoundsMemory = true;
 // Reads a model folder in a process of its own, which the system ends when
 // Model::Check takes more than 10 seconds of a core's time, or more memory than
 // 256 MiB and twice the folder's files. A folder that Check finds nothing wrong
-// with is loaded and its tokenizer used. Says how the process ended when it did
+// with is loaded, in 512 MiB and eight times its files, and its tokenizer used.
+// Says how the process ended when it did
 // not end by itself; empty: all is well.
 std::string ReadFolderInBounds(const std::string& folder);
 

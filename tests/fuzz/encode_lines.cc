@@ -1,11 +1,15 @@
 // Tokenizes for compare_tokenizers: reads JSON lines, each a text or a pair of
-// texts, and prints for each the tokens and what their ids decode to.
-//   encode_lines FOLDER < inputs > outputs
+// texts, and prints for each the tokens and what their ids decode to. Of
+// {"literal": text} the ids of the text alone, as a literal part.
+//   encode_lines FOLDER|FILE.gguf < inputs > outputs
 
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "model/gguf/gguf_model.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "nlohmann/json.hpp"
 
@@ -14,6 +18,17 @@ namespace {
 
 nlohmann::json Encoded(const Tokenizer& tokenizer,
                        const nlohmann::json& input) {
+  if (input.is_object()) {
+    const std::string text = input["literal"].get<std::string>();
+    const TextPart part = {text, /*literal=*/true};
+    EncodeOptions options;
+    options.add_special_tokens = false;
+    const auto encoding = tokenizer.EncodeParts({&part, 1}, options);
+    if (!encoding.ok()) {
+      return {{"error", std::string(encoding.status().message())}};
+    }
+    return {{"ids", encoding->ids}};
+  }
   const auto tokens =
       input.is_string()
           ? tokenizer.Tokenize(input.get<std::string>(), {})
@@ -45,8 +60,18 @@ nlohmann::json Encoded(const Tokenizer& tokenizer,
           {"text", text}};
 }
 
+absl::StatusOr<std::unique_ptr<Tokenizer>> Load(const std::string& path) {
+  if (!path.ends_with(".gguf")) return LoadTokenizer(path);
+  Problems problems;  // of the weights, which a vocabulary's file lacks
+  GgufModel model = ReadGgufModel(path, &problems);
+  if (model.tokenizer.is_null()) {
+    return absl::NotFoundError(problems.empty() ? "none" : problems.front());
+  }
+  return MakeTokenizer(std::move(model.tokenizer), model.tokenizer_config);
+}
+
 int Run(const std::string& folder) {
-  const auto tokenizer = LoadTokenizer(folder);
+  const auto tokenizer = Load(folder);
   if (!tokenizer.ok() || *tokenizer == nullptr) {
     std::cerr << folder << ": " << tokenizer.status() << "\n";
     return 1;
@@ -69,7 +94,7 @@ int Run(const std::string& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::cerr << "usage: encode_lines FOLDER\n";
+    std::cerr << "usage: encode_lines FOLDER|FILE.gguf\n";
     return 2;
   }
   return trivium::Run(argv[1]);

@@ -146,6 +146,92 @@ def qwen2(lines):
     return tokenizer
 
 
+# The words of published decoders that are not those of GPT-2, LLaMA 3 or Qwen.
+O200K_WORDS = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}"
+    r"\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}"
+    r"\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+DEEPSEEK_WORDS = (
+    r"\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|"
+    r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|"
+    r"\s+(?!\S)|\s+")
+DEEPSEEK_CODER_WORDS = (
+    r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+",
+    "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+")
+BLOOM_WORDS = " ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+"
+
+
+def split_words(lines, words, *steps):
+    tokenizer = byte_level(lines)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(word), "isolated") for word in words] +
+        list(steps) +
+        [pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return tokenizer
+
+
+def gpt_oss(lines):
+    return split_words(lines, [O200K_WORDS])
+
+
+def deepseek(lines):
+    tokenizer = split_words(lines, DEEPSEEK_WORDS)
+    tokenizer.add_special_tokens(["<｜begin▁of▁sentence｜>"])
+    tokenizer.add_tokens([AddedToken("<｜User｜>", normalized=False)])
+    return tokenizer
+
+
+def deepseek_coder(lines):
+    return split_words(lines, DEEPSEEK_CODER_WORDS,
+                       pre_tokenizers.Digits(individual_digits=True))
+
+
+def bloom(lines):
+    return split_words(lines, [BLOOM_WORDS])
+
+
+def smollm(lines):
+    """StarCoder's too."""
+    tokenizer = byte_level(lines)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    return tokenizer
+
+
+def falcon(lines):
+    tokenizer = byte_level(lines)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Punctuation("contiguous"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        pre_tokenizers.Digits(individual_digits=False),
+        pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated")])
+    return tokenizer
+
+
+def opt(lines):
+    tokenizer = byte_level(lines)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="</s> $A", pair="</s> $A </s>:1 $B:1",
+        special_tokens=[("</s>", tokenizer.token_to_id("</s>"))])
+    return tokenizer
+
+
+def openai_gpt(lines):
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>",
+                                     end_of_word_suffix="</w>"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.BPEDecoder(suffix="</w>")
+    tokenizer.train_from_iterator(lines[:12], trainers.BpeTrainer(
+        vocab_size=1500, show_progress=False, special_tokens=["<unk>"],
+        end_of_word_suffix="</w>"))
+    return tokenizer
+
+
 def fields(message):
     """The fields of a protobuf message: (number, value)."""
     at = 0
@@ -299,11 +385,25 @@ def llama_first(lines):
     return tokenizer
 
 
+def gemma(lines):
+    text = llama_model(lines)
+    tokenizer = Tokenizer.from_str(json.dumps(text))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer.decoder = decoders.Sequence([
+        decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_tokens([
+        AddedToken("\n" * count, normalized=False) for count in (1, 2, 3)])
+    return tokenizer
+
+
 FAMILIES = {
     function.__name__: function
     for function in (bert, bert_cased, bert_accents, mpnet, gpt2, roberta,
                      deberta, splits, llama3, qwen2, xlm_roberta, camembert,
-                     albert, deberta_v2, llama, llama_first)
+                     albert, deberta_v2, llama, llama_first, gemma, openai_gpt,
+                     opt, smollm, falcon, gpt_oss, deepseek, deepseek_coder,
+                     bloom)
 }
 
 

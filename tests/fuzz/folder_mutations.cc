@@ -96,29 +96,6 @@ std::string Written(const Json& json, Random* random) {
   return text;
 }
 
-std::string SpoilBytes(std::string* bytes, Random* random) {
-  switch (Below(5, random)) {
-    case 0:
-      bytes->resize(Below(bytes->size(), random));
-      return "cut short";
-    case 1:
-      bytes->insert(Below(bytes->size(), random), 1 + Below(100, random),
-                    static_cast<char>((*random)()));
-      return "bytes inserted";
-    case 2:
-      bytes->erase(Below(bytes->size(), random), 1 + Below(100, random));
-      return "bytes removed";
-    case 3:
-      *bytes += bytes->substr(Below(bytes->size(), random));
-      return "end repeated";
-    default:
-      for (size_t i = Below(8, random) + 1; i > 0 && !bytes->empty(); --i) {
-        (*bytes)[Below(bytes->size(), random)] = static_cast<char>((*random)());
-      }
-      return "bytes changed";
-  }
-}
-
 std::string ReplaceByAnotherKind(const std::string& path, Random* random) {
   std::filesystem::remove(path);
   switch (Below(5, random)) {
@@ -141,6 +118,29 @@ std::string ReplaceByAnotherKind(const std::string& path, Random* random) {
 }
 
 }  // namespace
+
+std::string SpoilBytes(std::string* bytes, Random* random) {
+  switch (Below(5, random)) {
+    case 0:
+      bytes->resize(Below(bytes->size(), random));
+      return "cut short";
+    case 1:
+      bytes->insert(Below(bytes->size(), random), 1 + Below(100, random),
+                    static_cast<char>((*random)()));
+      return "bytes inserted";
+    case 2:
+      bytes->erase(Below(bytes->size(), random), 1 + Below(100, random));
+      return "bytes removed";
+    case 3:
+      *bytes += bytes->substr(Below(bytes->size(), random));
+      return "end repeated";
+    default:
+      for (size_t i = Below(8, random) + 1; i > 0 && !bytes->empty(); --i) {
+        (*bytes)[Below(bytes->size(), random)] = static_cast<char>((*random)());
+      }
+      return "bytes changed";
+  }
+}
 
 std::string SpoilFile(const std::string& path, Random* random) {
   if (Below(12, random) == 0) return ReplaceByAnotherKind(path, random);

@@ -14,6 +14,9 @@ using Random = std::mt19937;
 // it is. Returns what was done, in words.
 std::string SpoilFile(const std::string& path, Random* random);
 
+// Changes, cuts, repeats or removes some bytes. Returns what was done.
+std::string SpoilBytes(std::string* bytes, Random* random);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_TESTS_FUZZ_FOLDER_MUTATIONS_H_

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <functional>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "nlohmann/json.hpp"
 #include "tests/fuzz/bounded_process.h"
 #include "tests/model/weights/weight_files.h"
 
@@ -144,6 +148,123 @@ TEST_F(HostileFoldersTest, SentencePiece) {
   ExpectInBounds("spiece.model", pieces(25'000, 1000), "long pieces");
   ExpectInBounds("spiece.model", pieces(5'500, 1000), "less long");
   ExpectInBounds("spiece.model", pieces(400'000, 12), "many pieces");
+}
+
+// Strings of one hash: std::hash is MurmurHash64A with a known seed. It takes
+// eight bytes at a time, h = (h ^ scrambled bytes) * m, so that a difference in
+// the highest bit stays there, and the next eight bytes' like it takes it away.
+std::vector<std::string> Colliding(size_t count) {
+  constexpr uint64_t kM = 0xc6a4a7935bd1e995;
+  const auto scrambled = [](uint64_t bytes) {
+    bytes *= kM;
+    return (bytes ^ bytes >> 47) * kM;
+  };
+  uint64_t inverse = kM;  // of kM, modulo 2^64; Newton's method
+  for (int i = 0; i < 6; ++i) inverse *= 2 - kM * inverse;
+  const auto unscrambled = [inverse](uint64_t hash) {
+    hash *= inverse;
+    return (hash ^ hash >> 47) * inverse;
+  };
+  std::mt19937_64 random(1);
+  const auto has_newline = [](std::string_view bytes) {
+    return bytes.find_first_of(std::string_view("\n\r \t\0", 5)) != bytes.npos;
+  };
+  std::vector<std::string> strings = {""};
+  while (strings.size() < count) {
+    std::string pairs[2];
+    do {
+      for (std::string& pair : pairs) pair.clear();
+      for (int block = 0; block < 2; ++block) {
+        const uint64_t bytes = random();
+        pairs[0] += LittleEndian(bytes, 8);
+        pairs[1] +=
+            LittleEndian(unscrambled(scrambled(bytes) ^ uint64_t{1} << 63), 8);
+      }
+    } while (has_newline(pairs[0] + pairs[1]));
+    std::vector<std::string> longer;
+    for (const std::string& string : strings) {
+      for (const std::string& pair : pairs) longer.push_back(string + pair);
+    }
+    strings = std::move(longer);
+  }
+  return strings;
+}
+
+TEST_F(HostileFoldersTest, Hashes) {
+  const std::vector<std::string> pieces = Colliding(1 << 17);
+  ASSERT_EQ(std::hash<std::string>()(pieces.front()),
+            std::hash<std::string>()(pieces.back()));
+  std::string lines;
+  for (const std::string& piece : pieces) lines += piece + "\n";
+  ExpectInBounds("vocab.txt", lines, "pieces of one hash");
+  folder_.Remove("model.safetensors");
+  // Multiples of a number of buckets that std::unordered_map takes.
+  std::string memo = "\x80\x02N";
+  for (uint64_t i = 0; i < 62'000; ++i) {
+    memo += "r" + LittleEndian(i * 62'233, 4);
+  }
+  ExpectInBounds("pytorch_model.bin", TorchLegacy(memo + ".", {}), "memo");
+}
+
+TEST_F(HostileFoldersTest, Sizes) {
+  ExpectInBounds("vocab.json", R"({"a": 16777215})", "a large id");
+  ExpectInBounds("tokenizer.json", R"({"model": {"type": "WordPiece",
+      "vocab": {"[UNK]": 0, "a": 16777215}}})",
+                 "a large id");
+  const std::string golden = "tests/golden/marian.translate/";
+  for (const char* name :
+       {"config.json", "model.safetensors", "generation_config.json"}) {
+    if (std::filesystem::exists(golden + name)) {
+      folder_.Write(name, ReadWholeFile(golden + name));
+    }
+  }
+  nlohmann::json config =
+      nlohmann::json::parse(ReadWholeFile(golden + "config.json"));
+  config["max_position_embeddings"] = 1 << 24;
+  folder_.Write("config.json", config.dump());
+  ExpectInBounds("many positions");
+}
+
+TEST_F(HostileFoldersTest, ZipEntries) {
+  folder_.Remove("model.safetensors");
+  // Only a directory, as an archive of 64 bits has it.
+  constexpr uint64_t kEntries = 1'500'000;
+  const std::string entry = "PK\x01\x02" + std::string(42, '\0');
+  const uint64_t bytes = kEntries * entry.size();
+  std::string zip = Times(kEntries, entry);
+  zip += "PK\x06\x06" + LittleEndian(44, 8) + LittleEndian(45 << 16 | 45, 4) +
+         LittleEndian(0, 8) + LittleEndian(kEntries, 8) +
+         LittleEndian(kEntries, 8) + LittleEndian(bytes, 8) +
+         LittleEndian(0, 8);
+  zip += "PK\x06\x07" + LittleEndian(0, 4) + LittleEndian(bytes, 8) +
+         LittleEndian(1, 4);
+  zip += "PK\x05\x06" + LittleEndian(0, 4) + LittleEndian(0xFFFFFFFF, 4) +
+         LittleEndian(0xFFFFFFFF, 4) + LittleEndian(0xFFFFFFFF, 4) +
+         LittleEndian(0, 2);
+  ExpectInBounds("pytorch_model.bin", zip, "many entries");
+  // An entry with a name, as archives must begin.
+  ExpectInBounds("pytorch_model.bin",
+                 "PK\x03\x04" + std::string(26, '\0') + zip,
+                 "many entries behind one");
+}
+
+TEST_F(HostileFoldersTest, EndlessTokenizers) {
+  const std::string model = R"("model": {"type": "Unigram", "unk_id": 0,
+      "vocab": [["<unk>", 0.0], ["a", -1.5], ["aaaa", -2.0]]}})";
+  for (const char* part :
+       {R"("decoder": {"type": "Metaspace", "replacement": ""})",
+        R"("pre_tokenizer": {"type": "Metaspace", "replacement": ""})",
+        R"("decoder": {"type": "Replace", "pattern": {"String": ""},
+           "content": "b"})",
+        R"("normalizer": {"type": "Replace", "pattern": {"Regex": "(a+)+$"},
+           "content": "b"})",
+        R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"},
+           "behavior": "Isolated"})",
+        R"("decoder": {"type": "Replace", "pattern": {"Regex": "(a+)+$"},
+           "content": "b"})"}) {
+    ExpectInBounds("tokenizer.json", "{" + std::string(part) + "," + model,
+                   part);
+  }
 }
 
 TEST_F(HostileFoldersTest, AddedTokens) {

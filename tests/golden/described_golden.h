@@ -55,10 +55,14 @@ struct DescribedGolden {
   }
 };
 
-// "marian.translate" -> "marian_translate"
+// "marian.translate" -> "marian_translate", "gpt2.lm/model.gguf" ->
+// "gpt2_lm_gguf"
 inline std::string GoldenName(
     const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = std::filesystem::path(info.param).filename().string();
+  const std::filesystem::path path(info.param);
+  std::string name = path.extension() == ".gguf"
+                         ? path.parent_path().filename().string() + ".gguf"
+                         : path.filename().string();
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return !isalnum(c); },
       '_');

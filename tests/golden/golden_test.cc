@@ -282,8 +282,8 @@ TEST_P(GoldenTest, ResultsDiffer) {
   EXPECT_TRUE(beams_differ || !has_beams) << "beams give what greedy gives";
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest,
-                         ::testing::ValuesIn(GoldenFolders()), GoldenName);
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, ::testing::ValuesIn(GoldenModels()),
+                         GoldenName);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenTest);
 
 TEST(GoldenFoldersTest, HasCases) {

@@ -113,6 +113,37 @@ TEST_F(EncodersTest, DebertaEncodes) {
              Tensor("deberta-v2.base", "2.last_hidden_state"));
 }
 
+// The last layer's are token_vectors, whatever else is asked for, and streams
+// and other company change nothing.
+TEST_F(EncodersTest, HiddenStatesAreTheSameBitsAloneAndTogether) {
+  v1::EncodeRequest request;
+  request.set_model("deberta-v2.base");
+  request.set_pooling(v1::POOLING_CLS);
+  for (const int layer : {1, -1, 0}) request.add_hidden_layers(layer);
+  std::vector<v1::EncodeResult> alone;
+  for (int i = 0; i < 4; ++i) {
+    request.clear_inputs();
+    *request.add_inputs() = Run("deberta-v2.base", i);
+    const auto response = client_->Encode(request);
+    ASSERT_TRUE(response.ok()) << response.status();
+    alone.push_back(response->results(0));
+    ASSERT_EQ(alone.back().hidden_states_size(), 3);
+    ExpectNear(
+        alone.back().hidden_states(1).values(),
+        Tensor("deberta-v2.base", std::to_string(i) + ".last_hidden_state"));
+  }
+  request.clear_inputs();
+  for (int i = 0; i < 4; ++i) {
+    *request.add_inputs() = Run("deberta-v2.base", i);
+  }
+  const auto together = client_->Encode(request);
+  ASSERT_TRUE(together.ok()) << together.status();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(together->results(i).SerializeAsString(),
+              alone[i].SerializeAsString());
+  }
+}
+
 TEST_F(EncodersTest, ClassifyGivesTheHeadsLogits) {
   v1::ClassifyRequest request;
   request.set_model("bert.classify");

@@ -50,11 +50,11 @@ TEST_F(ErrorsTest, AbsurdDecodingOptionsAreNamed) {
           {"beam_size", [](auto* d) { d->set_beam_size(0); }},
           {"beam_size", [](auto* d) { d->set_beam_size(17); }},
           {"beam_size", [](auto* d) { d->set_beam_size(UINT32_MAX); }},
-          {"hypotheses", [](auto* d) { d->set_hypotheses(0); }},
-          {"hypotheses",
+          {"num_hypotheses", [](auto* d) { d->set_num_hypotheses(0); }},
+          {"num_hypotheses",
            [](auto* d) {
              d->set_beam_size(2);
-             d->set_hypotheses(3);
+             d->set_num_hypotheses(3);
            }},
           {"length_penalty", [](auto* d) { d->set_length_penalty(NAN); }},
           {"length_penalty", [](auto* d) { d->set_length_penalty(INFINITY); }},
@@ -64,13 +64,49 @@ TEST_F(ErrorsTest, AbsurdDecodingOptionsAreNamed) {
            [](auto* d) { d->set_min_new_tokens(UINT32_MAX); }},
           {"temperature",
            [](auto* d) {
-             d->set_sample(true);
-             d->set_temperature(0);
+             d->set_sample(false);
+             d->set_temperature(0.5f);
            }},
+          {"length_penalty", [](auto* d) { d->set_length_penalty(10.5f); }},
+          // What would be ignored.
+          {"top_k", [](auto* d) { d->set_top_k(5); }},
+          {"top_p", [](auto* d) { d->set_top_p(0.5f); }},
+          {"seed", [](auto* d) { d->set_seed(5); }},
+          {"early_stopping",
+           [](auto* d) { d->set_early_stopping(v1::EARLY_STOPPING_NEVER); }},
           {"temperature", [](auto* d) { d->set_temperature(-INFINITY); }},
           {"top_p", [](auto* d) { d->set_top_p(1.5f); }},
           {"top_p", [](auto* d) { d->set_top_p(NAN); }},
           {"repetition_penalty", [](auto* d) { d->set_repetition_penalty(0); }},
+          {"min_p", [](auto* d) { d->set_min_p(0.1f); }},
+          {"typical_p", [](auto* d) { d->set_typical_p(0.5f); }},
+          {"min_p",
+           [](auto* d) {
+             d->set_sample(true);
+             d->set_min_p(1.5f);
+           }},
+          {"typical_p",
+           [](auto* d) {
+             d->set_sample(true);
+             d->set_typical_p(0);
+           }},
+          {"frequency_penalty", [](auto* d) { d->set_frequency_penalty(3); }},
+          {"presence_penalty", [](auto* d) { d->set_presence_penalty(NAN); }},
+          {"logit_bias[7]",
+           [](auto* d) { (*d->mutable_logit_bias())[7] = 101; }},
+          {"logit_bias[4294967295]",
+           [](auto* d) { (*d->mutable_logit_bias())[UINT32_MAX] = 1; }},
+          {"logit_bias",
+           [](auto* d) {
+             for (uint32_t id = 0; id < 1025; ++id) {
+               (*d->mutable_logit_bias())[id] = 1;
+             }
+           }},
+          {"stop_ids", [](auto* d) { d->add_stop_ids(UINT32_MAX); }},
+          {"stop_ids",
+           [](auto* d) {
+             for (int i = 0; i < 17; ++i) d->add_stop_ids(i);
+           }},
           {"stop", [](auto* d) { d->add_stop(""); }},
           {"stop", [](auto* d) { d->add_stop(std::string(257, 'x')); }},
           {"stop",
@@ -114,7 +150,7 @@ TEST_F(ErrorsTest, BadInputsAreNamed) {
   request.add_inputs()->mutable_ids()->add_ids(UINT32_MAX);
   ExpectRefused(request, "inputs[1].ids");
   request = Sound();
-  for (int i = 0; i < 32; ++i) *request.add_inputs() = request.inputs(0);
+  for (int i = 0; i < 2048; ++i) *request.add_inputs() = request.inputs(0);
   ExpectRefused(request, "inputs");
   request = Sound();
   request.mutable_inputs(0)->set_text(std::string((1 << 20) + 1, 'a'));

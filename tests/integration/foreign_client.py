@@ -85,6 +85,19 @@ class ForeignClientTest(unittest.TestCase):
         self.assertIn("Apfel", "".join(m.piece.text for m in messages))
         self.assertEqual(messages[-1].WhichOneof("event"), "done")
 
+    def test_score(self):
+        request = inference_pb2.ScoreRequest()
+        request.inputs.add(text="The house is big.", target="Das Haus ist gross.")
+        request.inputs.add(text="The house is big.", target="Die Katze ist rot.")
+        response = self.unary(INFERENCE + "Score",
+                              inference_pb2.ScoreResponse, request)
+        good, bad = response.results
+        self.assertGreater(good.total_logprob, bad.total_logprob)
+        self.assertEqual(len(good.tokens), good.token_count)
+        self.assertEqual(good.tokens[0].byte_begin, 0)
+        self.assertAlmostEqual(sum(token.logprob for token in good.tokens),
+                               good.total_logprob, places=3)
+
     def test_translate_stream(self):
         def requests():
             start = inference_pb2.TranslateStreamRequest()
@@ -92,7 +105,7 @@ class ForeignClientTest(unittest.TestCase):
             yield start
             for i in range(10):
                 item = inference_pb2.TranslateStreamRequest()
-                item.item.id = i
+                item.item.id = str(i)
                 item.item.input.text = f"Number {i}."
                 yield item
 
@@ -102,7 +115,8 @@ class ForeignClientTest(unittest.TestCase):
             response_deserializer=(
                 inference_pb2.TranslateStreamResponse.FromString))
         results = list(call(requests(), timeout=TIMEOUT))
-        self.assertEqual(sorted(r.id for r in results), list(range(10)))
+        self.assertEqual(sorted(int(r.id) for r in results),
+                         list(range(10)))
 
     def test_tokenize_and_models(self):
         request = inference_pb2.TokenizeRequest(texts=["An apple."])
@@ -146,23 +160,32 @@ class ForeignClientTest(unittest.TestCase):
             answer = self.raw("/grpc.health.v1.Health/Check", request)
             self.assertEqual(answer, b"\x08\x01")
 
+    def reflection(self, version):
+        return self.channel.stream_stream(
+            f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
+
     def test_reflection_lists_the_services(self):
         # ServerReflectionRequest { list_services(7): "" }
-        call = self.channel.stream_stream(
-            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
-        answer = next(call(iter([b"\x3a\x00"]), timeout=TIMEOUT))
-        for service in (b"trivium.v1.Inference", b"trivium.v1.Models",
-                        b"grpc.health.v1.Health"):
-            self.assertIn(service, answer)
+        answers = []
+        for version in ("v1alpha", "v1"):
+            answer = next(self.reflection(version)(iter([b"\x3a\x00"]),
+                                                   timeout=TIMEOUT))
+            for service in (b"trivium.v1.Inference", b"trivium.v1.Models",
+                            b"grpc.health.v1.Health",
+                            b"grpc.reflection.v1.ServerReflection"):
+                self.assertIn(service, answer)
+            answers.append(answer)
+        # Both name the same ones, in any order.
+        self.assertEqual(len(answers[0]), len(answers[1]))
 
     def test_reflection_describes_the_service(self):
         # { file_containing_symbol(4): "trivium.v1.Inference" }
         symbol = b"trivium.v1.Inference"
-        call = self.channel.stream_stream(
-            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
-        answer = next(call(iter([b"\x22" + bytes([len(symbol)]) + symbol]),
-                           timeout=TIMEOUT))
-        self.assertIn(b"TranslateStream", answer)
+        for version in ("v1alpha", "v1"):
+            answer = next(self.reflection(version)(
+                iter([b"\x22" + bytes([len(symbol)]) + symbol]),
+                timeout=TIMEOUT))
+            self.assertIn(b"TranslateStream", answer)
 
 
 if __name__ == "__main__":

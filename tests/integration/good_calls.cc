@@ -53,14 +53,32 @@ std::vector<GoodCall> GoodCalls() {
   generate.mutable_input()->set_text("Hi.");
   generate.mutable_decoding()->set_max_new_tokens(2);
   calls.push_back(Good(inference + "Generate", generate));
+  v1::ScoreRequest score;
+  score.set_model("en-de");
+  score.add_inputs()->set_text("The house is big.");
+  score.mutable_inputs(0)->set_target("Das Haus ist groß.");
+  calls.push_back(Good(inference + "Score", score));
   v1::TranslateStreamRequest start, item;
   start.mutable_start()->set_model("en-de");
   *start.mutable_start()->mutable_options() = translate.options();
-  item.mutable_item()->set_id(7);
+  item.mutable_item()->set_id("7");
   *item.mutable_item()->mutable_input() = translate.inputs(0);
   calls.push_back(Good(kTranslateStream, start));
   calls.back().messages.push_back(
       std::make_shared<v1::TranslateStreamRequest>(item));
+  v1::EncodeStreamRequest encode_start, encode_item;
+  *encode_start.mutable_start() = encode;
+  encode_start.mutable_start()->clear_inputs();
+  encode_start.mutable_start()->set_dimensions(3);
+  encode_item.mutable_item()->set_id("7");
+  *encode_item.mutable_item()->mutable_input() = encode.inputs(0);
+  calls.push_back(Good(inference + "EncodeStream", encode_start));
+  calls.back().messages.push_back(
+      std::make_shared<v1::EncodeStreamRequest>(encode_item));
+  v1::DetokenizeRequest detokenize;
+  detokenize.set_model("en-de");
+  detokenize.add_inputs()->add_ids(5);
+  calls.push_back(Good(inference + "Detokenize", detokenize));
   v1::TokenizeRequest tokenize;
   tokenize.set_model("en-de");
   tokenize.add_texts("Hi.");
@@ -78,6 +96,7 @@ std::vector<GoodCall> GoodCalls() {
   rerank.add_documents("c d");
   rerank.add_documents("e");
   rerank.set_top(1);
+  rerank.set_return_text(true);
   calls.push_back(Good(inference + "Rerank", rerank));
   v1::ClassifyTokensRequest tag;
   tag.set_model("bert.tag");

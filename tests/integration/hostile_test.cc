@@ -3,6 +3,7 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -25,9 +26,13 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 // Calls `attack` with each text of a message set to `text`, wherever one may
-// stand.
+// stand: once within messages that may hold others of their own kind. `path`
+// has the kinds around this one.
 void ForEachText(const std::string& text, const Descriptor* descriptor,
-                 Message* message, const std::function<void()>& attack) {
+                 Message* message, const std::function<void()>& attack,
+                 std::vector<const Descriptor*> path = {}) {
+  if (std::ranges::find(path, descriptor) != path.end()) return;
+  path.push_back(descriptor);
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const FieldDescriptor* field = descriptor->field(i);
     const google::protobuf::Reflection* reflection = message->GetReflection();
@@ -45,7 +50,7 @@ void ForEachText(const std::string& text, const Descriptor* descriptor,
                   field->is_repeated()
                       ? reflection->AddMessage(message, field)
                       : reflection->MutableMessage(message, field),
-                  attack);
+                  attack, path);
     }
     message->CopyFrom(*before);
   }
@@ -225,7 +230,7 @@ TEST_F(HostileTest, InvalidUtf8IsInvalidInEveryTextField) {
     // A stream's bad item fails alone.
     Message* message = good.messages.front().get();
     ForEachText(bad, message->GetDescriptor(), message, [&] {
-      if (good.method == kTranslateStream &&
+      if (good.method.ends_with("Stream") &&
           message->ShortDebugString().find("start") != 0) {
         return;
       }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -111,7 +112,9 @@ TEST_F(ProgramsTest, EachCommandAnswers) {
   EXPECT_EQ(translated.exit_code, 0) << translated.err;
   EXPECT_THAT(translated.out, HasSubstr("Apfel"));
   EXPECT_EQ(Trivium({"health"}).out, "SERVING\n");
-  EXPECT_THAT(Trivium({"models"}).out, HasSubstr("en-de\tmarian"));
+  EXPECT_THAT(Trivium({"models"}).out,
+              HasSubstr("\nen-de\tmarian\tencoder_decoder\t"));
+  EXPECT_THAT(Trivium({"models"}).out, HasSubstr("\tde,en\tde,en\tde\t"));
   EXPECT_THAT(Trivium({"tokens", "An apple."}).out, HasSubstr(":"));
   EXPECT_THAT(Trivium({"encode", "An apple."}).out, HasSubstr(" "));
   const ProcessResult generated =
@@ -168,6 +171,57 @@ TEST_F(ProgramsTest, TheLoadGeneratorReports) {
     EXPECT_GE(json["succeeded"], 20);
     EXPECT_EQ(json["failed"], 0);
     EXPECT_GT(json["source_tokens_per_second"], 0);
+  }
+}
+
+// As the container's health check, which must not depend on --listen.
+TEST_F(ProgramsTest, TheContainersHealthCheckFindsThePort) {
+  std::stringstream dockerfile;
+  dockerfile << std::ifstream("Dockerfile").rdbuf();
+  const std::string place = "/dev/shm/trivium.ports";
+  EXPECT_THAT(dockerfile.str(), HasSubstr("ENV TRIVIUM_PORT_FILE=" + place));
+  EXPECT_THAT(dockerfile.str(),
+              HasSubstr("CMD [\"trivium\", \"health\", \"--port-file\", \"" +
+                        place + "\"]"));
+  const std::string ports = testing::TempDir() + "/container.ports";
+  std::ofstream(ports) << server_->port_file();
+  const ProcessResult run =
+      RunProgram({TRIVIUM_PROGRAM, "health", "--port-file", ports});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "SERVING\n");
+}
+
+TEST(StartTest, CheckWarnsOfAFolderWithoutTokenizer) {
+  const ProcessResult run =
+      RunProgram({TRIVIUM_SERVER_PROGRAM, "--check", "tests/golden/bert.base"});
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("warning: "));
+  EXPECT_THAT(run.out, HasSubstr("tokenizer"));
+  const ProcessResult whole =
+      RunProgram({TRIVIUM_SERVER_PROGRAM, "--check", TRIVIUM_EMBEDDED});
+  EXPECT_EQ(whole.exit_code, 0) << whole.out << whole.err;
+  EXPECT_THAT(whole.out, testing::Not(HasSubstr("warning: ")));
+}
+
+// Each call is a line of the log, which nobody reads or nobody can.
+TEST(LogPipeTest, CallsDoNotWaitForWhoReadsTheLog) {
+  for (const bool closed : {false, true}) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    {
+      ServerProcess server({"--log-level", "debug", "--workers", "1"}, ends[1]);
+      close(ends[1]);
+      if (closed) close(ends[0]);
+      const auto client = server.NewClient();
+      // A pipe holds 64 KiB; a line has some hundred bytes.
+      for (int i = 0; i < 400; ++i) {
+        ASSERT_TRUE(client->GetModel("").ok()) << i;
+      }
+      EXPECT_TRUE(server.running());
+      server.Signal(SIGTERM);
+      EXPECT_EQ(server.Wait(), 0);
+    }
+    if (!closed) close(ends[0]);
   }
 }
 

@@ -73,7 +73,7 @@ ProcessResult RunProgram(const std::vector<std::string>& arguments,
   return {ExitCodeFrom(status), ReadAll(out), ReadAll(err)};
 }
 
-ServerProcess::ServerProcess(std::vector<std::string> flags) {
+ServerProcess::ServerProcess(std::vector<std::string> flags, int err) {
   const std::string folder = NewFolder();
   const std::string ports = folder + "/ports";
   const int watch = inotify_init1(IN_CLOEXEC);
@@ -88,13 +88,15 @@ ServerProcess::ServerProcess(std::vector<std::string> flags) {
                                         "--model",
                                         "en-de=" TRIVIUM_EMBEDDED};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  pid_ = Spawn(arguments, -1, -1, -1);
+  pid_ = Spawn(arguments, -1, -1, err);
   // The file appears when the server is ready.
   const absl::Time give_up = absl::Now() + absl::Minutes(1);
   while (running() && absl::Now() < give_up &&
          (grpc_port_ == 0 || metrics_port_ == 0)) {
     std::ifstream file(ports);  // "grpc PORT" and "metrics PORT"
+    port_file_.clear();
     for (std::string line; std::getline(file, line);) {
+      port_file_ += line + "\n";
       std::sscanf(line.c_str(), "grpc %d", &grpc_port_);
       std::sscanf(line.c_str(), "metrics %d", &metrics_port_);
     }

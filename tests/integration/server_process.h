@@ -25,13 +25,16 @@ ProcessResult RunProgram(const std::vector<std::string>& arguments,
 class ServerProcess {
  public:
   // Waits until it is ready; a test failure if it ends before.
-  explicit ServerProcess(std::vector<std::string> flags = {});
+  // `err`: its standard error; -1: this process's.
+  explicit ServerProcess(std::vector<std::string> flags = {}, int err = -1);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   std::string address() const;
   int metrics_port() const { return metrics_port_; }
+  // What it wrote to its --port-file.
+  const std::string& port_file() const { return port_file_; }
   std::unique_ptr<Client> NewClient(
       absl::Duration timeout = absl::Seconds(60)) const;
 
@@ -44,6 +47,7 @@ class ServerProcess {
  private:
   pid_t pid_ = 0;  // 0: has ended
   int exit_code_ = -1;
+  std::string port_file_;
   int grpc_port_ = 0;
   int metrics_port_ = 0;
 };

@@ -53,7 +53,7 @@ TEST_F(VisualsTest, ADecodersAttentionSeesOnlyWhatWasRead) {
   v1::TranslateOptions options;
   options.set_tokens(true);
   options.mutable_decoding()->set_beam_size(3);
-  options.mutable_decoding()->set_hypotheses(2);
+  options.mutable_decoding()->set_num_hypotheses(2);
   options.mutable_decoder_attention();
   const v1::TranslateResult result = Translate(options);
   ASSERT_EQ(result.hypotheses_size(), 2);
@@ -61,13 +61,14 @@ TEST_F(VisualsTest, ADecodersAttentionSeesOnlyWhatWasRead) {
   for (const v1::Hypothesis& hypothesis : result.hypotheses()) {
     EXPECT_FALSE(hypothesis.has_cross_attention());
     const v1::Attention& map = hypothesis.decoder_attention();
-    ASSERT_EQ(map.queries(), hypothesis.token_count());
-    ASSERT_EQ(map.keys(), hypothesis.token_count());
+    ASSERT_EQ(map.query_count(), hypothesis.token_count());
+    ASSERT_EQ(map.key_count(), hypothesis.token_count());
     const float* weight = map.weights().data();
-    for (uint32_t plane = 0; plane < map.layers() * map.heads(); ++plane) {
-      for (uint32_t q = 0; q < map.queries(); ++q) {
+    for (uint32_t plane = 0; plane < map.layer_count() * map.head_count();
+         ++plane) {
+      for (uint32_t q = 0; q < map.query_count(); ++q) {
         double sum = 0;
-        for (uint32_t k = 0; k < map.keys(); ++k, ++weight) {
+        for (uint32_t k = 0; k < map.key_count(); ++k, ++weight) {
           sum += *weight;
           if (k > q) {
             EXPECT_EQ(*weight, 0);
@@ -91,9 +92,9 @@ TEST_F(VisualsTest, ChosenRowsAreThoseOfTheWholeMap) {
   ASSERT_TRUE(some.ok()) << some.status();
   const v1::Attention& all = whole->results(0).attention();
   const v1::Attention& two = some->results(0).attention();
-  ASSERT_EQ(two.queries(), 2u);
-  const int keys = all.keys(), queries = all.queries();
-  for (int head = 0; head < static_cast<int>(all.heads()); ++head) {
+  ASSERT_EQ(two.query_count(), 2u);
+  const int keys = all.key_count(), queries = all.query_count();
+  for (int head = 0; head < static_cast<int>(all.head_count()); ++head) {
     for (int k = 0; k < keys; ++k) {
       EXPECT_EQ(two.weights(2 * head * keys + k),
                 all.weights((head * queries + 1) * keys + k));
@@ -108,14 +109,15 @@ TEST_F(VisualsTest, ChosenRowsAreThoseOfTheWholeMap) {
   v1::TranslateOptions options;
   options.mutable_cross_attention()->add_rows(0);
   options.mutable_cross_attention()->add_rows(1000);
-  EXPECT_EQ(Translate(options).hypotheses(0).cross_attention().queries(), 1u);
+  EXPECT_EQ(Translate(options).hypotheses(0).cross_attention().query_count(),
+            1u);
 }
 
 TEST_F(VisualsTest, ATraceLeadsToTheResults) {
   v1::TranslateOptions options;
   options.set_tokens(true);
   options.mutable_decoding()->set_beam_size(4);
-  options.mutable_decoding()->set_hypotheses(4);
+  options.mutable_decoding()->set_num_hypotheses(4);
   EXPECT_FALSE(Translate(options).has_beam_trace());
   options.mutable_decoding()->set_trace(true);
   const v1::TranslateResult result = Translate(options);
@@ -135,7 +137,7 @@ TEST_F(VisualsTest, ATraceLeadsToTheResults) {
         if (i > 0) one = &trace.steps(i - 1).candidates(one->parent());
       }
       EXPECT_EQ(end.score(), hypothesis.score());
-      EXPECT_EQ(end.log_probability(), hypothesis.log_probability());
+      EXPECT_EQ(end.total_logprob(), hypothesis.total_logprob());
     }
   }
   EXPECT_EQ(found, 4);
@@ -177,7 +179,7 @@ TEST_F(VisualsTest, TheProgramDrawsABeamTree) {
   const ProcessResult run = Run({"beams", "--beam-size", "3", kText});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr(" pruned\n"));
-  EXPECT_THAT(run.out, HasSubstr(": result 1\nresult 1 -"));
+  EXPECT_THAT(run.out, testing::StartsWith("result 1 -"));
 }
 
 }  // namespace

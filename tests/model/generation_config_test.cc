@@ -60,7 +60,7 @@ TEST(GenerationConfigTest, ReadsEveryKey) {
         "repetition_penalty": 1.3, "forced_bos_token_id": 7,
         "forced_eos_token_id": 0, "max_length": 40, "min_length": 4,
         "renormalize_logits": true, "temperature": 0.5, "top_k": 0,
-        "top_p": 0.9, "do_sample": false})"),
+        "top_p": 0.9, "min_p": 0.1, "typical_p": 0.7, "do_sample": false})"),
                json::object());
   EXPECT_THAT(read.problems, IsEmpty());
   const DecodingOptions& options = read.config.options;
@@ -81,6 +81,8 @@ TEST(GenerationConfigTest, ReadsEveryKey) {
   EXPECT_EQ(options.temperature, 0.5f);
   EXPECT_EQ(options.top_k, 0);
   EXPECT_EQ(options.top_p, 0.9f);
+  EXPECT_EQ(options.min_p, 0.1f);
+  EXPECT_EQ(options.typical_p, 0.7f);
 }
 
 TEST(GenerationConfigTest, TheFirstFileWinsAndNullIsUnset) {
@@ -127,6 +129,28 @@ TEST(GenerationConfigTest, UnusableValuesAreNamed) {
               ElementsAre(HasSubstr("does not go with do_sample")));
   EXPECT_THAT(ReadBoth(json::object(), json::object()).problems,
               ElementsAre(HasSubstr("decoder_start_token_id is missing")));
+}
+
+// A prompt stands in the place of start tokens, and what counts it with the
+// new tokens says nothing of these.
+TEST(GenerationConfigTest, ADecoderAloneNeedsNoStart) {
+  const auto read = [](const json& generation) {
+    Read read;
+    ConfigReader reader({{"generation_config.json", &generation}},
+                        &read.problems);
+    read.config = ReadGenerationConfig(&reader, {100, 64, false});
+    return read;
+  };
+  const Read lengths = read({{"max_length", 20}, {"bos_token_id", 1}});
+  EXPECT_THAT(lengths.problems, IsEmpty());
+  EXPECT_THAT(lengths.config.decoder_prefix, IsEmpty());
+  EXPECT_EQ(lengths.config.options.max_new_tokens, 64);
+  const Read tokens = read({{"max_new_tokens", 40}, {"min_new_tokens", 3}});
+  EXPECT_EQ(tokens.config.options.max_new_tokens, 40);
+  EXPECT_EQ(tokens.config.options.min_new_tokens, 3);
+  EXPECT_THAT(read({{"min_length", 0}}).problems, IsEmpty());
+  EXPECT_THAT(read({{"min_length", 5}}).problems,
+              ElementsAre(HasSubstr("min_length is 5; it counts the prompt")));
 }
 
 }  // namespace

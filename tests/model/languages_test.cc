@@ -118,6 +118,11 @@ TEST(LanguagesTest, TheFolderMayNameADefaultAmongTheTokens) {
   const LanguageTable table(&tokenizer, &config);
   EXPECT_THAT(table.targets(),
               ElementsAre(Language{"en", ">>en<<"}, Language{"de", ">>deu<<"}));
+  // It names no source, so it translates among its targets.
+  EXPECT_EQ(table.sources(), table.targets());
+  EXPECT_THAT(std::string(table.Resolve("fr", {}).status().message()),
+              HasSubstr("source_language 'fr' is not one of this model's: en, "
+                        "de"));
   EXPECT_THAT(table.Resolve({}, {}).value().prefix_ids, ElementsAre(2));
   EXPECT_THAT(table.Resolve("en", {}).value().prefix_ids, ElementsAre(2));
   EXPECT_THAT(table.Resolve("de", "en").value().prefix_ids, ElementsAre(0));
@@ -140,8 +145,9 @@ TEST(LanguagesTest, OneTokenIsTheChoice) {
 TEST(LanguagesTest, AModelThatNamesNoLanguages) {
   const LanguageTable table(nullptr, nullptr);
   EXPECT_TRUE(table.Resolve({}, {}).ok());
-  EXPECT_TRUE(table.Resolve("en", {}).ok());
-  EXPECT_THAT(std::string(table.Resolve("en", "de").status().message()),
+  EXPECT_THAT(std::string(table.Resolve("en", {}).status().message()),
+              HasSubstr("leave source_language out"));
+  EXPECT_THAT(std::string(table.Resolve({}, "de").status().message()),
               HasSubstr("leave target_language out"));
 }
 

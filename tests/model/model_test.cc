@@ -75,7 +75,7 @@ TEST(ModelTest, LoadsTheEmbeddedModel) {
   EXPECT_GT(info.parameters, 7'000'000);
   EXPECT_GT(info.weight_bytes, 4 * 7'000'000);
   EXPECT_THAT(info.revision, SizeIs(16));
-  EXPECT_THAT(info.source_languages, IsEmpty());
+  EXPECT_EQ(info.source_languages, info.target_languages);
   EXPECT_THAT(info.target_languages,
               ElementsAre(Language{"de", ">>de<<"}, Language{"en", ">>en<<"}));
   ASSERT_NE(model->tokenizer(), nullptr);
@@ -108,6 +108,33 @@ TEST(ModelTest, LoadsEveryGoldenWithoutATokenizer) {
     EXPECT_THAT(model->decoder_prefix(), ElementsAre(306));
     EXPECT_FALSE(model->decoding_defaults().forced_last_id.has_value());
     EXPECT_EQ(model->info().vocabulary, 307);
+  }
+}
+
+TEST(ModelTest, LoadsDecodersAlone) {
+  for (const char* name :
+       {"gpt2.lm", "gpt2.old_names", "gpt_neo.lm", "openai-gpt.lm", "opt.lm"}) {
+    SCOPED_TRACE(name);
+    const auto model = Load(std::string("tests/golden/") + name);
+    ASSERT_NE(model, nullptr);
+    const ModelInfo& info = model->info();
+    EXPECT_EQ(info.design, Design::kDecoder);
+    EXPECT_EQ(info.decoder_layers, 2);
+    EXPECT_EQ(info.decoder_heads, 2);
+    EXPECT_EQ(info.encoder_layers, 0);
+    EXPECT_EQ(info.max_source_tokens, 0);
+    EXPECT_EQ(info.max_target_tokens, 64);
+    EXPECT_EQ(info.d_model, 32);
+    EXPECT_EQ(info.vocabulary, 307);
+    EXPECT_FALSE(info.head.has_value());
+    EXPECT_THAT(model->decoder_prefix(), IsEmpty());
+    EXPECT_EQ(model->decoding_defaults().max_new_tokens, 64);
+    EXPECT_THAT(model->decoding_defaults().end_ids, ElementsAre(2));
+    const auto engine = model->NewEngine({.kv_cache_bytes = 16 << 20});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    EXPECT_EQ((*engine)->limits().encoder_layers, 0);
+    EXPECT_TRUE(absl::IsFailedPrecondition(
+        (*engine)->AddSource({{1}, {}}, {}).status()));
   }
 }
 

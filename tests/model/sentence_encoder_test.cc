@@ -117,6 +117,11 @@ TEST_F(SentenceEncoderTest, DenseLayers) {
                                    FloatNear(std::tanh(0.25f), 1e-6f)));
   // What the request asks for instead is without them.
   EXPECT_THAT(Embed({.pooling = TokenPooling::kMean}), ElementsAre(2, 2));
+  Write("2_Dense/model.safetensors",
+        Safetensors(R"({"linear.weight":{"dtype":"F32","shape":[3,2],
+                                         "data_offsets":[0,24]}})",
+                    Floats({1, 0, 0, std::nanf(""), 1, -1})));
+  EXPECT_THAT(Problem(), HasSubstr("infinite or not numbers"));
   Write("2_Dense/config.json", R"({"activation_function": "x.GELU"})");
   EXPECT_THAT(Problem(), HasSubstr("neither Tanh nor Identity"));
 }

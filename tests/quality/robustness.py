@@ -68,7 +68,7 @@ class Int8Test(unittest.TestCase):
     def test_everything_ends_by_itself_and_says_something(self):
         for (number, _, text), made in zip(self.sentences, self.best):
             with self.subTest(number=number, text=text):
-                self.assertEqual(made["finish_reason"], "FINISH_REASON_END")
+                self.assertEqual(made["finish_reason"], "end")
                 self.assertTrue(made.get("text"))
 
 

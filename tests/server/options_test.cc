@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace trivium {
 namespace {
@@ -101,11 +102,41 @@ TEST_F(OptionsTest, SettingsOfAModel) {
             (ModelSpec{"a", "/x,y", Precision::kF32, false}));
   EXPECT_EQ(parse("a=/x,shortlist=on,precision=int8"),
             (ModelSpec{"a", "/x", Precision::kInt8, true}));
-  EXPECT_EQ(parse("a=/x,other=on"),
-            (ModelSpec{"a", "/x,other=on", std::nullopt}));
-  EXPECT_THAT(
-      std::string(ParseModelSpec("a=/x,shortlist=yes").status().message()),
-      HasSubstr("shortlist is 'yes' and must be on or off"));
+  const auto error = [](const char* text) {
+    return std::string(ParseModelSpec(text).status().message());
+  };
+  EXPECT_THAT(error("a=/x,shortlist=yes"),
+              HasSubstr("shortlist is 'yes' and must be on or off"));
+  EXPECT_THAT(error("a=/x,presicion=f32"),
+              HasSubstr("'presicion' is no setting of a model; did you mean "
+                        "precision?"));
+  // Folders that look like settings.
+  EXPECT_EQ(parse("a=/x,other=on/"),
+            (ModelSpec{"a", "/x,other=on/", std::nullopt}));
+  EXPECT_EQ(parse("a=/x,B=on"), (ModelSpec{"a", "/x,B=on", std::nullopt}));
+}
+
+TEST_F(OptionsTest, AModelWithoutANameHasItsFolders) {
+  const auto name = [](const std::string& text) {
+    const auto spec = ParseModelSpec(text);
+    EXPECT_TRUE(spec.ok()) << spec.status();
+    return spec.value_or(ModelSpec()).name;
+  };
+  EXPECT_EQ(name("/models/opus"), "opus");
+  EXPECT_EQ(name("/models/opus//"), "opus");
+  EXPECT_EQ(name("opus,precision=f32"), "opus");
+  EXPECT_EQ(name("/models/a=b"), "a=b");
+  EXPECT_EQ(name("/models/a,b"), "a,b");
+  EXPECT_EQ(name("/models/x/.."), "models");
+  EXPECT_EQ(name("."), std::filesystem::current_path().filename());
+  for (const char* bad : {"", "/", "=/x", "a=", ",precision=f32"}) {
+    EXPECT_FALSE(ParseModelSpec(bad).ok()) << bad;
+  }
+  const Options options = Parse({"/models/a", "--model", "/models/b", "c=/d"});
+  ASSERT_FALSE(exit_code_);
+  std::vector<std::string> names;
+  for (const ModelSpec& spec : options.models) names.push_back(spec.name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("a", "b", "c"));
 }
 
 TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
@@ -126,7 +157,7 @@ TEST_F(OptionsTest, RefusesNonsense) {
                                              {"--workers", "many"},
                                              {"--workers", "0"},
                                              {"--worker-threads", "257"},
-                                             {"--model", "no-folder"},
+                                             {"--model", "name="},
                                              {"--model", "a=/x,precision=f8"},
                                              {"--precision", "f64"},
                                              {"--max-isa", "sse"},
@@ -135,13 +166,23 @@ TEST_F(OptionsTest, RefusesNonsense) {
                                              {"--max-queue-wait", "-1"},
                                              {"--client-key-header", "a b"},
                                              {"--client-key-header", "a-bin"},
-                                             {"--log-format", "xml"}}) {
+                                             {"--log-format", "xml"},
+                                             {"--listen", "0.0.0.0:80000"},
+                                             {"--listen", "127.0.0.1"},
+                                             {"--listen", "unix:/x"},
+                                             {"--metrics-listen", "9464"},
+                                             {"--max-connections", "0"},
+                                             {"--stall-timeout", "nan"},
+                                             {"--drain-delay", "-inf"},
+                                             {"--model", "a=/x,presicion=f32"},
+                                             {"--workers=-1"}}) {
     testing::internal::CaptureStderr();
     Parse(arguments);
     const std::string said = testing::internal::GetCapturedStderr();
     ASSERT_TRUE(exit_code_) << arguments[0];
-    EXPECT_NE(*exit_code_, 0);
-    EXPECT_FALSE(said.empty());
+    EXPECT_EQ(*exit_code_, 2) << arguments[0];
+    const std::string_view name = arguments[0];
+    EXPECT_THAT(said, HasSubstr(std::string(name.substr(0, name.find('=')))));
   }
 }
 
@@ -163,15 +204,6 @@ TEST_F(OptionsTest, VersionIsPrinted) {
   EXPECT_THAT(testing::internal::GetCapturedStdout(),
               HasSubstr("trivium-server "));
   EXPECT_EQ(exit_code_, 0);
-}
-
-TEST(HostPortTest, Parses) {
-  EXPECT_EQ(ParseHostPort("127.0.0.1:9464")->port, 9464);
-  EXPECT_EQ(ParseHostPort("[::1]:0")->host, "::1");
-  for (const char* bad :
-       {"", "host", ":80", "h:", "h:x", "h:70000", "h:-1", "::1:80", "h:1x"}) {
-    EXPECT_FALSE(ParseHostPort(bad).ok()) << bad;
-  }
 }
 
 }  // namespace

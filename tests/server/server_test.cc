@@ -102,6 +102,20 @@ TEST_F(ServerTest, DrainCancelsWhatTakesTooLong) {
   EXPECT_EQ(status.error_code(), grpc::UNAVAILABLE);
 }
 
+TEST_F(ServerTest, WithoutMemoryRequestsAreRefused) {
+  options_.memory_bytes = 1;
+  StartServer();
+  v1::TranslateResponse response;
+  const grpc::Status status = Translate(TextsRequest({"abc"}), &response);
+  EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("no memory for a request"));
+  const std::string page = Get("/metrics").body;
+  EXPECT_THAT(page, HasSubstr("trivium_overload_stage 3"));
+  EXPECT_THAT(page, HasSubstr("trivium_memory_limit_bytes 1\n"));
+  EXPECT_THAT(
+      page, HasSubstr("trivium_overload_actions_total{action=\"refused\"} 1"));
+}
+
 TEST_F(ServerTest, TakenPortsAreNamed) {
   Server::Options options;
   options.listen = "127.0.0.1:" + std::to_string(server_->port());

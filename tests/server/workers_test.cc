@@ -1,6 +1,8 @@
 #include "server/workers.h"
 
-#include "gtest/gtest.h"
+#include <string>
+
+#include "gmock/gmock.h"
 
 namespace trivium {
 namespace {
@@ -9,26 +11,37 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr std::nullopt_t kAuto = std::nullopt;
 
 TEST(WorkersTest, SmallModelsGetAWorkerACore) {
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 1, kMiB), (Workers{1, 1}));
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 8, 0), (Workers{8, 1}));
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 8, 96 * kMiB), (Workers{8, 1}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 1, kMiB), (Workers{1, 1}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 0), (Workers{8, 1}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 96 * kMiB), (Workers{8, 1}));
 }
 
 TEST(WorkersTest, LargeOnesShareTheReadingOfTheirWeights) {
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 8, 97 * kMiB), (Workers{4, 2}));
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 8, 7000 * kMiB), (Workers{1, 8}));
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 1, 7000 * kMiB), (Workers{1, 1}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 97 * kMiB), (Workers{4, 2}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 7000 * kMiB), (Workers{1, 8}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 1, 7000 * kMiB), (Workers{1, 1}));
   // Whatever the division leaves is used.
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 7, 150 * kMiB), (Workers{3, 2}));
-  EXPECT_EQ(ChooseWorkers(kAuto, kAuto, 8, 450 * kMiB), (Workers{1, 8}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 7, 150 * kMiB), (Workers{3, 2}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, kAuto, 8, 450 * kMiB), (Workers{1, 8}));
 }
 
 TEST(WorkersTest, WhatIsSaidHolds) {
-  EXPECT_EQ(ChooseWorkers(3, 5, 8, 7000 * kMiB), (Workers{3, 5}));
-  EXPECT_EQ(ChooseWorkers(2, kAuto, 8, 0), (Workers{2, 4}));
-  EXPECT_EQ(ChooseWorkers(16, kAuto, 8, 0), (Workers{16, 1}));
-  EXPECT_EQ(ChooseWorkers(kAuto, 2, 8, 0), (Workers{4, 2}));
-  EXPECT_EQ(ChooseWorkers(kAuto, 16, 8, 0), (Workers{1, 16}));
+  EXPECT_EQ(*ChooseWorkers(3, 5, 8, 7000 * kMiB), (Workers{3, 5}));
+  EXPECT_EQ(*ChooseWorkers(2, kAuto, 8, 0), (Workers{2, 4}));
+  EXPECT_EQ(*ChooseWorkers(16, kAuto, 8, 0), (Workers{16, 1}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, 2, 8, 0), (Workers{4, 2}));
+  EXPECT_EQ(*ChooseWorkers(kAuto, 16, 8, 0), (Workers{1, 16}));
+}
+
+TEST(WorkersTest, TogetherTheyAreBounded) {
+  EXPECT_EQ(*ChooseWorkers(4096, 1, 8, 0), (Workers{4096, 1}));
+  EXPECT_EQ(*ChooseWorkers(16, 256, 8, 0), (Workers{16, 256}));
+  const absl::Status status = ChooseWorkers(4096, 256, 8, 0).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  for (const char* part :
+       {"--workers 4096", "--worker-threads 256", "1048576", "at most 4096"}) {
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(part));
+  }
 }
 
 }  // namespace

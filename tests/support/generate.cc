@@ -95,6 +95,9 @@ absl::StatusOr<EncodedSource> EncodeAlone(Engine* engine,
   SourceOptions options;
   options.cross_attention = false;
   options.states = States::kAll;
+  for (int i = 0; i <= engine->limits().encoder_layers; ++i) {
+    options.hidden_layers.push_back(i);
+  }
   options.pooled = engine->limits().pooled_size > 0;
   options.logits = engine->limits().head_outputs > 0;
   options.attention = true;
@@ -104,6 +107,7 @@ absl::StatusOr<EncodedSource> EncodeAlone(Engine* engine,
     return std::vector<float>(values.begin(), values.end());
   };
   return EncodedSource{copy(engine->EncoderStates(ready->id())),
+                       copy(engine->HiddenStates(ready->id())),
                        copy(engine->EncoderAttention(ready->id())),
                        copy(engine->PooledOutput(ready->id())),
                        copy(engine->HeadLogits(ready->id()))};

@@ -20,6 +20,7 @@ inline constexpr LogitsQuery kAllLogits = {.all = true};
 
 struct EncodedSource {
   std::vector<float> states;     // [tokens, d_model]
+  std::vector<float> hidden;     // [layers + 1, tokens, d_model]
   std::vector<float> attention;  // [layers, heads, tokens, tokens]
   std::vector<float> pooled;     // [pooled size]; empty without a pooler
   std::vector<float> logits;     // of the head, every token; empty without one

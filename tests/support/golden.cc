@@ -120,11 +120,14 @@ std::string Show(const std::vector<int32_t>& ids, std::optional<float> score) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GoldenCase>> GoldenCase::Open(
-    const std::string& folder) {
+    const std::string& path) {
   namespace fs = std::filesystem;
   std::unique_ptr<GoldenCase> golden(new GoldenCase);
+  const bool file = path.ends_with(".gguf");
+  const std::string folder =
+      file ? fs::path(path).parent_path().string() : path;
   golden->model_folder_ =
-      fs::exists(folder + "/config.json") ? folder : "model/embedded";
+      file || fs::exists(folder + "/config.json") ? path : "model/embedded";
   TRIVIUM_ASSIGN_OR_RETURN(const Json json,
                            ReadJsonFile(folder + "/golden.json"));
   try {
@@ -143,8 +146,8 @@ absl::StatusOr<std::unique_ptr<GoldenCase>> GoldenCase::Open(
                                                   folder, golden->runs_.size(),
                                                   error.what()));
   }
-  const std::string path = folder + "/golden.safetensors";
-  TRIVIUM_ASSIGN_OR_RETURN(golden->file_, MappedFile::Open(path));
+  TRIVIUM_ASSIGN_OR_RETURN(golden->file_,
+                           MappedFile::Open(folder + "/golden.safetensors"));
   TRIVIUM_ASSIGN_OR_RETURN(golden->tensors_,
                            ReadSafetensors(golden->file_->bytes()));
   return golden;
@@ -178,12 +181,21 @@ std::vector<std::string> GoldenFolders() {
   std::vector<std::string> folders;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(parent, error)) {
-    if (std::filesystem::exists(entry.path() / "golden.json")) {
-      folders.push_back(entry.path().string());
-    }
+    if (!std::filesystem::exists(entry.path() / "golden.json")) continue;
+    folders.push_back(entry.path().string());
   }
   std::sort(folders.begin(), folders.end());
   return folders;
+}
+
+std::vector<std::string> GoldenModels() {
+  std::vector<std::string> models;
+  for (const std::string& folder : GoldenFolders()) {
+    models.push_back(folder);
+    const std::string file = folder + "/model.gguf";
+    if (std::filesystem::exists(file)) models.push_back(file);
+  }
+  return models;
 }
 
 absl::Status CompareHypotheses(

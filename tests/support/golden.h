@@ -38,15 +38,16 @@ struct GoldenRun {
 
 // A model folder and what Transformers computed with it: golden.json (the
 // runs) and golden.safetensors (tensors "RUN.NAME" without the batch
-// dimension).
+// dimension). The folder may have the same model as model.gguf, which is a case
+// of its own.
 class GoldenCase {
  public:
   // Errors name the file and the run.
   static absl::StatusOr<std::unique_ptr<GoldenCase>> Open(
-      const std::string& folder);
+      const std::string& path);
 
   const std::string& kind() const { return kind_; }
-  // The case's own folder, or model/embedded where it has no config.json.
+  // The case's own path, or model/embedded where it has no config.json.
   const std::string& model_folder() const { return model_folder_; }
   const std::vector<GoldenRun>& runs() const { return runs_; }
 
@@ -76,6 +77,8 @@ class GoldenCase {
 // The folders with a golden.json below the one that the environment variable
 // TRIVIUM_GOLDENS names (default tests/golden), sorted.
 std::vector<std::string> GoldenFolders();
+// The same, and behind each its model.gguf, if it has one.
+std::vector<std::string> GoldenModels();
 
 // Whether `actual` is what the golden says: the same ids, scores within 1e-3;
 // hypotheses whose expected scores are closer than that may swap, also with

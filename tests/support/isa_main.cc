@@ -1,8 +1,8 @@
 // A main() for tests that run once at each instruction set, each in its own
 // process, since a process chooses its instruction set once:
 //   kernels_test --isa=avx2
-// Without the flag TRIVIUM_MAX_ISA caps it. Exits with 77, "skipped", when the
-// CPU lacks it.
+// "best" is the machine's own. Without the flag TRIVIUM_MAX_ISA caps it. Exits
+// with 77, "skipped", when the CPU lacks it.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   const absl::StatusOr<trivium::Isa> best = trivium::DetectIsa();
   if (!best.ok()) return Fail(best.status());
   const absl::StatusOr<trivium::Isa> wanted =
-      name.empty() ? best : trivium::ParseIsa(name);
+      name.empty() || name == "best" ? best : trivium::ParseIsa(name);
   if (!wanted.ok()) return Fail(wanted.status());
   if (!exact.empty() && *wanted > *best) {
     std::printf("skipped: this machine has no %s\n", exact.c_str());

@@ -62,6 +62,12 @@ absl::StatusOr<SourceId> PuppetEngine::AddSource(const EncoderInput& input,
     const size_t tokens = options.states == States::kAll ? source.tokens : 1;
     source.states = PuppetFloats(source.hash, tokens * options_.d_model);
   }
+  for (const int layer : options.hidden_layers) {
+    const std::vector<float> one =
+        PuppetFloats(source.hash + 10 + layer,
+                     static_cast<size_t>(source.tokens) * options_.d_model);
+    source.hidden.insert(source.hidden.end(), one.begin(), one.end());
+  }
   if (options.pooled) {
     source.pooled = PuppetFloats(source.hash + 2, limits().pooled_size);
   }
@@ -101,6 +107,12 @@ std::span<const float> PuppetEngine::EncoderStates(SourceId source) const {
   const Source& found = sources_.at(source);
   if (found.layers_left > 0) log_->AddMisuse("states of an unready source");
   return found.states;
+}
+
+std::span<const float> PuppetEngine::HiddenStates(SourceId source) const {
+  const Source& found = sources_.at(source);
+  if (found.layers_left > 0) log_->AddMisuse("states of an unready source");
+  return found.hidden;
 }
 
 std::span<const float> PuppetEngine::EncoderAttention(SourceId source) const {

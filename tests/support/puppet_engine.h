@@ -53,7 +53,9 @@ class PuppetEngine : public Engine {
   absl::StatusOr<SourceId> AddSource(const EncoderInput& input,
                                      const SourceOptions& options) override;
   void ReleaseSource(SourceId source) override;
+  bool IsFinite(SourceId) const override { return true; }
   std::span<const float> EncoderStates(SourceId source) const override;
+  std::span<const float> HiddenStates(SourceId source) const override;
   std::span<const float> PooledOutput(SourceId source) const override;
   std::span<const float> HeadLogits(SourceId source) const override;
   std::span<const BestLogits> BestHeadLogits(SourceId source) const override;
@@ -76,7 +78,7 @@ class PuppetEngine : public Engine {
     SourceOptions options;
     int layers_left = 0;
     int blocks = 0;
-    std::vector<float> states, attention, pooled, logits;
+    std::vector<float> states, hidden, attention, pooled, logits;
   };
   struct Hypothesis {
     SourceId source = kNoSource;

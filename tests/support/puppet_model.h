@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "model/chat_template.h"
 #include "model/model.h"
 #include "server/batching/served_model.h"
 
@@ -34,6 +35,13 @@ class PuppetTokenizer : public Tokenizer {
     Encoding encoding;
     encoding.ids.assign(options.prefix_ids.begin(), options.prefix_ids.end());
     const int special = options.add_special_tokens ? 1 : 0;
+    const size_t room = options.max_tokens > 0
+                            ? options.max_tokens - special - encoding.ids.size()
+                            : text.size();
+    if (options.truncate_left && text.size() > room) {
+      encoding.truncated = static_cast<int>(text.size() - room);
+      text.remove_prefix(text.size() - room);
+    }
     for (const char byte : text) {
       if (options.max_tokens > 0 &&
           static_cast<int>(encoding.ids.size()) + special >=
@@ -44,6 +52,24 @@ class PuppetTokenizer : public Tokenizer {
       }
     }
     if (options.add_special_tokens) encoding.ids.push_back(kEnd);
+    return encoding;
+  }
+
+  // "<end>" is the end where it is not literal.
+  absl::StatusOr<Encoding> EncodeParts(
+      std::span<const TextPart> parts,
+      const EncodeOptions& options) const override {
+    constexpr std::string_view kSpelled = "<end>";
+    Encoding encoding;
+    for (const TextPart& part : parts) {
+      std::string_view text = part.text;
+      while (!text.empty()) {
+        const bool end = !part.literal && text.starts_with(kSpelled);
+        encoding.ids.push_back(
+            end ? kEnd : kFirst + static_cast<unsigned char>(text[0]));
+        text.remove_prefix(end ? kSpelled.size() : 1);
+      }
+    }
     return encoding;
   }
 
@@ -209,6 +235,10 @@ class PuppetModel : public Model {
   const SentenceEncoder& sentence_encoder() const override {
     return sentence_encoder_;
   }
+  ChatTemplates& mutable_chat_templates() { return chat_templates_; }
+  const ChatTemplates& chat_templates() const override {
+    return chat_templates_;
+  }
   const DecodingOptions& decoding_defaults() const override {
     return decoding_;
   }
@@ -232,6 +262,7 @@ class PuppetModel : public Model {
  private:
   ModelInfo info_;
   SentenceEncoder sentence_encoder_;
+  ChatTemplates chat_templates_;
   DecodingOptions decoding_;
   std::vector<int32_t> prefix_;
   std::optional<PuppetTokenizer> tokenizer_{std::in_place};

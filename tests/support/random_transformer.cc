@@ -9,7 +9,9 @@ RandomTransformer::RandomTransformer(const Shape& shape, uint32_t seed)
   const int width =
       shape.embedding_width > 0 ? shape.embedding_width : shape.d_model;
   const TensorView* tokens = Tensor({shape.vocabulary, width}, 0, 0.3f);
-  description_.encoder = Stack(shape.encoder_layers, false, tokens);
+  if (shape.encoder_layers > 0) {
+    description_.encoder = Stack(shape.encoder_layers, false, tokens);
+  }
   if (shape.pooler) {
     description_.pooler =
         PoolerDescription{Linear(shape.d_model, shape.d_model)};
@@ -19,6 +21,10 @@ RandomTransformer::RandomTransformer(const Shape& shape, uint32_t seed)
   description_.decoder = Stack(shape.decoder_layers, true, tokens);
   description_.output_projection = {tokens,
                                     Tensor({1, shape.vocabulary}, 0, 0.1f)};
+  if (width != shape.d_model) {
+    description_.output_narrowing = {
+        Tensor({width, shape.d_model}, 0, 1 / std::sqrt(1.0f * shape.d_model))};
+  }
   if (!shape.tied) {
     description_.decoder->embeddings.tokens =
         Tensor({shape.vocabulary, shape.d_model}, 0, 0.3f);
@@ -94,8 +100,9 @@ AttentionDescription RandomTransformer::Attention(bool causal) {
   return attention;
 }
 
-StackDescription RandomTransformer::Stack(int layers, bool cross,
+StackDescription RandomTransformer::Stack(int layers, bool causal,
                                           const TensorView* tokens) {
+  const bool cross = causal && shape_.encoder_layers > 0;
   const int width = static_cast<int>(tokens->shape[1]);
   StackDescription stack;
   stack.layers = layers;
@@ -105,6 +112,7 @@ StackDescription RandomTransformer::Stack(int layers, bool cross,
   stack.vocabulary = shape_.vocabulary;
   stack.max_positions = shape_.max_positions;
   stack.activation = shape_.activation;
+  stack.gate_clip = shape_.gate_clip;
   stack.positions = shape_.positions;
   stack.embedding_scale = std::sqrt(static_cast<float>(shape_.d_model));
   stack.embeddings.tokens = tokens;
@@ -114,7 +122,9 @@ StackDescription RandomTransformer::Stack(int layers, bool cross,
       stack.position_offset = *shape_.position_padding_id + 1;
     }
     stack.embeddings.positions =
-        Tensor({shape_.max_positions + stack.position_offset, width}, 0, 0.5f);
+        Tensor({shape_.max_positions + stack.position_offset,
+                causal ? shape_.d_model : width},
+               0, 0.5f);
   }
   if (shape_.type_vocabulary > 0) {
     stack.type_vocabulary = shape_.type_vocabulary;
@@ -125,17 +135,28 @@ StackDescription RandomTransformer::Stack(int layers, bool cross,
   }
   if (shape_.embedding_norm) stack.embedding_norm = Norm(width);
   if (shape_.relative.has_value()) stack.relative_attention = Relative();
+  if (shape_.rotary_pairs > 0) {
+    stack.rotary = {Rotary(10000, 1), Rotary(50, 1.2f)};
+  }
   for (int i = 0; i < layers; ++i) {
     if (shape_.distinct_layers > 0 && i >= shape_.distinct_layers) {
       stack.layer.push_back(stack.layer[i - shape_.distinct_layers]);
       continue;
     }
     LayerDescription layer;
-    layer.self_attention = Attention(/*causal=*/cross);
+    layer.self_attention = Attention(causal);
     AttentionGeometry& geometry = layer.self_attention.geometry;
     if (shape_.window > 0 && i % 2 == 0) {
       geometry.look_back = shape_.window - 1;
-      if (!cross) geometry.look_ahead = shape_.window / 2;
+      if (!causal) geometry.look_ahead = shape_.window / 2;
+    }
+    if (shape_.rotary_pairs > 0 && i % 3 < 2) geometry.rotary = i % 3;
+    if (shape_.sinks) {
+      layer.self_attention.sinks = Tensor({shape_.heads}, 1, 2);
+    }
+    if (shape_.head_norms) {
+      layer.self_attention.query_norm = Norm(geometry.head_size);
+      layer.self_attention.key_norm = Norm(geometry.head_size);
     }
     if (stack.relative_attention && stack.relative_attention->embeddings) {
       geometry.scale /= std::sqrt(3.0f);  // of three terms
@@ -147,14 +168,45 @@ StackDescription RandomTransformer::Stack(int layers, bool cross,
       layer.cross_attention = Attention(/*causal=*/false);
       layer.cross_attention_norms = Norms();
     }
-    layer.up = Linear(shape_.feed_forward, shape_.d_model);
-    if (shape_.gated) layer.gate = Linear(shape_.feed_forward, shape_.d_model);
-    layer.down = Linear(shape_.d_model, shape_.feed_forward);
+    if (shape_.experts > 0) {
+      layer.experts = Experts();
+    } else {
+      layer.up = Linear(shape_.feed_forward, shape_.d_model);
+      if (shape_.gated) {
+        layer.gate = Linear(shape_.feed_forward, shape_.d_model);
+      }
+      layer.down = Linear(shape_.d_model, shape_.feed_forward);
+    }
     layer.feed_forward_norms = Norms();
     stack.layer.push_back(layer);
   }
   if (shape_.final_norm) stack.final_norm = Norm(shape_.d_model);
   return stack;
+}
+
+RotaryDescription RandomTransformer::Rotary(double base,
+                                            float magnitude) const {
+  RotaryDescription rotary;
+  for (int i = 0; i < shape_.rotary_pairs; ++i) {
+    rotary.frequencies.push_back(
+        static_cast<float>(std::pow(base, -1.0 * i / shape_.rotary_pairs)));
+  }
+  rotary.magnitude = magnitude;
+  return rotary;
+}
+
+ExpertsDescription RandomTransformer::Experts() {
+  ExpertsDescription description;
+  description.router = Linear(shape_.experts, shape_.d_model);
+  description.chosen = 2;
+  description.over_all = shape_.weigh_over_all;
+  for (int i = 0; i < shape_.experts; ++i) {
+    description.experts.push_back(
+        {.gate = Linear(shape_.feed_forward, shape_.d_model),
+         .up = Linear(shape_.feed_forward, shape_.d_model),
+         .down = Linear(shape_.d_model, shape_.feed_forward)});
+  }
+  return description;
 }
 
 RelativeAttentionDescription RandomTransformer::Relative() {

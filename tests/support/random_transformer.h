@@ -27,23 +27,34 @@ class RandomTransformer {
     // and in an encoder half as many behind it; 0: all.
     int window = 0;
     int feed_forward = 64;
-    int encoder_layers = 2;
+    int encoder_layers = 2;  // 0: a decoder alone
     int decoder_layers = 2;
     int vocabulary = 101;
     int max_positions = 64;
     Activation activation = Activation::kRelu;
     bool gated = false;
+    int experts = 0;              // gated, of which each token has two; 0: none
+    bool weigh_over_all = false;  // the experts' logits
+    std::optional<GateClip> gate_clip = std::nullopt;
     NormPlacement norm_placement = NormPlacement::kAfter;
     NormTensors::Kind norm_kind = NormTensors::Kind::kLayer;
     bool one_plus_weight = false;  // of norms
     bool biases = true;            // of products and norms
     PositionEncoding positions = PositionEncoding::kSinusoidal;
+    // Turned in each head; of three layers the first and the second have bases
+    // of their own, and the third has no rotary positions. 0: none has.
+    int rotary_pairs = 0;
+    bool head_norms = false;  // of queries and keys in self-attention
+    bool sinks = false;       // of self-attention
     bool embedding_norm = false;
     bool final_norm = false;
     bool tied = true;
-    // For encoder-only models, where decoder_layers is 0.
+    // Of encoder-only models, where decoder_layers is 0.
     int type_vocabulary = 0;
-    int embedding_width = 0;  // with a projection; 0: d_model
+    // With a projection; 0: d_model. A decoder's positions are added behind it,
+    // and what its tied output reads is narrowed.
+    int embedding_width = 0;
+    // For encoder-only models again.
     int distinct_layers = 0;  // repeated in turn; 0: all
     std::optional<int> position_padding_id = std::nullopt;
     std::optional<RelativeAttentionDescription::Buckets> relative =
@@ -66,7 +77,10 @@ class RandomTransformer {
   NormTensors Norm(int size);
   SublayerNorms Norms();
   AttentionDescription Attention(bool causal);
-  StackDescription Stack(int layers, bool cross, const TensorView* tied_tokens);
+  StackDescription Stack(int layers, bool causal,
+                         const TensorView* tied_tokens);
+  ExpertsDescription Experts();
+  RotaryDescription Rotary(double base, float magnitude) const;
   RelativeAttentionDescription Relative();
   HeadDescription Head();
 

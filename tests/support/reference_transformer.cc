@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -116,26 +117,66 @@ class RelativeScores {
   Matrix key_, query_;       // [2 span, d_model]
 };
 
+// What attention compares: queries or keys [tokens, heads x head_size], each
+// head normalized (Henry et al. 2020), and of token p the pair of dimensions i
+// and pairs + i turned by p times their frequency (Su et al. 2021), as the
+// layer has it. The angle is an f32.
+Matrix Placed(Matrix x, const StackDescription& stack,
+              const AttentionGeometry& geometry,
+              const std::optional<NormTensors>& norm) {
+  const int size = geometry.head_size;
+  const int heads = x.columns / size;
+  if (norm) {
+    Matrix split(x.rows * heads, size);
+    split.data = std::move(x.data);
+    x.data = Normalized(std::move(split), *norm, stack.norm_epsilon).data;
+  }
+  if (geometry.rotary == AttentionGeometry::kNoRotary) return x;
+  const RotaryDescription& rotary = stack.rotary[geometry.rotary];
+  const size_t pairs = rotary.frequencies.size();
+  for (int p = 0; p < x.rows; ++p) {
+    for (int h = 0; h < heads; ++h) {
+      double* head = x.row(p) + h * size;
+      for (size_t i = 0; i < pairs; ++i) {
+        const float angle = static_cast<float>(p) * rotary.frequencies[i];
+        const double c = rotary.magnitude * std::cos(double{angle});
+        const double s = rotary.magnitude * std::sin(double{angle});
+        const double first = head[i], second = head[pairs + i];
+        head[i] = first * c - second * s;
+        head[pairs + i] = second * c + first * s;
+      }
+    }
+  }
+  return x;
+}
+
 // Per head: softmax(scale Q K^T) V, heads joined, output layer. x [queries,
 // d_model] asks, memory [keys, d_model] answers; query i sees the keys from
 // i - look_back to i + look_ahead. Appends the weights [heads, queries, keys]
 // to `maps`.
 Matrix Attention(const Matrix& x, const Matrix& memory,
+                 const StackDescription& stack,
                  const AttentionDescription& tensors,
                  const RelativeScores* relative, const Numbers& numbers,
                  std::vector<double>* maps) {
   const AttentionGeometry& geometry = tensors.geometry;
-  const Matrix query = numbers.Query(numbers.Product(x, tensors.query),
-                                     geometry.heads, relative != nullptr);
+  const Matrix query =
+      numbers.Query(Placed(numbers.Product(x, tensors.query), stack, geometry,
+                           tensors.query_norm),
+                    geometry.heads, relative != nullptr);
   Numbers of_memory = numbers;
   if (&memory != &x) of_memory.closest_tie = numbers.closest_source_tie;
   const Matrix key =
-      of_memory.KeyOrValue(of_memory.Product(memory, tensors.key),
+      of_memory.KeyOrValue(Placed(of_memory.Product(memory, tensors.key), stack,
+                                  geometry, tensors.key_norm),
                            geometry.kv_heads, relative != nullptr);
   const Matrix value =
       of_memory.KeyOrValue(of_memory.Product(memory, tensors.value),
                            geometry.kv_heads, relative != nullptr);
   const int head_size = geometry.head_size;
+  // A key more, of no value (Xiao et al. 2023).
+  const std::vector<float> sinks =
+      tensors.sinks ? Values(tensors.sinks) : std::vector<float>();
   Matrix joined(x.rows, query.columns);
   for (int h = 0; h < geometry.heads; ++h) {
     const int begin = h * head_size;
@@ -160,8 +201,12 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         if (relative != nullptr) score += relative->Bias(i - j, h);
         weights.push_back(score);
       }
-      const double largest = *std::max_element(weights.begin(), weights.end());
+      double largest = *std::max_element(weights.begin(), weights.end());
       double sum = 0;
+      if (!sinks.empty()) {
+        largest = std::max<double>(largest, sinks[h]);
+        sum = std::exp(sinks[h] - largest);
+      }
       for (double& weight : weights) {
         weight = std::exp(weight - largest);
         sum += weight;
@@ -182,15 +227,65 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   return numbers.Product(joined, tensors.output);
 }
 
-Matrix FeedForward(const Matrix& x, const LayerDescription& tensors,
-                   Activation activation, const Numbers& numbers) {
-  Matrix inner = Activated(
-      numbers.Product(x, tensors.gate.value_or(tensors.up)), activation);
-  if (tensors.gate) {
-    const Matrix up = numbers.Product(x, tensors.up);
-    for (size_t i = 0; i < up.data.size(); ++i) inner.data[i] *= up.data[i];
+// W_down (activation(W_gate x) * W_up x), or with GPT-OSS's clipped gate.
+Matrix Gated(const Matrix& x, const ExpertTensors& tensors,
+             const StackDescription& stack, const Numbers& numbers) {
+  Matrix gate = numbers.Product(x, tensors.gate);
+  const Matrix up = numbers.Product(x, tensors.up);
+  for (size_t i = 0; i < up.data.size(); ++i) {
+    double& value = gate.data[i];
+    if (stack.gate_clip) {
+      const auto [alpha, limit] = *stack.gate_clip;
+      value = std::min<double>(value, limit);
+      value *= (std::clamp<double>(up.data[i], -limit, limit) + 1) /
+               (1 + std::exp(-alpha * value));
+    } else {
+      value = Activate(stack.activation, value) * up.data[i];
+    }
   }
-  return numbers.Product(inner, tensors.down);
+  return numbers.Product(gate, tensors.down);
+}
+
+// The sum of a token's experts' outputs, weighed with the softmax of the
+// router's logits, of the chosen ones or of all (Jiang et al. 2024; Shazeer et
+// al. 2017).
+Matrix Experts(const Matrix& x, const ExpertsDescription& description,
+               const StackDescription& stack, const Numbers& numbers) {
+  const Matrix logits = Linear(x, description.router);
+  Matrix y(x.rows, x.columns);
+  for (int i = 0; i < x.rows; ++i) {
+    const double* row = logits.row(i);
+    std::vector<int> order(logits.columns);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return row[a] > row[b]; });
+    double sum = 0;
+    for (int e = 0; e < logits.columns; ++e) {
+      if (description.over_all || e < description.chosen) {
+        sum += std::exp(row[order[e]] - row[order[0]]);
+      }
+    }
+    Matrix one(1, x.columns);
+    std::copy_n(x.row(i), x.columns, one.row(0));
+    for (int c = 0; c < description.chosen; ++c) {
+      const int e = order[c];
+      const Matrix out = Gated(one, description.experts[e], stack, numbers);
+      const double weight = std::exp(row[e] - row[order[0]]) / sum;
+      for (int k = 0; k < x.columns; ++k) y.row(i)[k] += weight * out.data[k];
+    }
+  }
+  return y;
+}
+
+Matrix FeedForward(const Matrix& x, const LayerDescription& tensors,
+                   const StackDescription& stack, const Numbers& numbers) {
+  if (tensors.experts) return Experts(x, *tensors.experts, stack, numbers);
+  if (tensors.gate) {
+    return Gated(x, {*tensors.gate, tensors.up, tensors.down}, stack, numbers);
+  }
+  return numbers.Product(
+      Activated(numbers.Product(x, tensors.up), stack.activation),
+      tensors.down);
 }
 
 // The row of the table of learned positions for every token.
@@ -221,12 +316,15 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
   const int width = static_cast<int>(tensors.tokens->shape[1]);
   const int half = (width + 1) / 2;
   const std::vector<int> rows = PositionRows(stack, ids);
+  // Else they are added behind the projection.
+  const bool narrow_positions =
+      tensors.positions == nullptr || tensors.positions->shape[1] == width;
   Matrix x(static_cast<int>(ids.size()), width);
   for (int i = 0; i < x.rows; ++i) {
     const int type = types.empty() ? 0 : types[i];
     for (int k = 0; k < width; ++k) {
       double position = 0;
-      if (stack.positions == PositionEncoding::kLearned) {
+      if (stack.positions == PositionEncoding::kLearned && narrow_positions) {
         position = positions[static_cast<size_t>(rows[i]) * width + k];
       } else if (stack.positions == PositionEncoding::kSinusoidal) {
         const int pair = k < half ? k : k - half;
@@ -244,7 +342,13 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
   if (stack.embedding_norm) {
     x = Normalized(std::move(x), *stack.embedding_norm, stack.norm_epsilon);
   }
-  return tensors.projection ? numbers.Product(x, *tensors.projection) : x;
+  if (tensors.projection) x = numbers.Product(x, *tensors.projection);
+  for (int i = 0; i < x.rows && !narrow_positions; ++i) {
+    for (int k = 0; k < x.columns; ++k) {
+      x.row(i)[k] += positions[static_cast<size_t>(rows[i]) * x.columns + k];
+    }
+  }
+  return x;
 }
 
 // after(x + of_output(f(before(x)))) with the norms that there are.
@@ -258,28 +362,31 @@ Matrix Sublayer(const StackDescription& stack, const SublayerNorms& norms,
   return apply(norms.after, Add(x, apply(norms.of_output, f(in))));
 }
 
-// The layers of an encoder or a decoder, and the final norm.
+// The layers of an encoder or a decoder, and the final norm. What enters each
+// layer goes to `hidden`, if any.
 Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                 std::span<const int32_t> types, const Matrix& source_states,
                 const Numbers& numbers, std::vector<double>* self_maps,
-                std::vector<double>* cross_maps) {
+                std::vector<double>* cross_maps,
+                std::vector<Matrix>* hidden = nullptr) {
   Matrix x = Embed(stack, ids, types, numbers);
   for (const LayerDescription& layer : stack.layer) {
+    if (hidden != nullptr) hidden->push_back(x);
     std::optional<RelativeScores> relative;
     if (stack.relative_attention) relative.emplace(stack, layer);
     x = Sublayer(stack, layer.self_attention_norms, x, [&](const Matrix& in) {
-      return Attention(in, in, layer.self_attention,
+      return Attention(in, in, stack, layer.self_attention,
                        relative ? &*relative : nullptr, numbers, self_maps);
     });
     if (layer.cross_attention) {
       x = Sublayer(
           stack, layer.cross_attention_norms, x, [&](const Matrix& in) {
-            return Attention(in, source_states, *layer.cross_attention,
+            return Attention(in, source_states, stack, *layer.cross_attention,
                              /*relative=*/nullptr, numbers, cross_maps);
           });
     }
     x = Sublayer(stack, layer.feed_forward_norms, x, [&](const Matrix& in) {
-      return FeedForward(in, layer, stack.activation, numbers);
+      return FeedForward(in, layer, stack, numbers);
     });
   }
   if (stack.final_norm) {
@@ -296,7 +403,8 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
   Encoded encoded;
   encoded.states = RunStack(stack, ids, types, Matrix(), encoder_numbers_,
                             &encoded.attention,
-                            /*cross_maps=*/nullptr);
+                            /*cross_maps=*/nullptr, &encoded.hidden);
+  encoded.hidden.push_back(encoded.states);
   Matrix first(1, stack.d_model);
   std::copy_n(encoded.states.row(0), stack.d_model, first.row(0));
   if (description_.pooler) {
@@ -332,8 +440,11 @@ ReferenceTransformer::Decoded ReferenceTransformer::Decode(
   decoded.states = RunStack(*description_.decoder, targets, /*types=*/{},
                             source_states, decoder_numbers_,
                             &decoded.self_attention, &decoded.cross_attention);
-  decoded.logits =
-      decoder_numbers_.Product(decoded.states, description_.output_projection);
+  const auto& narrowing = description_.output_narrowing;
+  decoded.logits = decoder_numbers_.Product(
+      narrowing ? decoder_numbers_.Product(decoded.states, *narrowing)
+                : decoded.states,
+      description_.output_projection);
   return decoded;
 }
 

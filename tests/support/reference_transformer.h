@@ -32,7 +32,9 @@ class ReferenceTransformer {
         decoder_numbers_(decoder_numbers) {}
 
   struct Encoded {
-    Matrix states;                  // [tokens, d_model]
+    Matrix states;  // [tokens, d_model]
+    // [layers + 1] of [tokens, d_model]: what enters each layer, then states.
+    std::vector<Matrix> hidden;
     std::vector<double> attention;  // [layers, heads, tokens, tokens]
     Matrix pooled;                  // [1, pooler's outputs]
     Matrix logits;                  // [1 or tokens, head's outputs]

@@ -23,6 +23,7 @@ LAYERS = {
     "model/kernels": (r"model/logits\.h",),
     "model/weights": (),
     "model/tokenizer": (),
+    "model/jinja": (),
     "model/search": (r"model/logits\.h",),
     "model/transformer": (
         r"model/kernels/.*",
@@ -38,6 +39,7 @@ LAYERS = {
         r"model/search/.*",
         r"model/tokenizer/tokenizer\.h",
     ),
+    "model/gguf": (r"model/weights/.*",),
     "model": (r"model/.*",),
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,

@@ -2,7 +2,8 @@
 """Checks the locks with clang's -Wthread-safety.
 
 Usage: check_thread_safety.py BUILD_FOLDER. Takes the flags of the build's
-compile_commands.json; only parses, and only what reaches base/mutex.h.
+compile_commands.json; only parses, and only what reaches base/mutex.h: files
+that the build compiles together (TRIVIUM_UNITY) together, too.
 """
 
 import concurrent.futures
@@ -29,6 +30,15 @@ def reaches_mutex(root, path, seen):
     )
 
 
+def sources(root, file):
+    """The files of the project that the file is, or compiles together."""
+    if file.parent.name == "Unity":
+        files = map(pathlib.Path, INCLUDE.findall(file.read_text("utf-8")))
+    else:
+        files = [file]
+    return [str(f.relative_to(root)) for f in files if f.is_relative_to(root)]
+
+
 def check(command):
     arguments = shlex.split(command["command"])
     # The launcher (ccache) and the compiler come first.
@@ -52,12 +62,10 @@ def main():
     database = pathlib.Path(sys.argv[1], "compile_commands.json")
     commands = []
     for command in json.loads(database.read_text(encoding="utf-8")):
-        file = pathlib.Path(command["file"])
-        if not file.is_relative_to(root):
-            continue
-        relative = str(file.relative_to(root))
-        if relative.split("/")[0] in FOLDERS and reaches_mutex(
-            root, relative, set()
+        if any(
+            source.split("/")[0] in FOLDERS
+            and reaches_mutex(root, source, set())
+            for source in sources(root, pathlib.Path(command["file"]))
         ):
             commands.append(command)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -66,7 +74,7 @@ def main():
         if result.returncode != 0:
             print(result.stdout)
     bad = sum(result.returncode != 0 for result in results)
-    print(f"{len(results)} files checked, {bad} with errors")
+    print(f"{len(results)} compilations checked, {bad} with errors")
     return 1 if bad else 0
 
 

@@ -89,6 +89,15 @@ TEST_P(ReferenceGoldenTest, EqualsTransformers) {
       ++compared;
       continue;
     }
+    if (golden_->kind() == "decoder") {
+      const auto decoded = reference.Decode({}, run.input_ids);
+      Compare(i, "logits", decoded.logits);
+      ExpectMaps(i, "attentions",
+                 described_.family.description.decoder->layer.size(),
+                 decoded.self_attention);
+      ++compared;
+      continue;
+    }
     if (states == nullptr || logits == nullptr) continue;
     const auto encoded = reference.Encode(run.input_ids);
     EXPECT_EQ(CompareTensor(*states, ToFloat(encoded.states.data), kTolerance),

@@ -82,5 +82,45 @@ TEST(DerivedTensorsTest, TransposedInItsOwnType) {
   EXPECT_THAT(Values(*transposed), ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
+// Two experts, each [2, 6] with gates and what they gate by turns.
+TEST(DerivedTensorsTest, ColumnsOfOneMatrixBecomeRows) {
+  const Counting joined({2, 2, 6});
+  TensorMemory memory;
+  const TensorView* odd =
+      TransposedColumns(joined.view(), 1, /*first=*/1, /*step=*/2, &memory);
+  EXPECT_THAT(odd->shape, ElementsAre(3, 2));
+  EXPECT_THAT(Values(*odd), ElementsAre(13, 19, 15, 21, 17, 23));
+  const Counting bias({2, 4});
+  const TensorView* even =
+      TransposedColumns(bias.view(), 1, /*first=*/0, /*step=*/2, &memory);
+  EXPECT_THAT(even->shape, ElementsAre(2));
+  EXPECT_THAT(Values(*even), ElementsAre(4, 6));
+}
+
+// All sixteen numbers, lower halves first, times powers of two.
+TEST(DerivedTensorsTest, Mxfp4IsWhatItsFormatSays) {
+  std::vector<uint8_t> blocks(2 * 2 * 16), scales = {127, 127, 127, 130};
+  for (int i = 0; i < 16; ++i) {
+    blocks[3 * 16 + i] = static_cast<uint8_t>(i << 4 | (15 - i));
+  }
+  const auto bytes = [](std::vector<int64_t> shape,
+                        const std::vector<uint8_t>& data) {
+    return TensorView{DType::kU8, std::move(shape),
+                      std::as_bytes(std::span(data))};
+  };
+  TensorMemory memory;
+  const TensorView* rows =
+      Mxfp4Rows(bytes({2, 2, 1, 16}, blocks), bytes({2, 2, 1}, scales),
+                /*index=*/1, /*first=*/1, /*step=*/2, &memory);
+  EXPECT_THAT(rows->shape, ElementsAre(1, 32));
+  const float numbers[] = {0, 0.5f,  1,  1.5f,  2,  3,  4,  6,
+                           0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+  const std::vector<float> values = Values(*rows);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(values[2 * i], 8 * numbers[15 - i]) << i;
+    EXPECT_EQ(values[2 * i + 1], 8 * numbers[i]) << i;
+  }
+}
+
 }  // namespace
 }  // namespace trivium

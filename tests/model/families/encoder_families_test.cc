@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "model/families/registry.h"
 #include "tests/model/families/fake_weights.h"
+#include "tests/model/families/golden_folder.h"
 
 namespace trivium {
 namespace {
@@ -20,40 +21,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-// A golden's configuration and its tensors' names and shapes, to be changed.
-class Folder {
- public:
-  explicit Folder(const std::string& name) {
-    const std::string path = "tests/golden/" + name;
-    config = ReadJsonFile(path + "/config.json").value();
-    real_ = Weights::Open(path).value();
-    for (const std::string_view tensor : real_->Names()) {
-      const TensorView* view = real_->Find(tensor);
-      weights.Set(std::string(tensor), view->shape, view->dtype);
-    }
-  }
-
-  Problems Load() { return LoadFrom(&weights); }
-  // With the tensors' data, where a family rearranges them.
-  Problems LoadReal() { return LoadFrom(real_.get()); }
-  Problems LoadWithoutWeights() { return LoadFrom(nullptr); }
-
-  json config;
-  FakeWeights weights;
-  TransformerDescription description;
-
- private:
-  Problems LoadFrom(const Weights* from) {
-    Problems problems;
-    const FamilyLoader load =
-        FindFamily(config["model_type"].get<std::string>());
-    description = load(config, from, &problems).description;
-    return problems;
-  }
-
-  std::unique_ptr<Weights> real_;
-};
 
 struct Head {
   const char* folder;

@@ -105,6 +105,7 @@ struct Heads {
                           .query = &q[static_cast<size_t>(first) * width],
                           .query_stride = static_cast<size_t>(width),
                           .scale = 1 / std::sqrt(static_cast<float>(size)),
+                          .sinks = sinks.empty() ? nullptr : sinks.data(),
                           .out = out,
                           .out_stride = static_cast<size_t>(width)};
     // Whoever writes beyond it is found out by the address sanitizer.
@@ -121,6 +122,7 @@ struct Heads {
   KvShape shape;
   int size, sharing, query_heads, kv_width, width, keys, queries;
   std::vector<float> k, val, q, weights;
+  std::vector<float> sinks;  // [query_heads], or empty
   std::unique_ptr<float[]> scratch;
   std::vector<char> memory;
   std::vector<const char*> tiles;
@@ -148,6 +150,10 @@ void Expect(const Heads& heads, int query, int head, KeyRange seen,
     }
     score[j] /= std::sqrt(static_cast<double>(heads.size));
     most = std::max(most, score[j]);
+  }
+  if (!heads.sinks.empty()) {
+    most = std::max<double>(most, heads.sinks[head]);
+    sum = std::exp(heads.sinks[head] - most);
   }
   for (int j = seen.begin; j < seen.end; ++j) {
     sum += score[j] = std::exp(score[j] - most);
@@ -287,6 +293,29 @@ TEST(AttendTest, CausalAndLocalQueriesEqualTheFormula) {
           ExpectAll(&heads, {.position = first,
                              .look_back = window / 2,
                              .look_ahead = window / 2});
+        }
+      }
+    }
+  }
+}
+
+// From next to nothing to nearly all of the weight, and of every head its own.
+TEST(AttendTest, SinksTakeTheirShare) {
+  std::mt19937 generator(9);
+  std::normal_distribution<float> normal(0, 5);
+  for (const KvType type : kTypes) {
+    for (const int size : {16, 33}) {
+      for (const int keys : {1, 5, 17, 40}) {
+        for (const int sharing : {1, 3}) {
+          Heads heads(type, size, keys, std::min(keys, 3), sharing);
+          for (int h = 0; h < heads.query_heads; ++h) {
+            heads.sinks.push_back(normal(generator));
+          }
+          ExpectAll(&heads, {.position = keys - heads.queries,
+                             .look_back = 20,
+                             .look_ahead = 0});
+          heads.sinks[0] = 1000;
+          ExpectAll(&heads, {});
         }
       }
     }

@@ -285,6 +285,38 @@ TEST(GateRowTest, EqualsTheFormulasOnEveryTail) {
   }
 }
 
+TEST(ClippedGateRowTest, EqualsTheFormulaOnEveryTail) {
+  const GateClip clip = {.alpha = 1.7f, .limit = 3.0f};
+  for (const int n : Lengths()) {
+    const std::vector<float> both = Random(2 * n, n);
+    const ProductRow product = Plain(both, nullptr);
+    std::vector<float> y(n + 1, 5.0f);
+    const Range range = ClippedGateRow(product.Columns(0, n),
+                                       product.Columns(n, n), clip, y.data());
+    EXPECT_EQ(y[n], 5.0f);
+    ExpectRange(range, y.data(), n);
+    for (int i = 0; i < n; ++i) {
+      const double gate = std::min(both[i], clip.limit);
+      const double up = std::clamp(both[n + i], -clip.limit, clip.limit);
+      EXPECT_NEAR(y[i], (up + 1) * gate / (1 + std::exp(-clip.alpha * gate)),
+                  3e-6 * (1 + std::fabs(up + 1)));
+    }
+  }
+}
+
+TEST(AddScaledRowTest, AddsOnEveryTail) {
+  for (const int n : Lengths()) {
+    const std::vector<float> x = Random(n, n);
+    std::vector<float> y = Random(n + 1, n + 1);
+    const std::vector<float> before = y;
+    AddScaledRow(x.data(), 0.3f, n, y.data());
+    for (int i = 0; i < n; ++i) {
+      EXPECT_NEAR(y[i], before[i] + 0.3 * x[i], 2e-6);
+    }
+    EXPECT_EQ(y[n], before[n]);
+  }
+}
+
 TEST(Bf16RowTest, RoundsToNearestEven) {
   const std::vector<float> x = {1.0f, 1.00390625f, 1.01171875f, -2.5f, 3e38f};
   std::vector<uint16_t> y(x.size());

@@ -32,6 +32,10 @@ void CompareRandomCases(bool sample, int cases) {
       options.top_k = top_ks[random.Int(0, 4)];
       const float top_ps[] = {1.0f, 0.9f, 0.5f, 0.01f};
       options.top_p = top_ps[random.Int(0, 3)];
+      const float min_ps[] = {0.0f, 0.0f, 0.1f, 0.5f};
+      options.min_p = min_ps[random.Int(0, 3)];
+      const float typical_ps[] = {1.0f, 1.0f, 0.8f, 0.2f};
+      options.typical_p = typical_ps[random.Int(0, 3)];
       const float temperatures[] = {1.0f, 0.5f, 3.0f};
       options.temperature = temperatures[random.Int(0, 2)];
     }

@@ -55,6 +55,43 @@ TEST(LogitsRulesTest, PenalizesWhatWasWrittenAndBansWin) {
   EXPECT_EQ(edits.Apply(1, -7), -14);
 }
 
+TEST(LogitsRulesTest, CountsNewTokensAndAddsBiasesFirst) {
+  DecodingOptions options;
+  options.repetition_penalty = 2;
+  options.frequency_penalty = 0.5f;
+  options.presence_penalty = 0.25f;
+  options.logit_bias = {{5, -3}, {8, 1}};
+  // 4 and one 5 are the prompt's.
+  const LogitsEdits edits = EditsFor(options, {4, 5, 5, 7, 5}, 3);
+  ASSERT_THAT(edits.watched, ElementsAre(4, 5, 7, 8));
+  EXPECT_EQ(edits.Apply(0, 6), 3);
+  EXPECT_EQ(edits.Apply(1, 7), (7 - 3) / 2.0 - 2 * 0.5 - 0.25);
+  EXPECT_EQ(edits.Apply(1, 1), (1 - 3) * 2.0 - 2 * 0.5 - 0.25);
+  EXPECT_EQ(edits.Apply(2, 6), 3 - 0.5 - 0.25);
+  EXPECT_EQ(edits.Apply(3, 6), 7);
+}
+
+TEST(LogitsRulesTest, TellsWhyATokenEndsTheText) {
+  DecodingOptions options;
+  options.end_ids = {7};
+  options.stop_ids = {4, 7};
+  options.max_new_tokens = 3;
+  options.forced_last_id = 4;
+  const LogitsRules rules(options);
+  EXPECT_EQ(rules.EndOf(7, 1), FinishReason::kEnd);
+  EXPECT_EQ(rules.EndOf(4, 1), FinishReason::kStop);
+  EXPECT_EQ(rules.EndOf(4, 3), FinishReason::kLength);
+  EXPECT_EQ(rules.EndOf(5, 1), std::nullopt);
+}
+
+TEST(LogitsRulesTest, StopIdsWaitForTheMinimumToo) {
+  DecodingOptions options;
+  options.stop_ids = {6};
+  options.min_new_tokens = 2;
+  EXPECT_THAT(EditsFor(options, {0, 1}, 1).watched, ElementsAre(6));
+  EXPECT_THAT(EditsFor(options, {0, 1, 1}, 2).watched, IsEmpty());
+}
+
 TEST(LogitsRulesTest, EndTokensWaitForTheMinimum) {
   DecodingOptions options;
   options.end_ids = {7, 2};
@@ -73,6 +110,16 @@ TEST(LogitsRulesTest, ForcesTheFirstAndTheLastToken) {
   EXPECT_EQ(EditsFor(options, {0, 9, 9, 4, 1}, 2).forced, 5);
   options.max_new_tokens = 1;
   EXPECT_EQ(EditsFor(options, {0}, 0).forced, 5);
+}
+
+TEST(LogitsRulesTest, OnlyTheLastTokenOfAllIsForcedAsTheLast) {
+  DecodingOptions options;
+  options.max_new_tokens = 3;
+  options.end_ids = {5};
+  EXPECT_EQ(LogitsRules(options).EndOf(5, 3), FinishReason::kEnd);
+  options.forced_last_id = 5;
+  EXPECT_EQ(LogitsRules(options).EndOf(5, 2), FinishReason::kEnd);
+  EXPECT_EQ(LogitsRules(options).EndOf(5, 3), FinishReason::kLength);
 }
 
 }  // namespace

@@ -37,6 +37,17 @@ struct RandomCase {
     options.length_penalty = penalties[Int(0, 4)];
     if (Int(0, 2) == 0) options.repetition_penalty = Int(0, 1) ? 1.3f : 0.7f;
     if (Int(0, 2) == 0) options.no_repeat_ngram_size = Int(1, 3);
+    // Multiples of the quantum, added to some tokens, would make ties that
+    // rounding decides: (a - x) + b and (a + b) - x.
+    const float odd = ties ? 0.0371f : 0.0f;
+    if (Int(0, 3) == 0) options.frequency_penalty = Int(-4, 4) / 4.0f + odd;
+    if (Int(0, 3) == 0) options.presence_penalty = Int(-4, 4) / 4.0f + 3 * odd;
+    if (Int(0, 3) == 0) {
+      for (int32_t id = Token(); id < model.vocabulary; id += Int(1, 9)) {
+        options.logit_bias.push_back({id, Int(-8, 8) / 2.0f + 7 * odd});
+      }
+    }
+    if (Int(0, 4) == 0) options.stop_ids = {Token()};
     const int banned = Int(0, 3);
     for (int i = 0; i < banned; ++i) {
       std::vector<int32_t> sequence(Int(1, 3));

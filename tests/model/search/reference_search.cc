@@ -27,6 +27,22 @@ bool Contains(const std::vector<int32_t>& ids, int32_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
+void SequenceBias(const DecodingOptions& options, Row* row) {
+  for (const auto& [token, bias] : options.logit_bias) (*row)[token] += bias;
+}
+
+// Of OpenAI's API; not Transformers'.
+void CountPenalties(const DecodingOptions& options, size_t prefix_size,
+                    const std::vector<int32_t>& history, Row* row) {
+  for (size_t token = 0; token < row->size(); ++token) {
+    const auto count =
+        std::count(history.begin() + prefix_size, history.end(), token);
+    if (count == 0) continue;
+    (*row)[token] -= static_cast<double>(options.frequency_penalty) * count +
+                     options.presence_penalty;
+  }
+}
+
 void RepetitionPenalty(const DecodingOptions& options,
                        const std::vector<int32_t>& history, Row* row) {
   for (size_t token = 0; token < row->size(); ++token) {
@@ -73,11 +89,14 @@ void Force(int32_t token, Row* row) {
 Row Process(const DecodingOptions& options, size_t prefix_size,
             const std::vector<int32_t>& history, Row row) {
   const int new_tokens = static_cast<int>(history.size() - prefix_size);
+  SequenceBias(options, &row);
   RepetitionPenalty(options, history, &row);
+  CountPenalties(options, prefix_size, history, &row);
   NoRepeatNgram(options, history, &row);
   NoBadWords(options, history, &row);
   if (new_tokens < options.min_new_tokens) {
     for (const int32_t id : options.end_ids) row[id] = -kInfinity;
+    for (const int32_t id : options.stop_ids) row[id] = -kInfinity;
   }
   if (options.forced_first_id && new_tokens == 0) {
     Force(*options.forced_first_id, &row);
@@ -92,8 +111,12 @@ bool Stops(const DecodingOptions& options, size_t prefix_size,
            const StopMatcher* stop, const std::vector<int32_t>& history,
            FinishReason* reason) {
   const std::vector<int32_t> ids(history.begin() + prefix_size, history.end());
-  *reason = FinishReason::kEnd;
+  const bool cut = options.forced_last_id &&
+                   static_cast<int>(ids.size()) == options.max_new_tokens;
+  *reason = cut ? FinishReason::kLength : FinishReason::kEnd;
   if (Contains(options.end_ids, ids.back())) return true;
+  *reason = cut ? FinishReason::kLength : FinishReason::kStop;
+  if (Contains(options.stop_ids, ids.back())) return true;
   *reason = FinishReason::kStop;
   if (stop != nullptr && stop->Matches(ids)) return true;
   *reason = FinishReason::kLength;
@@ -114,6 +137,29 @@ Row ToRow(const std::vector<float>& logits) {
   return Row(logits.begin(), logits.end());
 }
 
+// TypicalLogitsWarper: sets what it takes to 0.
+void KeepTypical(double mass, Row* probabilities) {
+  Row& p = *probabilities;
+  const double total = std::accumulate(p.begin(), p.end(), 0.0);
+  double entropy = 0;
+  for (const double x : p) {
+    if (x > 0) entropy -= x / total * std::log(x / total);
+  }
+  Row shifted;
+  for (const double x : p) {
+    shifted.push_back(x > 0 ? -std::abs(-std::log(x / total) - entropy)
+                            : -kInfinity);
+  }
+  double cumulative = 0, last = 0;
+  for (const size_t token : TopK(shifted, shifted.size())) {
+    if (cumulative < mass) last = shifted[token];
+    cumulative += p[token] / total;
+  }
+  for (size_t token = 0; token < p.size(); ++token) {
+    if (shifted[token] < last) p[token] = 0;
+  }
+}
+
 struct Beam {
   std::vector<int32_t> sequence;
   double score = kPlaceholder;  // running: sum; finished: divided by length
@@ -131,7 +177,9 @@ ReferenceResult ReferenceBeamSearch(const DecodingOptions& options,
                                     const ToyModel& model) {
   const size_t num_beams = options.beam_size;
   const size_t beams_to_keep =
-      std::max<size_t>(2, 1 + options.end_ids.size()) * num_beams;
+      std::max<size_t>(2,
+                       1 + options.end_ids.size() + options.stop_ids.size()) *
+      num_beams;
   const size_t vocabulary = model.vocabulary;
   const bool at_once = options.early_stopping == EarlyStopping::kAtOnce;
   const auto power = [&](int length) {
@@ -274,8 +322,18 @@ ReferenceResult ReferenceSample(const DecodingOptions& options,
           better += p;
           kept += probabilities[token];
         }
+        const double largest =
+            *std::max_element(probabilities.begin(), probabilities.end());
+        for (double& p : probabilities) {
+          if (p < options.min_p * largest) p = 0;
+        }
+        if (options.typical_p < 1) {
+          KeepTypical(options.typical_p, &probabilities);
+        }
+        kept = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
         // All tokens: drawn by id; a choice of the best: by rank.
-        if (options.top_k == 0 && options.top_p == 1) {
+        if (options.top_k == 0 && options.top_p == 1 &&
+            options.typical_p == 1) {
           std::sort(order.begin(), order.end());
         }
         const double uniform =
@@ -285,7 +343,7 @@ ReferenceResult ReferenceSample(const DecodingOptions& options,
         size_t chosen = order[0];
         for (const size_t token : order) {
           cumulative += probabilities[token] / kept;
-          chosen = token;
+          if (probabilities[token] > 0) chosen = token;
           if (cumulative > uniform) break;
         }
         order = {chosen};

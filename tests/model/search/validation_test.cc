@@ -41,6 +41,34 @@ TEST(ValidationTest, NamesEachBadOption) {
       {"top_p", [](O* o) { o->top_p = 0; }},
       {"top_p", [](O* o) { o->top_p = 1.5f; }},
       {"top_p", [=](O* o) { o->top_p = nan; }},
+      {"min_p", [](O* o) { o->min_p = -0.1f; }},
+      {"min_p", [](O* o) { o->min_p = 1.1f; }},
+      {"min_p", [=](O* o) { o->min_p = nan; }},
+      {"typical_p", [](O* o) { o->typical_p = 0; }},
+      {"typical_p", [=](O* o) { o->typical_p = nan; }},
+      {"frequency_penalty", [](O* o) { o->frequency_penalty = 2.1f; }},
+      {"frequency_penalty", [=](O* o) { o->frequency_penalty = nan; }},
+      {"presence_penalty", [](O* o) { o->presence_penalty = -2.1f; }},
+      {"logit_bias",
+       [](O* o) {
+         o->logit_bias = {{1, 101}};
+       }},
+      {"logit_bias",
+       [=](O* o) {
+         o->logit_bias = {{1, nan}};
+       }},
+      {"logit_bias",
+       [](O* o) {
+         o->logit_bias = {{100, 1}};
+       }},
+      {"logit_bias",
+       [](O* o) {
+         o->logit_bias = {{2, 1}, {2, 1}};
+       }},
+      {"stop_ids", [](O* o) { o->stop_ids.assign(17, 1); }},
+      {"stop_ids", [](O* o) { o->stop_ids = {100}; }},
+      {"stop_ids and end_ids",
+       [](O* o) { o->end_ids.assign(63, 1), o->stop_ids = {2}; }},
       {"repetition_penalty", [](O* o) { o->repetition_penalty = 0; }},
       {"repetition_penalty", [](O* o) { o->repetition_penalty = -2; }},
       {"repetition_penalty", [=](O* o) { o->repetition_penalty = nan; }},

@@ -146,7 +146,7 @@ TEST_F(ByteLevelTest, NamesABrokenFile) {
   folder_.Write("merges.txt", "#version: 0.2\nh e\nx y\n");
   EXPECT_THAT(ErrorOf(), HasSubstr("needs the piece \"xy\""));
   folder_.Write("merges.txt", "h e</w>\n");
-  EXPECT_THAT(ErrorOf(), HasSubstr("</w>"));
+  EXPECT_THAT(ErrorOf(), HasSubstr("openai-gpt"));
   folder_.Write("merges.txt", "");
   vocabulary_.erase("<s>");
   WriteVocabulary();

@@ -50,6 +50,30 @@ TEST_P(ReferenceCasesTest, EqualsTheReference) {
   EXPECT_GE(count, 500);
 }
 
+// Each piece of the vocabulary, the special ones too, as a user's text.
+TEST_P(ReferenceCasesTest, NoPieceBecomesASpecialTokenOfAUsersText) {
+  const std::filesystem::path material = "../shared/material/tokenizers/hf";
+  if (!std::filesystem::exists(material)) {
+    GTEST_SKIP() << "skipped: there is no folder " << material;
+  }
+  const auto tokenizer = LoadOrDie((material / GetParam()).string());
+  const SpecialTokenIds roles = tokenizer->special_token_ids();
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  for (int32_t id = 0; id < tokenizer->vocabulary_size(TextSide::kSource);
+       ++id) {
+    const std::string piece = tokenizer->IdToPiece(id, TextSide::kSource);
+    const TextPart part = {piece, /*literal=*/true};
+    const auto encoding = tokenizer->EncodeParts({&part, 1}, options);
+    for (const int32_t found : encoding->ids) {
+      for (const int32_t role : {roles.begin, roles.end, roles.classification,
+                                 roles.separator, roles.mask, roles.padding}) {
+        ASSERT_TRUE(found != role) << piece << " gives " << found;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ReferenceCasesTest,
                          testing::Values("bert-uncased", "gpt2", "llama"),
                          [](const auto& info) {

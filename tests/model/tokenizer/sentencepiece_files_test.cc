@@ -190,6 +190,62 @@ TEST_F(SentencePieceFilesTest, LlamaBeginsTexts) {
       expected);
 }
 
+// The old way puts a space behind special tokens too.
+TEST_F(SentencePieceFilesTest, LlamasMendedWayPutsASpaceInFrontOfTheTextAlone) {
+  const std::string config =
+      "{\"bos_token\": \"<0x00>\", \"eos_token\": \"</s>\"";
+  const std::string a =
+      "\xE2\x96\x81"
+      "a";
+  // The file's normalizer_spec, again: no characters mapped, no spaces taken.
+  const std::string file =
+      serialized_ + std::string("\x1A\x04\x12\x00\x20\x00", 6);
+  const auto pieces = [&](const std::string& legacy, const std::string& text) {
+    folder_.Write("tokenizer.model", file);
+    folder_.Write("config.json", "{\"model_type\": \"llama\"}");
+    folder_.Write("tokenizer_config.json", config + legacy + "}");
+    const auto tokenizer = LoadOrDie(folder_.path());
+    const auto tokens = tokenizer->Tokenize(text, {}).value();
+    std::vector<int32_t> ids;
+    for (const Token& token : tokens) ids.push_back(token.id);
+    EXPECT_EQ(tokenizer->Encode(text, {}).value().ids, ids);
+    EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{ids[1]}).substr(0, 1),
+              "a");
+    return Pieces(tokens);
+  };
+  for (const std::string legacy : {"", ", \"legacy\": true"}) {
+    EXPECT_EQ(pieces(legacy, "a</s>a"), "<0x00> " + a + " </s> " + a);
+  }
+  EXPECT_EQ(pieces(", \"legacy\": false", "a</s>a"), "<0x00> " + a + " </s> a");
+  EXPECT_EQ(pieces(", \"legacy\": false", "a"), "<0x00> " + a);
+  // Where the file takes spaces away that cannot be done.
+  folder_.Write("tokenizer.model", serialized_);
+  EXPECT_THAT(LoadTokenizer(folder_.path()).status().ToString(),
+              HasSubstr("\"legacy\": false"));
+}
+
+TEST_F(SentencePieceFilesTest, GemmasFileHasNoSpaceInFront) {
+  const std::string config =
+      "{\"bos_token\": \"<0x00>\", \"eos_token\": \"</s>\", "
+      "\"pad_token\": \"<0x01>\"}";
+  // The file's normalizer_spec, again, with add_dummy_prefix = false.
+  const std::string file = serialized_ + std::string("\x1A\x02\x18\x00", 4);
+  folder_.Write("tokenizer.model", file);
+  folder_.Write("config.json", "{\"model_type\": \"gemma3_text\"}");
+  folder_.Write("tokenizer_config.json", config);
+  const auto tokenizer = LoadOrDie(folder_.path());
+  EXPECT_EQ(Pieces(tokenizer->Tokenize("a</s>a", {}).value()),
+            "<0x00> a </s> a");
+  const int32_t a = tokenizer->PieceToId(
+      "\xE2\x96\x81"
+      "a",
+      TextSide::kSource);
+  EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{a, a}), " a a");
+  EXPECT_EQ(Load("llama", "tokenizer.model", config)
+                ->Decode(std::vector<int32_t>{a, a}),
+            "a a");
+}
+
 TEST_F(SentencePieceFilesTest, NamesABrokenFile) {
   folder_.Write("tokenizer.model", "no model");
   EXPECT_THAT(LoadTokenizer(folder_.path()).status().ToString(),

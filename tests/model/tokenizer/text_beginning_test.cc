@@ -1,5 +1,6 @@
 #include "model/tokenizer/text_beginning.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,15 +20,20 @@ struct Counting {
     size_t at = 0;
     while ((at = text.find_first_not_of(' ', at)) != std::string_view::npos) {
       const size_t end = std::min(text.find(' ', at), text.size());
-      tokens.emplace_back().piece = text.substr(at, end - at);
+      Token& token = tokens.emplace_back();
+      token.piece = text.substr(at, end - at);
+      token.byte_begin = static_cast<int>(at);
+      token.byte_end = static_cast<int>(end);
       at = end;
     }
     return tokens;
   }
-  std::vector<Token> Of(std::string_view text, int64_t most) {
+  std::vector<Token> Of(std::string_view text, int64_t most,
+                        bool left = false) {
     EncodeOptions options;
     options.most_tokens = most;
-    return *TokenizeBeginning(text, options, std::ref(*this), &partial);
+    options.truncate_left = left;
+    return *TokenizeEnough(text, options, std::ref(*this), &partial);
   }
 
   size_t bytes = 0;
@@ -59,6 +65,25 @@ TEST(TextBeginningTest, WhatAModelCannotReadIsNotTokenized) {
   }
 }
 
+// Of a text that is cut from its beginning, the end.
+TEST(TextBeginningTest, EndingsAreTokenizedWhereTheBeginningIsCut) {
+  Counting counting;
+  const std::string text = Words(100'000);
+  const std::vector<Token> tokens = counting.Of(text, 512, /*left=*/true);
+  EXPECT_TRUE(counting.partial);
+  EXPECT_LT(counting.bytes, 10'000u);
+  ASSERT_GT(tokens.size(), 512u);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = tokens[tokens.size() - 1 - i];
+    ASSERT_EQ(token.piece, "word" + std::to_string(99'999 - i));
+    // Places are those of the whole text.
+    ASSERT_EQ(text.substr(token.byte_begin, token.byte_end - token.byte_begin),
+              token.piece);
+  }
+  EXPECT_EQ(counting.Of(Words(500), 10, /*left=*/true).size(), 500u);
+  EXPECT_FALSE(counting.partial);
+}
+
 TEST(TextBeginningTest, TextsOfFewTokensCostLittleMoreThanThemselves) {
   for (const std::string& text :
        {std::string(1 << 20, ' '), std::string(1 << 20, 'x'),
@@ -78,6 +103,7 @@ TEST(TextBeginningTest, CharactersAreNotCutApart) {
   for (int64_t most = 1; most < 10; ++most) {
     Counting counting;
     counting.Of(text, most);
+    counting.Of(text, most, /*left=*/true);
   }
 }
 
@@ -92,8 +118,7 @@ TEST(TextBeginningTest, AsksBeforeEachBeginning) {
   bool partial = false;
   const std::string spaces(1 << 20, ' ');
   EXPECT_TRUE(absl::IsCancelled(
-      TokenizeBeginning(spaces, options, std::ref(counting), &partial)
-          .status()));
+      TokenizeEnough(spaces, options, std::ref(counting), &partial).status()));
   EXPECT_LT(counting.bytes, 100'000u);
 }
 
@@ -102,8 +127,16 @@ class BeginningTokensTest : public testing::Test {
  protected:
   static void ExpectSame(const Tokenizer& tokenizer, const std::string& text,
                          int max_tokens) {
+    for (const bool left : {false, true}) {
+      ExpectSame(tokenizer, text, max_tokens, left);
+    }
+  }
+
+  static void ExpectSame(const Tokenizer& tokenizer, const std::string& text,
+                         int max_tokens, bool left) {
     EncodeOptions options;
     options.max_tokens = max_tokens;
+    options.truncate_left = left;
     const Encoding whole = *tokenizer.Encode(text, options);
     options.most_tokens = max_tokens;
     const Encoding some = *tokenizer.Encode(text, options);
@@ -127,7 +160,19 @@ class BeginningTokensTest : public testing::Test {
 };
 
 TEST_F(BeginningTokensTest, Marian) {
-  ExpectSame(*LoadOrDie(kEmbedded), LongText(), 512);
+  const auto tokenizer = LoadOrDie(kEmbedded);
+  ExpectSame(*tokenizer, LongText(), 512, /*left=*/false);
+  // Of an ending, segmentations that are equal but for rounding may swap.
+  EncodeOptions options;
+  options.max_tokens = 512;
+  options.truncate_left = true;
+  const Encoding whole = *tokenizer->Encode(LongText(), options);
+  options.most_tokens = 512;
+  const Encoding some = *tokenizer->Encode(LongText(), options);
+  EXPECT_TRUE(some.partial);
+  ASSERT_EQ(some.ids.size(), whole.ids.size());
+  EXPECT_EQ(tokenizer->Decode(std::span(some.ids).last(200)),
+            tokenizer->Decode(std::span(whole.ids).last(200)));
 }
 
 TEST_F(BeginningTokensTest, WordPiece) {
@@ -152,6 +197,35 @@ TEST_F(BeginningTokensTest, WordPiece) {
   const Encoding some = *tokenizer->EncodePair(text, text, options);
   EXPECT_EQ(some.ids, whole.ids);
   EXPECT_TRUE(some.partial);
+  options.truncate_left = true;
+  const Encoding left = *tokenizer->EncodePair(text, text, options);
+  EXPECT_NE(left.ids, whole.ids);
+  options.most_tokens = 0;
+  EXPECT_EQ(left.ids, tokenizer->EncodePair(text, text, options)->ids);
+}
+
+// Of what a user wrote, no control token comes of being cut either.
+TEST_F(BeginningTokensTest, PartsOfAnEnding) {
+  const ScratchFolder folder;
+  folder.Write("vocab.txt",
+               "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n[\n]\nsep\n");
+  const auto tokenizer = LoadOrDie(folder.path());
+  std::string user;
+  for (int i = 0; i < 20'000; ++i) user += "a [SEP] ";
+  const std::vector<TextPart> parts = {
+      {"b [SEP]"}, {user, /*literal=*/true}, {"b [SEP] b"}};
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  options.max_tokens = 100;
+  options.truncate_left = true;
+  const Encoding whole = *tokenizer->EncodeParts(parts, options);
+  options.most_tokens = 100;
+  const Encoding some = *tokenizer->EncodeParts(parts, options);
+  EXPECT_EQ(some.ids, whole.ids);
+  EXPECT_TRUE(some.partial);
+  const int32_t separator = tokenizer->PieceToId("[SEP]", TextSide::kSource);
+  EXPECT_EQ(std::count(some.ids.begin(), some.ids.end(), separator), 1);
+  EXPECT_EQ(some.ids.back(), tokenizer->PieceToId("b", TextSide::kSource));
 }
 
 }  // namespace

@@ -58,6 +58,11 @@ TEST_P(EncoderOnlyTest, F32EqualsTheReference) {
     ASSERT_TRUE(encoded.ok()) << encoded.status();
     const auto expected = reference.Encode(input.ids, input.type_ids);
     ExpectClose(encoded->states, expected.states.data, "states");
+    std::vector<double> hidden;
+    for (const Matrix& layer : expected.hidden) {
+      hidden.insert(hidden.end(), layer.data.begin(), layer.data.end());
+    }
+    ExpectClose(encoded->hidden, hidden, "hidden states");
     ExpectClose(encoded->attention, expected.attention, "attention");
     ExpectClose(encoded->pooled, expected.pooled.data, "pooled");
     ExpectClose(encoded->logits, expected.logits.data, "logits");
@@ -133,7 +138,7 @@ TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   smooth(self.query, layer.self_attention.projection);
   smooth(self.key, layer.self_attention.projection);
   smooth(self.value, layer.self_attention.projection);
-  smooth(tensors.up, layer.up);
+  smooth(tensors.up, layer.feed_forward.experts[0].up);
   const ReferenceTransformer reference(random.description(), numbers);
   ExpectNearlyEveryRow(NewEngine(random, kInt8Formats).get(), reference, shape);
 }
@@ -154,19 +159,36 @@ TEST_P(EncoderOnlyTest, Bf16EqualsTheReferenceInBf16) {
   ExpectNearlyEveryRow(NewEngine(random, kBf16Formats).get(), reference, shape);
 }
 
+// The rows of `chosen` of all layers' hidden states.
+std::vector<float> OfLayers(const std::vector<int>& chosen,
+                            const std::vector<float>& all, int layers) {
+  const size_t size = all.size() / (layers + 1);
+  std::vector<float> some;
+  for (const int layer : chosen) {
+    some.insert(some.end(), all.begin() + layer * size,
+                all.begin() + (layer + 1) * size);
+  }
+  return some;
+}
+
 // Alone and whole, or with others and a layer at a time: the same bits.
 TEST_P(EncoderOnlyTest, CompanyDoesNotChangeBits) {
   const RandomTransformer random(GetParam(), 3);
   for (const Formats& formats : {kF32Formats, kInt8Formats}) {
     const std::unique_ptr<Engine> engine = NewEngine(random, formats);
-    const SourceOptions options = {.states = States::kAll,
-                                   .pooled = engine->limits().pooled_size > 0,
-                                   .logits = engine->limits().head_outputs > 0,
-                                   .selection = {}};
+    const int layers = engine->limits().encoder_layers;
+    SourceOptions options = {.states = States::kAll,
+                             .pooled = engine->limits().pooled_size > 0,
+                             .logits = engine->limits().head_outputs > 0,
+                             .selection = {}};
     const std::vector<int> lengths = {3, 40, 17, 1, 64, 29, 8};
     StepPlan plan;
     std::vector<SourceId> sources;
-    for (const int tokens : lengths) {
+    const std::vector<std::vector<int>> chosen = {
+        {0}, {layers}, {0, layers}, {}, {layers / 2}, {0, layers}, {layers}};
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      const int tokens = lengths[i];
+      options.hidden_layers = chosen[i];
       sources.push_back(
           engine->AddSource(RandomInput(tokens, GetParam()), options).value());
       plan.encode.push_back({sources.back(), 1});
@@ -181,6 +203,9 @@ TEST_P(EncoderOnlyTest, CompanyDoesNotChangeBits) {
       ASSERT_TRUE(alone.ok());
       EXPECT_TRUE(
           std::ranges::equal(engine->EncoderStates(sources[i]), alone->states));
+      EXPECT_TRUE(
+          std::ranges::equal(engine->HiddenStates(sources[i]),
+                             OfLayers(chosen[i], alone->hidden, layers)));
       EXPECT_TRUE(
           std::ranges::equal(engine->PooledOutput(sources[i]), alone->pooled));
       EXPECT_TRUE(
@@ -229,8 +254,18 @@ TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
                  every_token ? std::vector<int>{17, 3, 17} : std::vector<int>(),
              .selection = {}});
     add({.cross_attention = false, .selection = {}});
+    // The last layer's, of which nothing else reads all tokens.
+    const int layers = engine->limits().encoder_layers;
+    const SourceId hidden = add({.cross_attention = false,
+                                 .hidden_layers = {0, layers},
+                                 .selection = {}});
     ASSERT_TRUE(engine->Step(plan, &result).ok());
 
+    EXPECT_TRUE(std::ranges::equal(engine->HiddenStates(hidden),
+                                   OfLayers({0, layers}, all->hidden, layers)));
+    EXPECT_TRUE(std::ranges::equal(
+        engine->HiddenStates(hidden).last(states.size()), states));
+    EXPECT_TRUE(engine->HiddenStates(everything).empty());
     EXPECT_TRUE(
         std::ranges::equal(engine->EncoderStates(first), states.first(width)));
     EXPECT_TRUE(std::ranges::equal(engine->PooledOutput(head), all->pooled));

@@ -17,34 +17,6 @@
 namespace trivium {
 namespace {
 
-std::vector<int32_t> RandomIds(int count, int vocabulary, uint32_t seed) {
-  std::mt19937 generator(seed);
-  std::vector<int32_t> ids(count);
-  for (int32_t& id : ids) id = static_cast<int32_t>(generator() % vocabulary);
-  return ids;
-}
-
-// Reads `targets` in parts of `step` tokens; logits of the last token of each.
-std::vector<std::vector<float>> Decode(Engine* engine, SourceId source,
-                                       std::span<const int32_t> targets,
-                                       size_t step) {
-  const HypothesisId hypothesis = engine->AddHypothesis(source);
-  std::vector<std::vector<float>> logits;
-  StepResult result;
-  for (size_t at = 0; at < targets.size(); at += step) {
-    StepPlan plan;
-    plan.decode.push_back(
-        {.hypothesis = hypothesis,
-         .tokens = targets.subspan(at, std::min(step, targets.size() - at)),
-         .queries = {&kAllLogits, 1}});
-    EXPECT_TRUE(engine->Step(plan, &result).ok());
-    const auto all = result.rows[0].logits[0].all;
-    logits.emplace_back(all.begin(), all.end());
-  }
-  engine->ReleaseHypothesis(hypothesis);
-  return logits;
-}
-
 class EngineShapeTest
     : public ::testing::TestWithParam<RandomTransformer::Shape> {};
 
@@ -191,6 +163,59 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{.norm_placement =
                   RandomTransformer::NormPlacement::kBeforeAndOfOutput,
               .biases = false},
+        // Rotary positions of whole heads, and of a part of them; norms of
+        // queries and keys.
+        Shape{.heads = 4,
+              .kv_heads = 1,
+              .encoder_layers = 3,
+              .decoder_layers = 3,
+              .positions = PositionEncoding::kNone,
+              .rotary_pairs = 4},
+        Shape{.heads = 4,
+              .kv_heads = 2,
+              .head_size = 22,
+              .window = 6,
+              .gated = true,
+              .norm_placement = RandomTransformer::NormPlacement::kBefore,
+              .norm_kind = NormTensors::Kind::kRms,
+              .biases = false,
+              .positions = PositionEncoding::kNone,
+              .rotary_pairs = 7,
+              .head_norms = true,
+              .final_norm = true},
+        Shape{.d_model = 40,
+              .heads = 5,
+              .head_size = 9,
+              .norm_kind = NormTensors::Kind::kRms,
+              .one_plus_weight = true,
+              .rotary_pairs = 1,
+              .head_norms = true},
+        // Experts, of which a token has two; sinks.
+        Shape{.heads = 4,
+              .kv_heads = 2,
+              .feed_forward = 24,
+              .activation = Activation::kSwish,
+              .experts = 5,
+              .norm_placement = RandomTransformer::NormPlacement::kBefore,
+              .norm_kind = NormTensors::Kind::kRms,
+              .biases = false,
+              .positions = PositionEncoding::kNone,
+              .rotary_pairs = 4,
+              .final_norm = true},
+        Shape{.feed_forward = 33,
+              .activation = Activation::kSwish,
+              .experts = 2,
+              .weigh_over_all = true,
+              .sinks = true},
+        Shape{.heads = 4,
+              .kv_heads = 1,
+              .window = 5,
+              .feed_forward = 31,
+              .experts = 4,
+              .gate_clip = GateClip{.alpha = 1.702f, .limit = 1.5f},
+              .norm_placement =
+                  RandomTransformer::NormPlacement::kBeforeAndOfOutput,
+              .sinks = true},
         // Windows within a tile, over its border, and over several.
         Shape{.window = 1},
         Shape{.heads = 6, .kv_heads = 2, .head_size = 8, .window = 7},
@@ -244,273 +269,6 @@ TEST(EngineBatchTest, RowsDoNotSeeEachOther) {
       engine->ReleaseSource(alone);
     }
   }
-}
-
-class EngineBlockTest : public ::testing::Test {
- protected:
-  EngineBlockTest()
-      : random_({.max_positions = 32}, 4),
-        // As few blocks as the engine allows: 2 + 2 for one longest sequence.
-        engine_(NewEngine(random_, kF32Formats,
-                          4 * 2 * KvTileBytes({KvType::kF32, 2, 16}))) {
-    source_ = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
-    plan_.encode.push_back({source_, 2});
-    EXPECT_TRUE(engine_->Step(plan_, &result_).ok());
-    plan_.Clear();
-  }
-
-  void Append(HypothesisId hypothesis, std::span<const int32_t> tokens) {
-    plan_.decode.push_back({.hypothesis = hypothesis,
-                            .tokens = tokens,
-                            .queries = {&kAllLogits, 1}});
-  }
-  absl::Status Step() {
-    const absl::Status status = engine_->Step(plan_, &result_);
-    plan_.Clear();
-    return status;
-  }
-
-  RandomTransformer random_;
-  std::unique_ptr<Engine> engine_;
-  SourceId source_;
-  StepPlan plan_;
-  StepResult result_;
-};
-
-TEST_F(EngineBlockTest, ForksShareBlocksUntilOneWrites) {
-  ASSERT_EQ(engine_->limits().total_blocks, 4);
-  const std::vector<int32_t> tokens = RandomIds(20, 101, 5);
-  const HypothesisId parent = engine_->AddHypothesis(source_);
-  Append(parent, std::span(tokens).first(10));
-  ASSERT_TRUE(Step().ok());
-  EXPECT_EQ(engine_->free_blocks(), 2);
-  const HypothesisId child = engine_->Fork(parent);
-  EXPECT_EQ(engine_->free_blocks(), 2);
-  // Both write to the shared block: one of them needs a copy.
-  Append(parent, std::span(tokens).subspan(10, 1));
-  Append(child, std::span(tokens).subspan(11, 1));
-  ASSERT_TRUE(Step().ok());
-  EXPECT_EQ(engine_->free_blocks(), 1);
-  const std::vector<float> of_child(result_.rows[1].logits[0].all.begin(),
-                                    result_.rows[1].logits[0].all.end());
-  engine_->ReleaseHypothesis(parent);
-  engine_->ReleaseHypothesis(child);
-  EXPECT_EQ(engine_->free_blocks(), 3);
-
-  std::vector<int32_t> path(tokens.begin(), tokens.begin() + 10);
-  path.push_back(tokens[11]);
-  EXPECT_EQ(Decode(engine_.get(), source_, path, 1).back(), of_child);
-}
-
-TEST_F(EngineBlockTest, AStepWithoutBlocksChangesNothing) {
-  const std::vector<int32_t> tokens = RandomIds(32, 101, 6);
-  const HypothesisId parent = engine_->AddHypothesis(source_);
-  Append(parent, std::span(tokens).first(10));
-  ASSERT_TRUE(Step().ok());
-  std::vector<HypothesisId> children;
-  for (int i = 0; i < 3; ++i) children.push_back(engine_->Fork(parent));
-  // Four writers of one block need three copies; two blocks are free.
-  Append(parent, std::span(tokens).subspan(10, 1));
-  for (const HypothesisId child : children) {
-    Append(child, std::span(tokens).subspan(10, 1));
-  }
-  EXPECT_EQ(Step().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(engine_->free_blocks(), 2);
-  engine_->ReleaseHypothesis(children[2]);
-  Append(parent, std::span(tokens).subspan(10, 1));
-  Append(children[0], std::span(tokens).subspan(10, 1));
-  Append(children[1], std::span(tokens).subspan(10, 1));
-  EXPECT_TRUE(Step().ok());
-  EXPECT_EQ(engine_->free_blocks(), 0);
-}
-
-TEST_F(EngineBlockTest, RefusesWhatTheModelCannotTake) {
-  EXPECT_EQ(engine_->AddSource({{}, {}}, {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(engine_->AddSource({{101}, {}}, {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(engine_->AddSource({{-1}, {}}, {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(engine_->AddSource({RandomIds(33, 101, 1), {}}, {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  const HypothesisId hypothesis = engine_->AddHypothesis(source_);
-  const std::vector<int32_t> tokens = RandomIds(33, 101, 1);
-  Append(hypothesis, tokens);
-  EXPECT_EQ(Step().code(), absl::StatusCode::kInvalidArgument);
-  const std::vector<int32_t> wrong = {101};
-  Append(hypothesis, wrong);
-  EXPECT_EQ(Step().code(), absl::StatusCode::kInvalidArgument);
-}
-
-// What nobody asks about is not projected, and what is has the same bits.
-TEST_F(EngineBlockTest, ProjectsOnlyWhatIsAskedAbout) {
-  const std::vector<int32_t> tokens = RandomIds(20, 101, 7);
-  const auto expected = Decode(engine_.get(), source_, tokens, 1);
-  const std::vector<int32_t> watched = {3};
-  const LogitsQuery queries[] = {
-      {.all = true}, {}, {.watched = watched}, {.top_k = 2}};
-  const HypothesisId hypothesis = engine_->AddHypothesis(source_);
-  plan_.decode.push_back(
-      {.hypothesis = hypothesis, .tokens = std::span(tokens).first(12)});
-  ASSERT_TRUE(Step().ok());
-  EXPECT_EQ(result_.projected_rows, 0);
-  EXPECT_TRUE(result_.rows[0].logits.empty());
-  EXPECT_TRUE(result_.rows[0].states.empty());
-  plan_.decode.push_back({.hypothesis = hypothesis,
-                          .tokens = std::span(tokens).subspan(12),
-                          .queries = queries,
-                          .states = true});
-  ASSERT_TRUE(Step().ok());
-  EXPECT_EQ(result_.projected_rows, 3);
-  const std::span<const LogitsRow> logits = result_.rows[0].logits;
-  ASSERT_EQ(logits.size(), 4u);
-  EXPECT_TRUE(std::ranges::equal(logits[0].all, expected[16]));
-  EXPECT_TRUE(logits[1].best.empty() && logits[1].all.empty());
-  EXPECT_EQ(logits[2].watched[0], expected[18][3]);
-  EXPECT_EQ(logits[3].best[0].logit, std::ranges::max(expected[19]));
-  EXPECT_EQ(result_.rows[0].states.size(), 8u * 32);
-  // The states of a token are those it has alone.
-  const std::vector<float> last(result_.rows[0].states.end() - 32,
-                                result_.rows[0].states.end());
-  engine_->ReleaseHypothesis(hypothesis);
-  const HypothesisId again = engine_->AddHypothesis(source_);
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    plan_.decode.push_back({.hypothesis = again,
-                            .tokens = std::span(tokens).subspan(i, 1),
-                            .states = i + 1 == tokens.size()});
-    ASSERT_TRUE(Step().ok());
-  }
-  EXPECT_TRUE(std::ranges::equal(result_.rows[0].states, last));
-}
-
-class KeptBlocksTest : public ::testing::TestWithParam<Formats> {
- protected:
-  KeptBlocksTest()
-      : random_({}, 8),
-        engine_(NewEngine(random_, GetParam(), 1 << 20)),
-        tokens_(RandomIds(40, 101, 9)) {
-    for (int i = 0; i < 2; ++i) {
-      sources_.push_back(engine_->AddSource({{1, 2, 3 + i}, {}}, {}).value());
-      StepPlan plan;
-      plan.encode.push_back({sources_[i], 2});
-      StepResult result;
-      EXPECT_TRUE(engine_->Step(plan, &result).ok());
-    }
-  }
-
-  // Begins with `tokens`, reads what was not found, and returns the last
-  // token's logits.
-  std::vector<float> Read(SourceId source, std::span<const int32_t> tokens,
-                          std::string_view salt, int* found) {
-    const auto [hypothesis, there] = engine_->Begin(source, tokens, salt);
-    *found = there;
-    StepPlan plan;
-    plan.decode.push_back({.hypothesis = hypothesis,
-                           .tokens = tokens.subspan(there),
-                           .queries = {&kAllLogits, 1}});
-    EXPECT_LE(engine_->BlocksNeeded(plan), engine_->free_blocks());
-    StepResult result;
-    EXPECT_TRUE(engine_->Step(plan, &result).ok());
-    engine_->ReleaseHypothesis(hypothesis);
-    const auto all = result.rows[0].logits[0].all;
-    return {all.begin(), all.end()};
-  }
-
-  RandomTransformer random_;
-  std::unique_ptr<Engine> engine_;
-  std::vector<int32_t> tokens_;
-  std::vector<SourceId> sources_;
-};
-
-TEST_P(KeptBlocksTest, FoundBlocksHoldTheSameBits) {
-  const int free = engine_->free_blocks();
-  int found = -1;
-  const std::span<const int32_t> tokens = tokens_;
-  const std::vector<float> computed = Read(sources_[0], tokens, "", &found);
-  EXPECT_EQ(found, 0);
-  EXPECT_EQ(engine_->free_blocks(), free);  // kept blocks are free
-  EXPECT_EQ(Read(sources_[0], tokens, "", &found), computed);
-  EXPECT_EQ(found, 32);
-  // A beginning of it; the last token is always read.
-  EXPECT_EQ(Read(sources_[0], tokens.first(32), "", &found),
-            Decode(engine_.get(), sources_[0], tokens.first(32), 32).back());
-  EXPECT_EQ(found, 16);
-  // What parts from it.
-  std::vector<int32_t> other = tokens_;
-  other[20] = (other[20] + 1) % 101;
-  EXPECT_EQ(Read(sources_[0], other, "", &found),
-            Decode(engine_.get(), sources_[0], other, 40).back());
-  EXPECT_EQ(found, 16);
-  // Another tenant's, and what reads another source.
-  EXPECT_EQ(Read(sources_[0], tokens, "tenant", &found), computed);
-  EXPECT_EQ(found, 0);
-  Read(sources_[1], tokens, "", &found);
-  EXPECT_EQ(found, 0);
-  // An equal source's blocks, long after the source itself went.
-  engine_->ReleaseSource(sources_[0]);
-  sources_[0] = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
-  StepPlan plan;
-  plan.encode.push_back({sources_[0], 2});
-  StepResult result;
-  ASSERT_TRUE(engine_->Step(plan, &result).ok());
-  EXPECT_EQ(Read(sources_[0], tokens, "", &found), computed);
-  EXPECT_EQ(found, 32);
-}
-
-TEST_P(KeptBlocksTest, TheLeastRecentlyUsedGoWhenTheRoomIsNeeded) {
-  const int blocks = engine_->free_blocks();
-  std::vector<std::vector<int32_t>> all;
-  std::vector<std::vector<float>> computed;
-  int found = 0;
-  // Two blocks of each are kept.
-  for (int i = 0; i < blocks; ++i) {
-    all.push_back(RandomIds(40, 101, 100 + i));
-    computed.push_back(Read(sources_[0], all[i], "", &found));
-    EXPECT_EQ(found, 0);
-    EXPECT_EQ(engine_->free_blocks(), blocks);
-    EXPECT_EQ(Read(sources_[0], all[0], "", &found), computed[0]);
-    EXPECT_EQ(found, 32) << i;  // used all the time
-  }
-  for (int i = 0; i < blocks; ++i) {
-    EXPECT_EQ(Read(sources_[0], all[i], "", &found), computed[i]);
-  }
-  Read(sources_[0], all[1], "", &found);
-  EXPECT_EQ(found, 0);
-  Read(sources_[0], all[blocks - 1], "", &found);
-  EXPECT_EQ(found, 32);
-}
-
-// Of a hypothesis that was not announced, and only what it has read.
-TEST_P(KeptBlocksTest, KeepsWhatItIsTold) {
-  int found = 0;
-  const std::vector<float> computed =
-      Decode(engine_.get(), sources_[0], tokens_, 1).back();
-  Read(sources_[0], std::span(tokens_).first(3), "", &found);
-  const HypothesisId hypothesis = engine_->AddHypothesis(sources_[0]);
-  StepResult result;
-  for (const int32_t& token : tokens_) {
-    StepPlan plan;
-    plan.decode.push_back({.hypothesis = hypothesis, .tokens = {&token, 1}});
-    ASSERT_TRUE(engine_->Step(plan, &result).ok());
-  }
-  const HypothesisId fork = engine_->Fork(hypothesis);
-  engine_->Keep(hypothesis, tokens_, "");
-  engine_->Keep(fork, tokens_, "");
-  engine_->ReleaseHypothesis(hypothesis);
-  engine_->ReleaseHypothesis(fork);
-  EXPECT_EQ(Read(sources_[0], tokens_, "", &found), computed);
-  EXPECT_EQ(found, 32);
-}
-
-INSTANTIATE_TEST_SUITE_P(Formats, KeptBlocksTest,
-                         ::testing::Values(kF32Formats, kInt8Formats));
-
-TEST(TransformerTest, ACacheTooSmallForAnySequenceIsRefused) {
-  const RandomTransformer random({}, 5);
-  auto transformer = Transformer::Create(random.description(), kF32Formats);
-  ASSERT_TRUE(transformer.ok());
-  const auto engine = TransformerEngine::Create(*transformer, 1000);
-  EXPECT_EQ(engine.status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace

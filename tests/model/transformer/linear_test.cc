@@ -99,6 +99,44 @@ TEST(LinearTest, Int8EqualsItsDefinition) {
   }
 }
 
+// Rows that do not use all levels, as other quantizers make them: quantized
+// anew, they would be other numbers. x has one column at a time.
+TEST(LinearTest, Int8TakesQuantizedWeightsAsTheyAre) {
+  constexpr int kOut = 5, kIn = 20;
+  std::mt19937 generator(3);
+  std::vector<int8_t> numbers(kOut * kIn);
+  for (int8_t& q : numbers) q = static_cast<int8_t>(generator() % 201) - 100;
+  numbers[7] = -128;
+  const std::vector<float> scales = {0.5f, 1, 3e-3f, 0.07f, 1e-5f};
+  const TensorView scale{
+      DType::kF32, {kOut, 1}, std::as_bytes(std::span(scales))};
+  const TensorView weight{
+      DType::kI8, {kOut, kIn}, std::as_bytes(std::span(numbers)), &scale};
+  const LinearTensors tensors = {&weight, nullptr};
+  const auto linear = Linear::Create(kInt8Formats, std::span(&tensors, 1));
+  ASSERT_TRUE(linear.ok()) << linear.status();
+  Operand operand(OperandType::kInt8);
+  operand.Resize(kIn, kIn);
+  for (int j = 0; j < kIn; ++j) {
+    std::vector<float> x(kIn);
+    x[j] = 1;
+    operand.Set(j, x.data());
+  }
+  Workspace workspace;
+  ASSERT_TRUE(linear
+                  ->Forward(operand, kIn, &workspace,
+                            [&](int column, const ProductRow& product, float*) {
+                              const std::vector<float> y = Finished(product);
+                              for (int i = 0; i < kOut; ++i) {
+                                const float expected =
+                                    scales[i] * numbers[i * kIn + column];
+                                EXPECT_NEAR(y[i], expected,
+                                            1e-5f * std::fabs(expected));
+                              }
+                            })
+                  .ok());
+}
+
 TEST(LinearTest, Int8IsCloseToF32) {
   const RandomLinear random(200, 256, 1);
   const LinearTensors tensors = random.tensors();
@@ -198,7 +236,9 @@ TEST(LinearTest, ThreadsMeetOnlyWhereRowsMayBeCut) {
       EXPECT_TRUE(thread[row] == thread[row - 1] || may_cut(row))
           << row << " of " << rows;
     }
-    if (rows >= 64) EXPECT_NE(thread.front(), thread.back()) << rows;
+    if (rows >= 64) {
+      EXPECT_NE(thread.front(), thread.back()) << rows;
+    }
   }
 }
 

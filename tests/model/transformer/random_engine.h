@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <random>
 #include <span>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "model/engine.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"
+#include "tests/support/generate.h"
 #include "tests/support/random_transformer.h"
 
 namespace trivium {
@@ -28,6 +31,35 @@ inline std::unique_ptr<Engine> NewEngine(const RandomTransformer& random,
                                          const Formats& formats,
                                          int64_t cache_bytes = 4 << 20) {
   return NewEngine(random.description(), formats, cache_bytes);
+}
+
+inline std::vector<int32_t> RandomIds(int count, int vocabulary,
+                                      uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::vector<int32_t> ids(count);
+  for (int32_t& id : ids) id = static_cast<int32_t>(generator() % vocabulary);
+  return ids;
+}
+
+// Reads `targets` in parts of `step` tokens; logits of the last token of each.
+inline std::vector<std::vector<float>> Decode(Engine* engine, SourceId source,
+                                              std::span<const int32_t> targets,
+                                              size_t step) {
+  const HypothesisId hypothesis = engine->AddHypothesis(source);
+  std::vector<std::vector<float>> logits;
+  StepResult result;
+  for (size_t at = 0; at < targets.size(); at += step) {
+    StepPlan plan;
+    plan.decode.push_back(
+        {.hypothesis = hypothesis,
+         .tokens = targets.subspan(at, std::min(step, targets.size() - at)),
+         .queries = {&kAllLogits, 1}});
+    EXPECT_TRUE(engine->Step(plan, &result).ok());
+    const auto all = result.rows[0].logits[0].all;
+    logits.emplace_back(all.begin(), all.end());
+  }
+  engine->ReleaseHypothesis(hypothesis);
+  return logits;
 }
 
 // Within 1e-4 of the greatest number.

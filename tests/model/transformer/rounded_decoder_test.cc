@@ -71,7 +71,13 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
     return reference_->Decode(states, targets);
   }
 
+  // Without a source where there is no encoder.
   absl::StatusOr<Chosen> Choose(int tokens) {
+    if (GetParam().encoder_layers == 0) {
+      Chosen chosen = {.source = kNoSource, .states = {}, .targets = {}};
+      if (ChooseTargets(&chosen)) return chosen;
+      return absl::NotFoundError("every target has near ties");
+    }
     for (int tries = 0; tries < 100; ++tries) {
       Chosen chosen = AddSource(tokens);
       Decode(chosen.states, std::vector<int32_t>{0});
@@ -132,20 +138,23 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
   reference_.emplace(random_.description(), reference::Numbers(), numbers);
   margins_ = margins;
   const int vocabulary = GetParam().vocabulary;
-  for (const int tokens : {1, 16, 19}) {
+  const bool has_encoder = GetParam().encoder_layers > 0;
+  for (const int tokens :
+       has_encoder ? std::vector<int>{1, 16, 19} : std::vector<int>{0}) {
     SCOPED_TRACE(tokens);
     const auto chosen = Choose(tokens);
     ASSERT_TRUE(chosen.ok()) << chosen.status();
     const auto& [source, states, targets] = *chosen;
     const auto expected = Decode(states, targets);
     const AttentionSelection everything;
+    const AttentionSelection* const cross = has_encoder ? &everything : nullptr;
     const auto work = [&](HypothesisId hypothesis, size_t first, size_t count) {
       return StepPlan::Decode{
           .hypothesis = hypothesis,
           .tokens = std::span(targets).subspan(first, count),
           .queries = {&kAllLogits, 1},
           .self_attention = &everything,
-          .cross_attention = &everything};
+          .cross_attention = cross};
     };
     // A token at a time, and all at once.
     const HypothesisId steps = engine_->AddHypothesis(source);
@@ -171,7 +180,7 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
                 "cross-attention");
     engine_->ReleaseHypothesis(steps);
     engine_->ReleaseHypothesis(prefill);
-    engine_->ReleaseSource(source);
+    if (source != kNoSource) engine_->ReleaseSource(source);
   }
 }
 
@@ -215,6 +224,57 @@ std::vector<Shape> Shapes() {
        .positions = PositionEncoding::kLearned,
        .embedding_norm = true,
        .tied = false},
+      {.d_model = 36,
+       .heads = 6,
+       .kv_heads = 2,
+       .head_size = 10,
+       .window = 5,
+       .feed_forward = 24,
+       .decoder_layers = 1,
+       .vocabulary = 401,
+       .activation = Activation::kSwish,
+       .gated = true,
+       .norm_placement = RandomTransformer::NormPlacement::kBefore,
+       .norm_kind = NormTensors::Kind::kRms,
+       .biases = false,
+       .positions = PositionEncoding::kNone,
+       .rotary_pairs = 4,
+       .head_norms = true,
+       .final_norm = true},
+      {.d_model = 36,
+       .heads = 4,
+       .kv_heads = 2,
+       .feed_forward = 20,
+       .decoder_layers = 1,
+       .vocabulary = 401,
+       .activation = Activation::kSwish,
+       .experts = 3,
+       .norm_placement = RandomTransformer::NormPlacement::kBefore,
+       .norm_kind = NormTensors::Kind::kRms,
+       .positions = PositionEncoding::kNone,
+       .rotary_pairs = 4,
+       .sinks = true,
+       .final_norm = true},
+      // Decoders alone: GPT-2's design, and OPT's narrow embeddings.
+      {.d_model = 36,
+       .heads = 3,
+       .feed_forward = 24,
+       .encoder_layers = 0,
+       .decoder_layers = 1,
+       .vocabulary = 401,
+       .activation = Activation::kGeluTanh,
+       .norm_placement = RandomTransformer::NormPlacement::kBefore,
+       .positions = PositionEncoding::kLearned,
+       .final_norm = true},
+      {.d_model = 28,
+       .heads = 2,
+       .window = 5,
+       .feed_forward = 30,
+       .encoder_layers = 0,
+       .decoder_layers = 1,
+       .vocabulary = 401,
+       .positions = PositionEncoding::kLearned,
+       .embedding_width = 17},
   };
   std::mt19937 generator(8);
   const auto pick = [&](int low, int high) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -20,7 +21,7 @@ using Shape = RandomTransformer::Shape;
 using Buckets = RelativeAttentionDescription::Buckets;
 
 constexpr int kTeams[] = {2, 3, 8};
-constexpr int kVocabulary = 3500;  // several blocks of the projection
+constexpr int kTeamVocabulary = 3500;  // several blocks of the projection
 
 std::vector<Formats> AllFormats() {
   std::vector<Formats> formats = {kF32Formats, kInt8Formats};
@@ -28,10 +29,11 @@ std::vector<Formats> AllFormats() {
   return formats;
 }
 
-std::vector<int32_t> RandomIds(int count, uint32_t seed) {
+std::vector<int32_t> TeamIds(int count, uint32_t seed) {
   std::mt19937 generator(seed);
   std::vector<int32_t> ids(count);
-  for (int32_t& id : ids) id = static_cast<int32_t>(generator() % kVocabulary);
+  for (int32_t& id : ids)
+    id = static_cast<int32_t>(generator() % kTeamVocabulary);
   return ids;
 }
 
@@ -75,6 +77,7 @@ TEST_P(EncoderThreadsTest, BitsDoNotDependOnThem) {
   ExpectSameBits(random.description(), [&](Engine* engine) {
     Bits bits;
     const SourceOptions options = {.states = States::kAll,
+                                   .hidden_layers = {0, 1},
                                    .pooled = engine->limits().pooled_size > 0,
                                    .logits = engine->limits().head_outputs > 0,
                                    .attention = true,
@@ -84,8 +87,7 @@ TEST_P(EncoderThreadsTest, BitsDoNotDependOnThem) {
       StepPlan plan;
       for (const int tokens : lengths) {
         plan.encode.push_back(
-            {engine->AddSource({RandomIds(tokens, tokens), {}}, options)
-                 .value(),
+            {engine->AddSource({TeamIds(tokens, tokens), {}}, options).value(),
              lengths.size() > 1 ? 1 : engine->limits().encoder_layers});
       }
       StepResult result;
@@ -95,6 +97,7 @@ TEST_P(EncoderThreadsTest, BitsDoNotDependOnThem) {
       }
       for (const StepPlan::Encode& encode : plan.encode) {
         Append(engine->EncoderStates(encode.source), &bits);
+        Append(engine->HiddenStates(encode.source), &bits);
         Append(engine->PooledOutput(encode.source), &bits);
         Append(engine->HeadLogits(encode.source), &bits);
         Append(engine->EncoderAttention(encode.source), &bits);
@@ -113,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
               .heads = 6,
               .feed_forward = 768,
               .decoder_layers = 0,
-              .vocabulary = kVocabulary,
+              .vocabulary = kTeamVocabulary,
               .activation = Activation::kGelu,
               .positions = PositionEncoding::kLearned,
               .embedding_norm = true,
@@ -126,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
               .feed_forward = 512,
               .encoder_layers = 3,
               .decoder_layers = 0,
-              .vocabulary = kVocabulary,
+              .vocabulary = kTeamVocabulary,
               .positions = PositionEncoding::kLearned,
               .embedding_norm = true,
               .embedding_width = 64,
@@ -137,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
               .heads = 6,
               .feed_forward = 512,
               .decoder_layers = 0,
-              .vocabulary = kVocabulary,
+              .vocabulary = kTeamVocabulary,
               .positions = PositionEncoding::kNone,
               .embedding_norm = true,
               .relative = Buckets::kLogarithmic,
@@ -149,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
               .window = 9,
               .feed_forward = 512,
               .decoder_layers = 0,
-              .vocabulary = kVocabulary,
+              .vocabulary = kTeamVocabulary,
               .gated = true,
               .norm_placement =
                   RandomTransformer::NormPlacement::kBeforeAndOfOutput,
@@ -160,8 +163,58 @@ INSTANTIATE_TEST_SUITE_P(
 constexpr Shape kMarian = {.d_model = 192,
                            .heads = 6,
                            .feed_forward = 768,
-                           .vocabulary = kVocabulary,
+                           .vocabulary = kTeamVocabulary,
                            .activation = Activation::kSwish};
+
+// Of the kind of LLaMA, Qwen 3 and Gemma 3.
+constexpr Shape kRotary = {
+    .d_model = 192,
+    .heads = 6,
+    .kv_heads = 2,
+    .head_size = 40,
+    .window = 12,
+    .feed_forward = 512,
+    .vocabulary = kTeamVocabulary,
+    .activation = Activation::kSwish,
+    .gated = true,
+    .norm_placement = RandomTransformer::NormPlacement::kBeforeAndOfOutput,
+    .norm_kind = NormTensors::Kind::kRms,
+    .biases = false,
+    .positions = PositionEncoding::kNone,
+    .rotary_pairs = 16,
+    .head_norms = true,
+    .final_norm = true};
+
+// Of the kind of GPT-OSS.
+constexpr Shape kExperts = {
+    .d_model = 96,
+    .heads = 4,
+    .kv_heads = 1,
+    .window = 12,
+    .feed_forward = 128,
+    .vocabulary = kTeamVocabulary,
+    .experts = 6,
+    .gate_clip = GateClip{.alpha = 1.702f, .limit = 7.0f},
+    .norm_placement = RandomTransformer::NormPlacement::kBefore,
+    .norm_kind = NormTensors::Kind::kRms,
+    .positions = PositionEncoding::kNone,
+    .rotary_pairs = 12,
+    .sinks = true,
+    .final_norm = true};
+
+// GPT-Neo's bands, and OPT's narrow embeddings.
+constexpr Shape kDecoderOnly = {
+    .d_model = 192,
+    .heads = 6,
+    .window = 9,
+    .feed_forward = 768,
+    .encoder_layers = 0,
+    .vocabulary = kTeamVocabulary,
+    .activation = Activation::kGeluTanh,
+    .norm_placement = RandomTransformer::NormPlacement::kBefore,
+    .positions = PositionEncoding::kLearned,
+    .final_norm = true,
+    .embedding_width = 128};
 
 void Append(const LogitsRow& row, Bits* bits) {
   for (const Candidate& candidate : row.best) {
@@ -183,22 +236,26 @@ Bits Decode(Engine* engine) {
   const AttentionSelection everything;
   for (const int count : {1, 6, 40}) {
     StepPlan plan;
+    const bool has_encoder = engine->limits().encoder_layers > 0;
     std::vector<SourceId> sources;
     std::deque<std::vector<int32_t>> tokens;
     for (const int length : {33, 5}) {
+      if (!has_encoder) break;
       sources.push_back(
-          engine->AddSource({RandomIds(length, length), {}}, {}).value());
+          engine->AddSource({TeamIds(length, length), {}}, {}).value());
       plan.encode.push_back({sources.back(), engine->limits().encoder_layers});
     }
     for (int i = 0; i < count; ++i) {
-      tokens.push_back(RandomIds(i % 3 == 0 ? 21 : 3, i));
+      tokens.push_back(TeamIds(i % 3 == 0 ? 21 : 3, i));
       plan.decode.push_back(
-          {.hypothesis = engine->AddHypothesis(sources[i < count / 2]),
+          {.hypothesis = engine->AddHypothesis(
+               has_encoder ? sources[i < count / 2] : kNoSource),
            .tokens = tokens.back(),
            .queries = queries,
            .states = true,
            .self_attention = i % 4 == 0 ? &everything : nullptr,
-           .cross_attention = i % 4 == 1 ? &everything : nullptr});
+           .cross_attention =
+               has_encoder && i % 4 == 1 ? &everything : nullptr});
     }
     for (int step = 0; step < 3; ++step) {
       StepResult result;
@@ -232,8 +289,11 @@ Bits Generate(Engine* engine) {
     options.hypotheses = beams;
     options.max_new_tokens = 12;
     for (const int tokens : {2, 40}) {
-      const auto found = GenerateAlone(
-          engine, {RandomIds(tokens, 90 + tokens), {}}, {0}, options);
+      std::vector<int32_t> ids = TeamIds(tokens, 90 + tokens);
+      const auto found =
+          engine->limits().encoder_layers > 0
+              ? GenerateAlone(engine, {std::move(ids), {}}, {0}, options)
+              : GenerateAlone(engine, {}, std::move(ids), options);
       EXPECT_TRUE(found.ok()) << found.status();
       for (const Hypothesis& hypothesis : *found) {
         bits.insert(bits.end(), hypothesis.ids.begin(), hypothesis.ids.end());
@@ -246,25 +306,35 @@ Bits Generate(Engine* engine) {
 }
 
 TEST(DecoderThreadsTest, BitsOfStepsDoNotDependOnThem) {
-  ExpectSameBits(RandomTransformer(kMarian, 2).description(), Decode);
+  for (const Shape& shape : {kMarian, kRotary, kExperts}) {
+    ExpectSameBits(RandomTransformer(shape, 2).description(), Decode);
+  }
 }
 
 TEST(DecoderThreadsTest, SearchesDoNotDependOnThem) {
-  ExpectSameBits(RandomTransformer(kMarian, 3).description(), Generate);
+  for (const Shape& shape : {kMarian, kRotary}) {
+    ExpectSameBits(RandomTransformer(shape, 3).description(), Generate);
+  }
+}
+
+TEST(DecoderThreadsTest, NorWithoutAnEncoder) {
+  const RandomTransformer random(kDecoderOnly, 6);
+  ExpectSameBits(random.description(), Decode);
+  ExpectSameBits(random.description(), Generate);
 }
 
 TEST(DecoderThreadsTest, NorWithAShortlist) {
   const RandomTransformer random(kMarian, 4);
   Shortlist::Table table;
-  table.always = RandomIds(1500, 5);
+  table.always = TeamIds(1500, 5);
   std::sort(table.always.begin(), table.always.end());
   table.always.erase(std::unique(table.always.begin(), table.always.end()),
                      table.always.end());
-  table.offsets.assign(kVocabulary + 1, 0);
+  table.offsets.assign(kTeamVocabulary + 1, 0);
   TransformerDescription description = random.description();
-  description.shortlist =
-      Shortlist::Create(table, {}, kVocabulary, kVocabulary, kVocabulary)
-          .value();
+  description.shortlist = Shortlist::Create(table, {}, kTeamVocabulary,
+                                            kTeamVocabulary, kTeamVocabulary)
+                              .value();
   ExpectSameBits(description, Decode);
   ExpectSameBits(description, Generate);
 }

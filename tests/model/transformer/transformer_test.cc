@@ -37,7 +37,9 @@ std::vector<Shape> AllTensors() {
                 .relative = RelativeAttentionDescription::Buckets::kLogarithmic,
                 .head = HeadKind::kDiscriminate},
           Shape{.decoder_layers = 0,
-                .relative = RelativeAttentionDescription::Buckets::kT5}};
+                .relative = RelativeAttentionDescription::Buckets::kT5},
+          Shape{.gated = true, .rotary_pairs = 4, .head_norms = true},
+          Shape{.experts = 3, .sinks = true}};
 }
 
 TEST(TransformerTest, EveryTensorIsCountedOnce) {

@@ -1,5 +1,8 @@
 #include "server/batching/batcher.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
 
 #include "tests/server/batching/batcher_fixture.h"
@@ -20,6 +23,23 @@ TEST_F(BatcherTest, RefusesNonsenseOptions) {
       Code::kInvalidArgument);
   EXPECT_EQ(batcher_->AddModel(TheModel(), puppets_.MakeEngines(2)).code(),
             Code::kAlreadyExists);
+}
+
+// In a process of its own, whose limit is its own: no more address space than
+// a few stacks take.
+TEST(BatcherDeathTest, ThreadsThatTheSystemRefusesAreAnError) {
+  const auto refused = [] {
+    const rlimit none{512 << 20, 512 << 20};
+    if (setrlimit(RLIMIT_AS, &none) != 0) _exit(2);
+    Batcher::Options options;
+    options.workers = 4096;
+    _exit(absl::IsResourceExhausted(Batcher::Create(options).status()) ? 0 : 3);
+  };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers map more than any such limit";
+#endif
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(refused(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(BatcherTest, AnswersARequest) {

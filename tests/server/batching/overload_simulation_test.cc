@@ -109,7 +109,7 @@ class OverloadSimulation : public testing::Test {
     const CallId call = batcher_->NewCall();
     const absl::Time deadline = now + time;
     Submission submission =
-        batcher_->Foresee(*TheModel(), client, call, deadline);
+        batcher_->Foresee(TheModel().get(), client, call, deadline);
     if (submission.ok()) {
       Request request = MakeRequest(Source(length, static_cast<int>(next_)),
                                     Greedy(length), nullptr);
@@ -302,6 +302,26 @@ TEST_F(OverloadSimulation, RetryAfterIsWhenThereIsRoom) {
   EXPECT_TRUE(Submit(1, time, &outcomes));
   Finish(outcomes);
   EXPECT_EQ(outcomes.in_time(), 1);
+  Finish(others);
+}
+
+TEST_F(OverloadSimulation, WhereTheModelIsNotKnownYetEachWouldRefuse) {
+  const double capacity = Capacity();
+  Outcomes others(&clock_, &in_flight_);
+  for (int i = 0; i < 0.5 * capacity; ++i) {
+    Submit(1, absl::InfiniteDuration(), &others);
+  }
+  for (int i = 0; i < 5; ++i) Step();
+  const absl::Time soon = clock_.Now() + absl::Milliseconds(100);
+  const auto foreseen = [&](const ServedModel* model) {
+    return batcher_->Foresee(model, /*client=*/2, batcher_->NewCall(), soon);
+  };
+  EXPECT_TRUE(foreseen(nullptr).late);
+  EXPECT_GT(foreseen(nullptr).retry_after, absl::Milliseconds(10));
+  ASSERT_TRUE(
+      batcher_->AddModel(ServedPuppet("idle"), puppets_.MakeEngines(1)).ok());
+  EXPECT_TRUE(foreseen(nullptr).ok());
+  EXPECT_TRUE(foreseen(TheModel().get()).late);
   Finish(others);
 }
 

@@ -129,6 +129,7 @@ TEST(ResultCacheTest, SomeRequestsAreNotForTheCache) {
       [](Request* r) { r->decoding.reset(); },
       [](Request* r) { r->decoding->sample = true; },
       [](Request* r) { r->states = States::kAll; },
+      [](Request* r) { r->hidden_layers = {0}; },
       [](Request* r) { r->encoder_attention.emplace(); },
       [](Request* r) { r->cross_attention.emplace(); },
       [](Request* r) { r->decoder_attention.emplace(); },

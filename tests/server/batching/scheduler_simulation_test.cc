@@ -124,6 +124,57 @@ TEST_P(LoneRequestTest, StartsWithinTwoIterationsOfALongStream) {
 
 INSTANTIATE_TEST_SUITE_P(Streams, LoneRequestTest, testing::Range(0, 4));
 
+// Of a model without an encoder.
+Request Prompt(int tokens, int32_t first, int new_tokens) {
+  Request request = MakeRequest({}, Greedy(new_tokens), nullptr);
+  request.prefix = Source(tokens, first).ids;
+  for (int32_t& id : request.prefix) id %= 40;
+  return request;
+}
+
+class PromptSimulation : public SchedulerSimulation {
+ protected:
+  PromptSimulation() {
+    puppets_.options.limits.encoder_layers = 0;
+    puppets_.options.limits.max_source_tokens = 0;
+    puppets_.options.limits.max_target_tokens = 4096;
+    puppets_.options.decode_time = absl::Microseconds(20);
+  }
+};
+
+TEST_F(PromptSimulation, ALonePromptStartsWithinTwoIterationsOfALongStream) {
+  Create();
+  Submit(10000, [](int i) { return Prompt(10 + i % 60, i, 40 + i % 9); });
+  for (int i = 0; i < 150; ++i) {
+    gate_.StepOnce();
+    if (i % 30 != 29) continue;
+    const auto lone = SubmitOne(Prompt(20, i, 92));
+    gate_.StepOnce();  // the iteration that was under way
+    EXPECT_EQ(lone->pieces(), 0);
+    gate_.StepOnce();
+    gate_.StepOnce();
+    EXPECT_GE(lone->pieces(), 1) << i;
+  }
+}
+
+TEST_F(PromptSimulation, LongPromptsDoNotStallWhatRuns) {
+  BetweenTokens between;
+  options_.observer = &between;
+  Create();
+  const auto streams = Submit(8, [](int i) { return Prompt(20, 5 * i, 3000); });
+  for (int i = 0; i < 200; ++i) gate_.StepOnce();
+  const absl::Duration quiet = between.P99();
+  std::vector<std::shared_ptr<RecordingObserver>> prompts;
+  for (int arrival = 0; arrival < 10; ++arrival) {
+    prompts.push_back(SubmitOne(Prompt(2000, arrival, 4)));
+    for (int i = 0; i < 100; ++i) gate_.StepOnce();
+  }
+  for (const auto& prompt : prompts) EXPECT_TRUE(prompt->done());
+  // But for the first, when nothing was known.
+  EXPECT_LE(absl::FDivDuration(between.P99(), quiet), 1.4);
+  End();  // before the observer
+}
+
 TEST_F(SchedulerSimulation, CallsShareInTokens) {
   Create();
   const StreamOf calls[] = {

@@ -22,6 +22,11 @@ TEST(SourceSharingTest, ASourceServesWhoNeedsNoMore) {
   EXPECT_FALSE(Covers(all, other));
   EXPECT_TRUE(Covers(all, all));
   EXPECT_FALSE(Covers(all, {.pooled = true, .selection = {}}));
+  SourceOptions hidden{.hidden_layers = {0, 2}, .selection = {}};
+  EXPECT_FALSE(Covers(all, hidden));
+  EXPECT_TRUE(Covers(hidden, hidden));
+  EXPECT_TRUE(Covers(hidden, decode));
+  EXPECT_FALSE(Covers(hidden, {.hidden_layers = {2}, .selection = {}}));
   SourceOptions logits{.logits = true, .selection = {}};
   EXPECT_FALSE(Covers(all, logits));
   SourceOptions of_two = logits;

@@ -1,6 +1,7 @@
 // A tiny model with so little KV cache that requests are suspended all the
 // time: each answer has the bits that it has alone.
 #include <random>
+#include <tuple>
 
 #include "server/batching/request_checks.h"
 #include "server/batching/running_batch.h"
@@ -23,11 +24,11 @@ struct Job {
   DecodingOptions options;
 };
 
-std::vector<Job> Jobs(int count) {
+std::vector<Job> Jobs(int count, bool has_encoder) {
   std::mt19937 random(3);
   std::vector<Job> jobs(count);
   for (Job& job : jobs) {
-    const int tokens = 5 + static_cast<int>(random() % 40);
+    const int tokens = has_encoder ? 5 + static_cast<int>(random() % 40) : 0;
     for (int i = 0; i < tokens; ++i) {
       job.source.ids.push_back(static_cast<int32_t>(random() % 101));
     }
@@ -53,21 +54,23 @@ std::vector<Job> Jobs(int count) {
   return jobs;
 }
 
-class SuspensionBitsTest : public testing::TestWithParam<Formats> {};
+// With an encoder, or a decoder alone.
+class SuspensionBitsTest
+    : public testing::TestWithParam<std::tuple<Formats, bool>> {};
 
 TEST_P(SuspensionBitsTest, EqualAlone) {
-  const RandomTransformer random({}, 5);
-  const std::unique_ptr<Engine> large = NewEngine(random, GetParam());
+  const auto& [formats, has_encoder] = GetParam();
+  const RandomTransformer random({.encoder_layers = has_encoder ? 2 : 0}, 5);
+  const std::unique_ptr<Engine> large = NewEngine(random, formats);
   const int64_t block_bytes = (4 << 20) / large->limits().total_blocks;
   // A beam search of three may need 3 + 3 x 4 blocks.
-  std::unique_ptr<Engine> small =
-      NewEngine(random, GetParam(), 16 * block_bytes);
+  std::unique_ptr<Engine> small = NewEngine(random, formats, 16 * block_bytes);
   const EngineLimits limits = small->limits();
   ASSERT_LE(limits.total_blocks, 16);
   Suspensions seen;
   RunningBatch batch({.model = TheModel(), .observer = &seen},
                      std::move(small));
-  const std::vector<Job> jobs = Jobs(150);
+  const std::vector<Job> jobs = Jobs(150, has_encoder);
   std::vector<std::shared_ptr<RecordingObserver>> observers;
   for (size_t i = 0; i < jobs.size();) {
     Request request = MakeRequest(jobs[i].source, jobs[i].options, nullptr);
@@ -98,7 +101,9 @@ TEST_P(SuspensionBitsTest, EqualAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SuspensionBitsTest,
-                         testing::Values(kF32Formats, kInt8Formats));
+                         testing::Combine(testing::Values(kF32Formats,
+                                                          kInt8Formats),
+                                          testing::Bool()));
 
 }  // namespace
 }  // namespace trivium

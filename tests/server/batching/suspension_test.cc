@@ -168,13 +168,29 @@ class SuspensionSimulation : public SuspensionTest,
 
 // Random requests come, are cancelled and fail to fit, in a cache of any size,
 // over thousands of steps: everybody is answered once, as if alone, and all
-// blocks come back.
+// blocks come back. From kDecodersAlone on, seeds are of models without an
+// encoder.
+constexpr int kDecodersAlone = 24;
+
+void MakePrompt(Request* request) {
+  request->source = {};
+  request->states = States::kNone;
+  request->cross_attention.reset();
+  if (!request->decoding) request->decoding = Greedy(20);
+  if (request->prefix.empty()) request->prefix = {kStart};
+}
+
 TEST_P(SuspensionSimulation, EveryoneIsAnsweredAsIfAlone) {
   std::mt19937 random(GetParam());
   puppets_.options.end_bias = random() % 2 == 0 ? -100.0f : 1.0f;
   puppets_.options.limits.total_blocks = 30 + static_cast<int>(random() % 90);
   options_.max_rows = 8 + static_cast<int>(random() % 60);
   options_.encode_budget_tokens = 20 + static_cast<int>(random() % 200);
+  const bool has_encoder = GetParam() < kDecodersAlone;
+  if (!has_encoder) {
+    puppets_.options.limits.encoder_layers = 0;
+    puppets_.options.limits.max_source_tokens = 0;
+  }
   Create();
   struct Asked {
     Request request;
@@ -189,6 +205,7 @@ TEST_P(SuspensionSimulation, EveryoneIsAnsweredAsIfAlone) {
         next = RandomRequest(&random);
         // Many read the same source, so that they find each other's prefixes.
         if (random() % 2 == 0) next->source = Source(6);
+        if (!has_encoder) MakePrompt(&*next);
       }
       if (!CheckRequest(*next, puppets_.options.limits, options_.max_rows)
                .ok()) {
@@ -225,7 +242,8 @@ TEST_P(SuspensionSimulation, EveryoneIsAnsweredAsIfAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SuspensionSimulation, testing::Range(0, 24));
+INSTANTIATE_TEST_SUITE_P(Seeds, SuspensionSimulation,
+                         testing::Range(0, kDecodersAlone + 8));
 
 }  // namespace
 }  // namespace trivium

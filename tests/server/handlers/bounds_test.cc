@@ -97,10 +97,10 @@ TEST_F(BoundsTest, AsManyWindowsAsTheLimitAreAnswered) {
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
   const auto response = transport_.Response<v1::AnswerResponse>(0);
   ASSERT_EQ(response.results_size(), 2);
-  EXPECT_EQ(response.results(0).windows(), 19u);
+  EXPECT_EQ(response.results(0).window_count(), 19u);
   EXPECT_EQ(response.results(0).token_count(), 19u * 64);
   EXPECT_EQ(response.results(0).answers(0).byte_begin(), 5u);
-  EXPECT_EQ(response.results(1).windows(), 1u);
+  EXPECT_EQ(response.results(1).window_count(), 1u);
   EXPECT_EQ(response.results(1).answers(0).text(), "c");
 }
 
@@ -127,7 +127,7 @@ TEST_F(BoundsTest, AnswersOverTheResponsesLimitAreNotMade) {
   result.logits.resize(2 * batcher_.Wait(0).source.ids.size());
   batcher_.Wait(0).observer->OnDone(std::move(result));
   const Ending ending = transport_.WaitForFinish();
-  EXPECT_TRUE(absl::IsResourceExhausted(ending.status)) << ending.status;
+  EXPECT_TRUE(absl::IsInvalidArgument(ending.status)) << ending.status;
   EXPECT_EQ(transport_.written(), 0);
 }
 
@@ -180,7 +180,7 @@ TEST_F(BoundsTest, NoMoreSpansAreMadeThanAResponseHolds) {
     batcher_.Wait(i).observer->OnDone(std::move(result));
   }
   const Ending ending = transport_.WaitForFinish();
-  EXPECT_TRUE(absl::IsResourceExhausted(ending.status)) << ending.status;
+  EXPECT_TRUE(absl::IsInvalidArgument(ending.status)) << ending.status;
   EXPECT_EQ(transport_.written(), 0);
 }
 
@@ -191,7 +191,7 @@ TEST_F(BoundsTest, TokensOverTheResponsesLimitAreNotMade) {
   for (int i = 0; i < 3; ++i) request.add_texts(std::string(50, 'a'));
   Start(&NewTokenize, request);
   const Ending ending = transport_.WaitForFinish();
-  EXPECT_TRUE(absl::IsResourceExhausted(ending.status));
+  EXPECT_TRUE(absl::IsInvalidArgument(ending.status));
   // The first two have more already.
   EXPECT_EQ(heard_.size(), 2u);
 }

@@ -73,7 +73,7 @@ class ManualBatcher : public Batcher {
     taken_.SignalAll();
     return {};
   }
-  Submission Foresee(const ServedModel&, ClientId, CallId,
+  Submission Foresee(const ServedModel*, ClientId, CallId,
                      absl::Time) override {
     MutexLock lock(&mutex_);
     return foreseen_;

@@ -117,7 +117,7 @@ class TranslateStreamHandlerTest : public HandlersTest {
   }
   void SendItem(uint64_t id, const std::string& text) {
     v1::TranslateStreamRequest message;
-    message.mutable_item()->set_id(id);
+    message.mutable_item()->set_id(std::to_string(id));
     message.mutable_item()->mutable_input()->set_text(text);
     Send(message);
   }
@@ -138,13 +138,13 @@ TEST_F(TranslateStreamHandlerTest, ResultsComeAsTheyFinishOneWriteAtATime) {
   SendItem(20, "two");
   HalfClose();
   batcher_.Answer(1);
-  EXPECT_EQ(Response(0).id(), 20);
+  EXPECT_EQ(Response(0).id(), "20");
   EXPECT_EQ(Response(0).result().hypotheses(0).text(), "two");
   batcher_.Answer(0);
   WaitForDelivery();
   EXPECT_EQ(transport_.written(), 1);
   handler_->OnWritten(true);
-  EXPECT_EQ(Response(1).id(), 10);
+  EXPECT_EQ(Response(1).id(), "10");
   EXPECT_FALSE(transport_.finished());
   handler_->OnWritten(true);
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
@@ -170,7 +170,7 @@ TEST_F(TranslateStreamHandlerTest, AnItemThatWasRefusedComesAgain) {
   batcher_.Refuse({});
   Tick();
   batcher_.Answer(0);
-  EXPECT_EQ(Response(0).id(), 1);
+  EXPECT_EQ(Response(0).id(), "1");
   HalfClose();
   handler_->OnWritten(true);
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
@@ -179,13 +179,22 @@ TEST_F(TranslateStreamHandlerTest, AnItemThatWasRefusedComesAgain) {
 TEST_F(TranslateStreamHandlerTest, ABadItemFailsAlone) {
   Open();
   v1::TranslateStreamRequest torn;
-  torn.mutable_item()->set_id(7);
+  torn.mutable_item()->set_id("7");
   Send(torn, absl::InvalidArgumentError("is torn"));
-  EXPECT_EQ(Response(0).id(), 7);
+  EXPECT_EQ(Response(0).id(), "7");
   EXPECT_EQ(Response(0).error().message(), "is torn");
   handler_->OnWritten(true);
   Send(v1::TranslateStreamRequest(), absl::InvalidArgumentError("is noise"));
   EXPECT_EQ(MessageOf(transport_.WaitForFinish()), "is noise");
+}
+
+TEST_F(TranslateStreamHandlerTest, AnIdThatIsTooLongCannotBeAnswered) {
+  Open();
+  v1::TranslateStreamRequest message;
+  message.mutable_item()->set_id(std::string(257, 'x'));
+  Send(message);
+  EXPECT_EQ(MessageOf(transport_.WaitForFinish()),
+            "item.id: has 257 bytes; an id has at most 256");
 }
 
 TEST_F(TranslateStreamHandlerTest, WhatIsReadAndNotAnsweredIsBounded) {
@@ -194,7 +203,7 @@ TEST_F(TranslateStreamHandlerTest, WhatIsReadAndNotAnsweredIsBounded) {
   for (int i = 0; i < 1024; ++i) SendItem(i, "a");
   EXPECT_EQ(transport_.reads(), 1025);
   batcher_.Answer(0);
-  EXPECT_EQ(Response(0).id(), 0);
+  EXPECT_EQ(Response(0).id(), "0");
   transport_.WaitForReads(1026);
   handler_->OnCancel();
   handler_->OnWritten(false);
@@ -210,7 +219,7 @@ TEST_F(TranslateStreamHandlerTest, StalledClientsAreBrokenOff) {
   Open();
   SendItem(1, "a");
   batcher_.Answer(0);
-  EXPECT_EQ(Response(0).id(), 1);
+  EXPECT_EQ(Response(0).id(), "1");
   Tick(environment_.limits.stall_timeout);
   Tick();
   transport_.WaitForBreakOff();

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <thread>
 
@@ -34,6 +35,9 @@ std::unique_ptr<Metrics> Busy() {
   metrics->OnCallDone(Rpc::kEncode, nullptr, absl::StatusCode::kNotFound,
                       absl::Milliseconds(1));
   metrics->OnTokens(EnDe(), 10, 20);
+  metrics->OnTruncated(EnDe());
+  metrics->OnRunning(1, EnDe(), 9);
+  metrics->SetLimit("max-waiting-tokens", 1000);
   BatchingObserver::Iteration iteration{
       .model = EnDe(), .duration = {}, .phases = {}};
   iteration.encoder_rows = 7;
@@ -68,6 +72,13 @@ TEST(MetricsTest, CountsWhatItIsTold) {
         "\"Encode\"} 1\n",
         "trivium_tokens_total{kind=\"generated\",model=\"en-de\"} 20\n",
         "trivium_queue_tokens{model=\"de-en\"} 100\n",
+        "trivium_texts_total{model=\"en-de\"} 1\n",
+        "trivium_truncated_texts_total{model=\"en-de\"} 1\n",
+        "trivium_input_tokens_bucket{model=\"en-de\",le=\"16\"} 1\n",
+        "trivium_output_tokens_bucket{model=\"en-de\",le=\"16\"} 0\n",
+        "trivium_running_requests{model=\"en-de\",worker=\"1\"} 9\n",
+        "trivium_limit{limit=\"max-waiting-tokens\"} 1000\n",
+        "trivium_errors_total{code=\"NOT_FOUND\",model=\"\"} 1\n",
         "trivium_deadlines_missed_total{model=\"en-de\",stage=\"queued\"} 1\n",
         "trivium_rejections_total{model=\"de-en\",reason=\"full\"} 1\n",
         "trivium_kv_blocks_used{model=\"en-de\",worker=\"1\"} 5\n",
@@ -78,19 +89,63 @@ TEST(MetricsTest, CountsWhatItIsTold) {
         "trivium_phase_seconds_total{model=\"en-de\",phase=\"search\"} 0.25\n",
         "trivium_result_cache_hits_total{model=\"de-en\"} 2\n",
         "trivium_result_cache_misses_total{model=\"de-en\"} 1\n",
-        "trivium_result_cache_bytes 4096\n", "trivium_result_cache_results 3\n",
+        "trivium_result_cache_bytes 4096\n",
+        "trivium_result_cache_results 3\n",
         "trivium_batch_invariant{model=\"en-de\"} 1\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
-  EXPECT_THAT(text, Not(HasSubstr("code=\"INTERNAL\"")));
-  EXPECT_THAT(text, HasSubstr("trivium_process_resident_memory_bytes "));
+  for (const char* name :
+       {"process_resident_memory_bytes ", "process_cpu_seconds_total ",
+        "process_start_time_seconds ", "process_open_fds ",
+        "trivium_build_info{"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\n") + name));
+  }
+}
+
+// What rises first is seen to rise, and what never happens costs little.
+TEST(MetricsTest, WhatHasNotHappenedIsThereWhereItMayAlarm) {
+  Metrics metrics(1);
+  metrics.AddModel(EnDe());
+  const std::string text = metrics.Text();
+  for (const char* reason : {"full", "late", "draining", "invalid"}) {
+    EXPECT_THAT(text, HasSubstr("trivium_rejections_total{model=\"en-de\","
+                                "reason=\"" +
+                                std::string(reason) + "\"} 0\n"));
+  }
+  for (const char* code : {"INTERNAL", "RESOURCE_EXHAUSTED", "UNAVAILABLE"}) {
+    EXPECT_THAT(text, HasSubstr("trivium_errors_total{code=\"" +
+                                std::string(code) + "\",model=\"en-de\"} 0\n"));
+  }
+  EXPECT_THAT(text, HasSubstr("trivium_running_requests{model=\"en-de\","
+                              "worker=\"0\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("trivium_request_duration_seconds_")));
+  EXPECT_THAT(text, Not(HasSubstr("trivium_requests_total{")));
+  // All in all, with the histograms of what every server does.
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 420);
+}
+
+// A next token of a small model comes in a tenth of a millisecond.
+TEST(MetricsTest, ShortTimesAreToldApart) {
+  const std::unique_ptr<Metrics> metrics = Busy();
+  for (const int us : {40, 80, 130}) {
+    metrics->OnNextToken(DeEn(), absl::Microseconds(us));
+  }
+  const std::string text = metrics->Text();
+  for (const char* bucket :
+       {"5e-05\"} 1\n", "0.0001\"} 2\n", "0.00025\"} 3\n"}) {
+    EXPECT_THAT(text, HasSubstr("trivium_time_between_tokens_seconds_bucket{"
+                                "model=\"de-en\",le=\"" +
+                                std::string(bucket)));
+  }
 }
 
 TEST(MetricsTest, EveryNameHasThePrefix) {
   std::istringstream lines(Busy()->Text());
   for (std::string line; std::getline(lines, line);) {
     if (line[0] != '#') {
-      EXPECT_EQ(line.rfind("trivium_", 0), 0) << line;
+      EXPECT_TRUE(line.rfind("trivium_", 0) == 0 ||
+                  line.rfind("process_", 0) == 0)
+          << line;
     }
   }
 }

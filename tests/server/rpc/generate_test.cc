@@ -69,7 +69,7 @@ TEST_F(GenerateTest, PiecesJoinedAreTheText) {
 TEST_F(GenerateTest, EveryDrawIsDone) {
   v1::GenerateRequest request = TextRequest("draws");
   request.mutable_decoding()->set_sample(true);
-  request.mutable_decoding()->set_hypotheses(3);
+  request.mutable_decoding()->set_num_hypotheses(3);
   request.mutable_decoding()->set_seed(42);
   request.set_tokens(true);
   ASSERT_TRUE(Generate(request).ok());
@@ -144,6 +144,110 @@ TEST_F(GenerateTest, ErrorsNameTheField) {
   EXPECT_EQ(Generate(request).error_code(), grpc::FAILED_PRECONDITION);
   batcher_->Refuse(absl::ResourceExhaustedError("full"));
   EXPECT_EQ(Generate(TextRequest("a")).error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+// A decoder alone: the puppet answers with the prompt.
+class PromptTest : public GenerateTest {
+ protected:
+  void AddModels(Server::Parts* parts) override {
+    auto model = std::make_unique<PuppetModel>(Design::kDecoder);
+    model->mutable_decoding().max_new_tokens = 20;
+    model->mutable_decoding().beam_size = 1;
+    parts->models.push_back(ServedPuppet("decoder", std::move(model)));
+  }
+
+  static v1::GenerateRequest Prompt(const std::string& text) {
+    v1::GenerateRequest request = TextRequest(text);
+    request.set_model("decoder");
+    return request;
+  }
+};
+
+TEST_F(PromptTest, TheInputIsThePrefix) {
+  ASSERT_TRUE(Generate(Prompt("Grüße")).ok());
+  EXPECT_EQ(heard_[0].text, "Grüße");
+  ASSERT_TRUE(heard_[0].done);
+  EXPECT_EQ(heard_[0].done->source_token_count(), 8);
+  const Request request = batcher_->submitted()[0];
+  EXPECT_TRUE(request.source.ids.empty());
+  EXPECT_EQ(request.prefix.size(), 8);
+  EXPECT_FALSE(request.cross_attention);
+
+  v1::GenerateRequest ids;
+  ids.set_model("decoder");
+  ids.mutable_input()->mutable_ids()->add_ids(4 + 'x');
+  ASSERT_TRUE(Generate(ids).ok());
+  EXPECT_EQ(heard_[0].text, "x");
+  // Blank text is a prompt like others.
+  ASSERT_TRUE(Generate(Prompt(" ")).ok());
+  EXPECT_EQ(batcher_->submitted().size(), 3);
+}
+
+// What the prompt began and the first new token ends is one character.
+TEST_F(PromptTest, ACharacterMayBeginInThePrompt) {
+  v1::GenerateRequest request;
+  request.set_model("decoder");
+  for (const int byte : {0xbc, 0x61, 0xc3}) {
+    request.mutable_input()->mutable_ids()->add_ids(4 + byte);
+  }
+  request.mutable_decoding()->set_max_new_tokens(2);
+  ASSERT_TRUE(Generate(request).ok());
+  EXPECT_EQ(heard_[0].text, "üa");
+}
+
+TEST_F(PromptTest, NewTokensAreBoundedByWhatThePromptLeaves) {
+  v1::GenerateRequest request = Prompt(std::string(99, 'a'));
+  ASSERT_TRUE(Generate(request).ok());
+  EXPECT_EQ(batcher_->submitted()[0].decoding->max_new_tokens, 20);
+  request = Prompt(std::string(117, 'a'));
+  ASSERT_TRUE(Generate(request).ok());
+  EXPECT_EQ(batcher_->submitted()[1].decoding->max_new_tokens, 10);
+  // The folder's default is no bound.
+  request = Prompt("a");
+  request.mutable_decoding()->set_max_new_tokens(126);
+  ASSERT_TRUE(Generate(request).ok());
+  EXPECT_EQ(batcher_->submitted()[2].decoding->max_new_tokens, 126);
+  request.mutable_decoding()->set_max_new_tokens(127);
+  EXPECT_EQ(BadField(Generate(request)), "input");
+  EXPECT_EQ(BadField(Generate(Prompt(std::string(127, 'a')))), "input");
+  request = Prompt(std::string(127, 'a'));
+  request.set_truncate(true);
+  ASSERT_TRUE(Generate(request).ok());
+  EXPECT_EQ(heard_[0].done->truncated_tokens(), 1);
+}
+
+TEST_F(PromptTest, WhatNeedsAnEncoderIsRefusedByName) {
+  v1::GenerateRequest request = Prompt("a");
+  request.mutable_input()->set_target_prefix("b");
+  EXPECT_EQ(BadField(Generate(request)), "input.target_prefix");
+  request.mutable_input()->mutable_target_prefix_ids()->add_ids(5);
+  EXPECT_EQ(BadField(Generate(request)), "input.target_prefix_ids");
+  request = Prompt("");
+  request.mutable_input()->mutable_pair()->set_first("a");
+  EXPECT_EQ(BadField(Generate(request)), "input.pair");
+  request = Prompt("");
+  request.mutable_input()->mutable_ids();
+  EXPECT_EQ(BadField(Generate(request)), "input");
+  EXPECT_TRUE(batcher_->submitted().empty());
+
+  v1::TranslateRequest translate = TextsRequest({"a"});
+  translate.set_model("decoder");
+  v1::TranslateResponse translated;
+  EXPECT_EQ(Translate(translate, &translated).error_code(),
+            grpc::FAILED_PRECONDITION);
+  v1::EncodeRequest encode;
+  encode.set_model("decoder");
+  encode.add_inputs()->set_text("a");
+  v1::EncodeResponse encoded;
+  EXPECT_EQ(stub_->Encode(Context().get(), encode, &encoded).error_code(),
+            grpc::FAILED_PRECONDITION);
+  v1::GetModelRequest get;
+  get.set_name("decoder");
+  v1::Model model;
+  ASSERT_TRUE(models_->GetModel(Context().get(), get, &model).ok());
+  EXPECT_EQ(model.design(), v1::DESIGN_DECODER);
+  EXPECT_THAT(model.calls(), testing::ElementsAre("Generate", "Score",
+                                                  "Tokenize", "Detokenize"));
 }
 
 TEST_F(GenerateTest, FailuresEndTheStream) {

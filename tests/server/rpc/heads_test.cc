@@ -126,6 +126,28 @@ TEST_F(HeadsTest, RerankOrdersDocuments) {
   EXPECT_EQ(response.documents_size(), 2);
 }
 
+TEST_F(HeadsTest, RerankTakesAThousandDocuments) {
+  batcher_->set_logits([](const Request& request) {
+    return std::vector<float>{static_cast<float>(request.source.ids.size())};
+  });
+  v1::RerankRequest request;
+  request.set_model("ranker");
+  request.set_query("q");
+  for (int i = 0; i < 1000; ++i)
+    request.add_documents(std::string(i % 50, 'x'));
+  request.set_return_text(true);
+  v1::RerankResponse response;
+  ASSERT_TRUE(stub_->Rerank(Context().get(), request, &response).ok());
+  ASSERT_EQ(response.documents_size(), 1000);
+  EXPECT_EQ(response.documents(0).index(), 49u);
+  for (const auto& one : response.documents()) {
+    EXPECT_EQ(one.text(), request.documents(static_cast<int>(one.index())));
+  }
+  request.clear_return_text();
+  ASSERT_TRUE(stub_->Rerank(Context().get(), request, &response).ok());
+  EXPECT_EQ(response.documents(0).text(), "");
+}
+
 TEST_F(HeadsTest, RerankNamesWhatIsTooLong) {
   v1::RerankRequest request;
   request.set_model("ranker");
@@ -186,7 +208,7 @@ TEST_F(HeadsTest, IdsHaveSpansOfTokens) {
   TagByDigits(4);
   v1::ClassifyTokensRequest request;
   request.set_model("tagger");
-  v1::TokenIds* ids = request.add_inputs()->mutable_ids();
+  v1::InputIds* ids = request.add_inputs()->mutable_ids();
   for (const char digit : std::string("0133")) {
     ids->add_ids(PuppetTokenizer::kFirst + digit);
   }
@@ -290,18 +312,20 @@ TEST_F(HeadsTest, ModelsTellCallsAndLabels) {
     return model.calls();
   };
   EXPECT_THAT(calls("classifier"),
-              ElementsAre("Encode", "Tokenize", "Classify", "Rerank"));
+              ElementsAre("Encode", "EncodeStream", "Tokenize", "Detokenize",
+                          "Classify", "Rerank"));
   EXPECT_THAT(model.labels(), ElementsAre("no", "maybe", "yes"));
-  EXPECT_THAT(calls("tagger"),
-              ElementsAre("Encode", "Tokenize", "ClassifyTokens"));
-  EXPECT_THAT(calls("filler"), ElementsAre("Encode", "Tokenize", "FillMask"));
+  EXPECT_THAT(calls("tagger"), ElementsAre("Encode", "EncodeStream", "Tokenize",
+                                           "Detokenize", "ClassifyTokens"));
+  EXPECT_THAT(calls("filler"), ElementsAre("Encode", "EncodeStream", "Tokenize",
+                                           "Detokenize", "FillMask"));
   EXPECT_THAT(model.labels(), IsEmpty());
 }
 
 TEST_F(HeadsTest, EncodeTakesSegmentsAndThePooler) {
   v1::EncodeRequest request;
   request.set_model("classifier");
-  v1::TokenIds* ids = request.add_inputs()->mutable_ids();
+  v1::InputIds* ids = request.add_inputs()->mutable_ids();
   for (const int id : {7, 8}) ids->add_ids(id);
   for (const int type : {0, 1}) ids->add_type_ids(type);
   request.set_pooling(v1::POOLING_POOLER);
@@ -332,9 +356,9 @@ TEST_F(HeadsTest, EncodeTakesSegmentsAndThePooler) {
   EXPECT_EQ(stub_->Encode(Context().get(), request, &response).error_code(),
             grpc::FAILED_PRECONDITION);
   request.set_pooling(v1::POOLING_MEAN);
-  request.set_prompt("query");
+  request.set_prompt_name("query");
   EXPECT_EQ(BadField(stub_->Encode(Context().get(), request, &response)),
-            "prompt");
+            "prompt_name");
 }
 
 }  // namespace

@@ -37,11 +37,14 @@ grpc::ByteBuffer Bytes(const std::string& text) {
 
 TEST(WireTest, FindsTheIdOfABadItem) {
   v1::TranslateStreamRequest message;
-  message.mutable_item()->set_id(77);
+  message.mutable_item()->set_id("77");
   message.mutable_item()->mutable_input()->set_text("QQ");
   std::string bytes = message.SerializeAsString();
   bytes.replace(bytes.find("QQ"), 2, "\xff\xff");
-  EXPECT_EQ(FindItemId(Bytes(bytes)), 77);
+  EXPECT_EQ(FindItemId(Bytes(bytes)), "77");
+  std::string bad_id = bytes;
+  bad_id.replace(bad_id.find("77"), 2, "\xff\xff");
+  EXPECT_EQ(FindItemId(Bytes(bad_id)), std::nullopt);
   const absl::Status status = ParseMessage(Bytes(bytes), 1000, &message);
   EXPECT_EQ(std::string(status.message()),
             "item.input.text: is not valid UTF-8; send text as UTF-8");
@@ -54,7 +57,7 @@ TEST(WireTest, NothingThatIsSentBreaksIt) {
   CaptureLibraryLogs();
   // Every truncation and every changed byte of a good message.
   v1::TranslateStreamRequest good;
-  good.mutable_item()->set_id(7);
+  good.mutable_item()->set_id("7");
   good.mutable_item()->mutable_input()->mutable_pair()->set_first("äöü");
   good.mutable_item()->mutable_input()->set_target_prefix("€");
   const std::string bytes = good.SerializeAsString();

@@ -49,6 +49,11 @@ class PuppetBatcher : public Batcher {
     foreseen_ = std::move(refusal);
     foreseen_.retry_after = absl::Milliseconds(200);
   }
+  // Of how many calls it was asked before their requests were read.
+  int asked_early() const {
+    MutexLock lock(&mutex_);
+    return asked_early_;
+  }
   // What requests end with from now on.
   void Fail(absl::Status status) {
     MutexLock lock(&mutex_);
@@ -106,9 +111,10 @@ class PuppetBatcher : public Batcher {
     return {};
   }
 
-  Submission Foresee(const ServedModel&, ClientId, CallId,
+  Submission Foresee(const ServedModel* model, ClientId, CallId,
                      absl::Time) override {
     MutexLock lock(&mutex_);
+    if (model == nullptr) ++asked_early_;
     return foreseen_;
   }
   int64_t free_waiting_tokens(ClientId) const override {
@@ -215,6 +221,13 @@ class PuppetBatcher : public Batcher {
         if (request.states == States::kFirst) break;
       }
     }
+    // [layers, tokens, 2]: the id and the layer.
+    for (const int layer : request.hidden_layers) {
+      for (const int32_t id : source) {
+        result.hidden.push_back(static_cast<float>(id));
+        result.hidden.push_back(static_cast<float>(layer));
+      }
+    }
     if (request.decoding) {
       for (int i = 0; i < request.decoding->hypotheses; ++i) {
         result.hypotheses.push_back(Echo(request, source, i));
@@ -261,6 +274,7 @@ class PuppetBatcher : public Batcher {
       ABSL_GUARDED_BY(mutex_);
   Submission refusal_ ABSL_GUARDED_BY(mutex_);
   Submission foreseen_ ABSL_GUARDED_BY(mutex_);
+  int asked_early_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<Request> submitted_ ABSL_GUARDED_BY(mutex_);

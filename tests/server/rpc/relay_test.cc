@@ -9,12 +9,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <deque>
 #include <string>
 
 #include "base/mutex.h"
 #include "base/socket.h"
+#include "server/rpc/http2_frames.h"
 #include "server/rpc/listener_probe.h"
+#include "server/rpc/relayed_peer.h"
 
 namespace trivium {
 namespace {
@@ -41,7 +44,7 @@ class RelayTest : public testing::Test {
           accepted_.emplace_back(socket);
           changed_.Signal();
         },
-        &metrics_, &resets_);
+        &metrics_, &resets_, &incoming_);
     ASSERT_TRUE(relay.ok()) << relay.status();
     relay_ = *std::move(relay);
   }
@@ -86,6 +89,13 @@ class RelayTest : public testing::Test {
 
   Metrics metrics_{1};
   ResetStreams resets_;
+  std::atomic<int64_t> memory_ = 0;
+  OverloadManager overload_{{.limit_bytes = 100 << 20,
+                             .memory = [this] { return memory_.load(); },
+                             .trim = [] {}},
+                            &metrics_,
+                            /*watch=*/false};
+  IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
   Mutex mutex_;
   CondVar changed_;
   std::deque<UniqueFd> accepted_ ABSL_GUARDED_BY(mutex_);
@@ -219,10 +229,37 @@ TEST_F(RelayTest, AFloodIsReadInTheEnd) {
   const UniqueFd client = Connect();
   const UniqueFd grpc = Accepted();
   // Empty DATA, more than a connection begins with and may save up.
-  std::string flood(kHello);
+  std::string flood = std::string(kHello) + std::string(kCall);
   for (int i = 0; i < 10000; ++i) flood += std::string("\0\0\0\0\0\0\0\0\1", 9);
   Send(client, flood);
   EXPECT_EQ(Receive(grpc, flood.size()), flood);
+}
+
+TEST_F(RelayTest, ALargeMessageWaitsForMemory) {
+  memory_ = 99 << 20;
+  overload_.Look();
+  Start();
+  const UniqueFd client = Connect();
+  const UniqueFd grpc = Accepted();
+  // DATA of 2^14 bytes, the first of a message of 2^20.
+  const std::string head = std::string(kHello) + std::string(kCall) +
+                           std::string("\0\x40\0\0\0\0\0\0\1", 9) +
+                           std::string("\0\0\x10\0\0", 5);
+  const std::string rest((1 << 14) - 5, 'x');
+  Send(client, head + rest);
+  EXPECT_EQ(Receive(grpc, head.size()), head);
+  pollfd readable{grpc.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&readable, 1, 100), 0) << "the message came";
+  // Others are served meanwhile.
+  const UniqueFd other = Connect();
+  const UniqueFd others = Accepted();
+  Send(other, std::string(kHello) + std::string(kCall));
+  EXPECT_EQ(Receive(others, kHello.size() + kCall.size()),
+            std::string(kHello) + std::string(kCall));
+  memory_ = 0;
+  overload_.Look();
+  EXPECT_EQ(Receive(grpc, rest.size()), rest);
+  EXPECT_EQ(overload_.account()->bytes(Held::kIncoming), 1 << 20);
 }
 
 TEST_F(RelayTest, TheEndSendsWhatGrpcHasSaid) {
@@ -236,17 +273,39 @@ TEST_F(RelayTest, TheEndSendsWhatGrpcHasSaid) {
   EXPECT_TRUE(IsClosed(client));
 }
 
+TEST_F(RelayTest, ClientsAreSentElsewhereAndFinishWhatTheyHave) {
+  Start();
+  const UniqueFd client = Connect();
+  UniqueFd grpc = Accepted();
+  constexpr std::string_view kNoSettings("\0\0\0\4\0\0\0\0\0", 9);
+  Send(client, std::string(kHello) + std::string(kCall));
+  Send(grpc, kNoSettings);
+  EXPECT_EQ(Receive(client, kNoSettings.size()), kNoSettings);
+  relay_->GoAway();
+  std::string away;
+  AppendGoAway(&away);
+  EXPECT_EQ(Receive(client, away.size()), away);
+  // Nobody listens any more.
+  const UniqueFd late(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_storage address = relay_->address();
+  EXPECT_NE(connect(late.get(), reinterpret_cast<const sockaddr*>(&address),
+                    sizeof(sockaddr_in)),
+            0);
+  Send(grpc, kAnswer);
+  EXPECT_EQ(Receive(client, kAnswer.size()), kAnswer);
+}
+
 TEST_F(RelayTest, ATakenPortIsAnError) {
   Start();
   Relay::Options options;
   options.port = relay_->port();
   const auto second = Relay::Create(
-      options, [](int) {}, &metrics_, &resets_);
+      options, [](int) {}, &metrics_, &resets_, &incoming_);
   EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
   options.host = "no host of this name";
-  EXPECT_TRUE(absl::IsUnavailable(Relay::Create(
-                                      options, [](int) {}, &metrics_, &resets_)
-                                      .status()));
+  const auto nowhere = Relay::Create(
+      options, [](int) {}, &metrics_, &resets_, &incoming_);
+  EXPECT_TRUE(absl::IsUnavailable(nowhere.status())) << nowhere.status();
 }
 
 sockaddr_storage AddressOf(const UniqueFd& listener) {

@@ -48,7 +48,7 @@ TEST_F(RpcResultCacheTest, StreamsAnswerWhatIsKnown) {
     message.mutable_start();
     stream->Write(message);
     for (int i = 0; i < 50; ++i) {
-      message.mutable_item()->set_id(i);
+      message.mutable_item()->set_id(std::to_string(i));
       message.mutable_item()->mutable_input()->set_text(std::to_string(i));
       stream->Write(message);
     }
@@ -57,8 +57,7 @@ TEST_F(RpcResultCacheTest, StreamsAnswerWhatIsKnown) {
     v1::TranslateStreamResponse answer;
     while (stream->Read(&answer)) {
       ++heard;
-      EXPECT_EQ(answer.result().hypotheses(0).text(),
-                std::to_string(answer.id()));
+      EXPECT_EQ(answer.result().hypotheses(0).text(), answer.id());
     }
     EXPECT_TRUE(stream->Finish().ok());
     EXPECT_EQ(heard, 50);

@@ -24,7 +24,7 @@ class TranslateStreamTest : public RpcTest {
 
   bool Send(uint64_t id, const std::string& text) {
     v1::TranslateStreamRequest message;
-    message.mutable_item()->set_id(id);
+    message.mutable_item()->set_id(std::to_string(id));
     message.mutable_item()->mutable_input()->set_text(text);
     return stream_->Write(message);
   }
@@ -33,8 +33,9 @@ class TranslateStreamTest : public RpcTest {
   void Read(size_t count = SIZE_MAX) {
     v1::TranslateStreamResponse message;
     while (count-- > 0 && stream_->Read(&message)) {
-      EXPECT_FALSE(heard_.contains(message.id())) << "answered twice";
-      heard_[message.id()] = message;
+      EXPECT_FALSE(heard_.contains(std::stoull(message.id())))
+          << "answered twice";
+      heard_[std::stoull(message.id())] = message;
     }
   }
 
@@ -196,7 +197,7 @@ TEST_F(TranslateStreamTest, StalledReadersAreCancelled) {
   StartServer();
   v1::TranslateStreamRequest::Start start;
   start.mutable_options()->set_tokens(true);
-  start.mutable_options()->mutable_decoding()->set_hypotheses(2);
+  start.mutable_options()->mutable_decoding()->set_num_hypotheses(2);
   Open(start);
   // Results that HTTP/2's window, which may grow, and gRPC's buffers do not
   // hold, not read.

@@ -94,7 +94,7 @@ TEST_F(TranslateTest, SamplingReturnsTheSeedItPicked) {
   v1::TranslateRequest request = TextsRequest({"abc"});
   auto* decoding = request.mutable_options()->mutable_decoding();
   decoding->set_sample(true);
-  decoding->set_hypotheses(3);
+  decoding->set_num_hypotheses(3);
   v1::TranslateResponse response;
   ASSERT_TRUE(Translate(request, &response).ok());
   EXPECT_EQ(response.results(0).hypotheses_size(), 3);
@@ -121,9 +121,24 @@ TEST_F(TranslateTest, NamesTheDecodingOptionThatIsWrong) {
   const std::string path = "options.decoding.";
   EXPECT_EQ(Refused([&](D* d) { d->set_temperature(nan); }),
             path + "temperature");
-  EXPECT_EQ(Refused([&](D* d) { d->set_temperature(0); }),
+  EXPECT_EQ(Refused([&](D* d) { d->set_temperature(-0.5f); }),
             path + "temperature");
+  EXPECT_EQ(Refused([&](D* d) {
+              d->set_temperature(0.5f);
+              d->set_sample(false);
+            }),
+            path + "temperature");
+  EXPECT_EQ(Refused([&](D* d) { d->set_top_k(3); }), path + "top_k");
+  EXPECT_EQ(Refused([&](D* d) { d->set_top_p(0.5f); }), path + "top_p");
+  EXPECT_EQ(Refused([&](D* d) { d->set_seed(3); }), path + "seed");
+  EXPECT_EQ(Refused([&](D* d) {
+              d->set_beam_size(1);
+              d->set_early_stopping(v1::EARLY_STOPPING_AT_ONCE);
+            }),
+            path + "early_stopping");
   EXPECT_EQ(Refused([&](D* d) { d->set_length_penalty(infinity); }),
+            path + "length_penalty");
+  EXPECT_EQ(Refused([&](D* d) { d->set_length_penalty(-10.5f); }),
             path + "length_penalty");
   EXPECT_EQ(Refused([&](D* d) { d->set_top_p(1.5f); }), path + "top_p");
   EXPECT_EQ(Refused([&](D* d) { d->set_repetition_penalty(-1); }),
@@ -132,7 +147,8 @@ TEST_F(TranslateTest, NamesTheDecodingOptionThatIsWrong) {
   EXPECT_EQ(Refused([&](D* d) { d->set_beam_size(0); }), path + "beam_size");
   EXPECT_EQ(Refused([&](D* d) { d->set_beam_size(UINT32_MAX); }),
             path + "beam_size");
-  EXPECT_EQ(Refused([&](D* d) { d->set_hypotheses(3); }), path + "hypotheses");
+  EXPECT_EQ(Refused([&](D* d) { d->set_num_hypotheses(3); }),
+            path + "num_hypotheses");
   // There is no tree of one beam, or of samples.
   EXPECT_EQ(Refused([&](D* d) {
               d->set_trace(true);
@@ -191,8 +207,8 @@ TEST_F(TranslateTest, NamesTheInputThatIsWrong) {
   EXPECT_EQ(BadField(Translate(request, &response)),
             "inputs[1].target_prefix_ids.ids[0]");
   EXPECT_EQ(BadField(Translate(v1::TranslateRequest(), &response)), "inputs");
-  EXPECT_EQ(BadField(Translate(TextsRequest(std::vector<std::string>(33, "x")),
-                               &response)),
+  EXPECT_EQ(BadField(Translate(
+                TextsRequest(std::vector<std::string>(2049, "x")), &response)),
             "inputs");
   request = TextsRequest({"a"});
   request.mutable_options()->set_target_language("fr");
@@ -325,7 +341,7 @@ TEST_F(TranslateTest, HugeResponsesAreRefusedBeforeWork) {
       TextsRequest(std::vector<std::string>(32, std::string(60, 'x')));
   auto* decoding = request.mutable_options()->mutable_decoding();
   decoding->set_beam_size(16);
-  decoding->set_hypotheses(16);
+  decoding->set_num_hypotheses(16);
   request.mutable_options()->mutable_cross_attention();
   v1::TranslateResponse response;
   const grpc::Status status = Translate(request, &response);
@@ -346,7 +362,7 @@ TEST_F(TranslateTest, BytesThatAreNoRequest) {
   EXPECT_EQ(SendBytes(method, std::string((4 << 20) + 1, 'x')).error_code(),
             grpc::INVALID_ARGUMENT);
   EXPECT_EQ(SendBytes(method, std::string(16 << 20, 'x')).error_code(),
-            grpc::RESOURCE_EXHAUSTED);
+            grpc::INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -1,0 +1,241 @@
+// trivium chat: a conversation, on a terminal or line by line from a pipe.
+// Answers go to the output, all else that is said to the error output.
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "client/commands/command.h"
+#include "client/commands/conversation.h"
+#include "client/commands/interrupts.h"
+#include "client/commands/line_reader.h"
+#include "fmt/format.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace trivium {
+namespace {
+
+// Long answers of large models take their time.
+constexpr double kTimeoutSeconds = 600;
+
+// What a terminal can show of an answer, which may hold anything.
+std::string Shown(std::string_view text) {
+  std::string shown;
+  while (true) {
+    const size_t end = text.find('\n');
+    shown += Visible(text.substr(0, end));
+    if (end == std::string_view::npos) return shown;
+    shown += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+class ChatCommand : public Command {
+ public:
+  InputFlags* inputs() override { return &inputs_; }
+
+  absl::Status Run(Client& client, const Io& io) override {
+    if (request_.decoding().num_hypotheses() > 1) {
+      return absl::InvalidArgumentError(
+          "--num-hypotheses: a conversation has one answer; generate gives "
+          "more");
+    }
+    Session session(*this, client, io);
+    return session.Run();
+  }
+
+ private:
+  friend Subcommand trivium::AddChat(CLI::App& app);
+
+  // A run of the command.
+  class Session {
+   public:
+    Session(const ChatCommand& command, Client& client, const Io& io)
+        : command_(command),
+          texts_(command.inputs_.texts),
+          client_(client),
+          io_(io),
+          talks_(texts_.empty() && isatty(io.in) == 1),
+          prompt_(Colors(ShowsColors(io.err)).Bold("> ")),
+          output_(io, /*keep_newlines=*/talks_ || texts_.size() == 1, nullptr),
+          conversation_(command.request_.chat(), command.system_) {}
+
+    absl::Status Run() {
+      if (texts_.empty()) {
+        TRIVIUM_ASSIGN_OR_RETURN(lines_, LineReader::Open("-", io_.in));
+      }
+      if (talks_) TRIVIUM_RETURN_IF_ERROR(Greet());
+      while (true) {
+        TRIVIUM_ASSIGN_OR_RETURN(const std::optional<std::string> line, Next());
+        if (!line) return SomeFailed(failed_);
+        TRIVIUM_ASSIGN_OR_RETURN(const bool more, Obey(*line));
+        if (!more) return SomeFailed(failed_);
+      }
+    }
+
+   private:
+    absl::Status Greet() {
+      TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model,
+                               client_.GetModel(command_.request_.model()));
+      if (model.chat_templates().empty()) {
+        return absl::FailedPreconditionError(
+            model.chat_refusal().empty()
+                ? fmt::format("the model '{}' has no chat template, so it "
+                              "takes no chats; trivium generate continues a "
+                              "text",
+                              model.name())
+                : fmt::format("the model '{}' takes no chats: {}", model.name(),
+                              model.chat_refusal()));
+      }
+      TRIVIUM_ASSIGN_OR_RETURN(
+          interrupts_, Interrupts::Create([this] {
+            fmt::print(io_.err, "\n(Ctrl-D or /quit ends)\n{}", prompt_);
+            std::fflush(io_.err);
+          }));
+      Tell(fmt::format("{}: /help tells the commands, Ctrl-D ends",
+                       Visible(model.name())));
+      return absl::OkStatus();
+    }
+
+    void Tell(std::string_view note) {
+      fmt::print(io_.err, "{}\n", note);
+      std::fflush(io_.err);
+    }
+
+    absl::StatusOr<std::optional<std::string>> Next() {
+      if (lines_ == nullptr) {
+        if (number_ == texts_.size()) return std::nullopt;
+        return texts_[number_++];
+      }
+      if (talks_) {
+        fmt::print(io_.err, "{}", prompt_);
+        std::fflush(io_.err);
+      }
+      ++number_;
+      absl::StatusOr<std::optional<std::string>> line = lines_->Next();
+      if (talks_ && line.ok() && !*line) Tell("");  // Ctrl-D ends no line
+      return line;
+    }
+
+    // Whether the conversation goes on.
+    absl::StatusOr<bool> Obey(const std::string& line) {
+      const absl::StatusOr<Conversation::Turn> turn =
+          !IsUtf8(line) ? absl::InvalidArgumentError("is not UTF-8")
+                        : conversation_.Take(line);
+      if (!turn.ok()) return Failed(turn.status());
+      if (!turn->note.empty()) Tell(turn->note);
+      if (turn->next == Conversation::kQuit) return false;
+      if (turn->next == Conversation::kGoOn) return true;
+      return Answer();
+    }
+
+    absl::StatusOr<bool> Answer() {
+      v1::GenerateRequest request = command_.request_;
+      *request.mutable_chat() = conversation_.chat();
+      std::string text;
+      const auto on_event = [&](const v1::GenerateResponse& response) {
+        text += response.piece().text();
+        if (command_.json_) return output_.Json(response);
+        return output_.Piece(talks_ ? Shown(response.piece().text())
+                                    : response.piece().text());
+      };
+      const absl::Status status = client_.Generate(
+          request, on_event,
+          interrupts_ != nullptr ? interrupts_->Begin() : std::stop_token());
+      const bool stopped = interrupts_ != nullptr && interrupts_->End();
+      if (!command_.json_ && (status.ok() || !text.empty())) {
+        TRIVIUM_RETURN_IF_ERROR(output_.EndLine());
+      }
+      // What was said before it was stopped was said.
+      if (status.ok() || (stopped && !text.empty())) {
+        conversation_.Answered(text);
+      } else {
+        conversation_.Unanswered();
+      }
+      if (stopped) Tell("(stopped)");
+      return stopped || status.ok() ? true : Failed(status);
+    }
+
+    // Who talks can go on after any failure, a pipe after those of its texts.
+    absl::StatusOr<bool> Failed(const absl::Status& status) {
+      if (ExitCodeOf(status) == kExitIo) return status;
+      if (talks_) {
+        output_.Complain(std::string(status.message()));
+        return true;
+      }
+      if (!absl::IsInvalidArgument(status)) return status;
+      ++failed_;
+      output_.Complain(
+          fmt::format("text {}: {}", number_, std::string(status.message())));
+      TRIVIUM_RETURN_IF_ERROR(output_.Failure(status, command_.json_));
+      return true;
+    }
+
+    const ChatCommand& command_;
+    const std::vector<std::string>& texts_;
+    Client& client_;
+    const Io io_;
+    const bool talks_;  // to somebody at a terminal
+    const std::string prompt_;
+    Output output_;
+    Conversation conversation_;
+    std::unique_ptr<LineReader> lines_;
+    std::unique_ptr<Interrupts> interrupts_;
+    size_t number_ = 0;  // of texts
+    int64_t failed_ = 0;
+  };
+
+  InputFlags inputs_;
+  v1::GenerateRequest request_;
+  std::string system_;
+  bool json_ = false;
+};
+
+void AddTemplateFlags(CLI::App& app, v1::Chat* chat) {
+  app.add_option_function<std::string>(
+         "--variable",
+         [chat](const std::string& text) {
+           const size_t sign = text.find('=');
+           if (sign == 0 || sign == std::string::npos) {
+             throw CLI::ValidationError(
+                 "--variable", "give NAME=VALUE, as enable_thinking=false");
+           }
+           const std::string value = text.substr(sign + 1);
+           google::protobuf::Value& place =
+               (*chat->mutable_variables()
+                     ->mutable_fields())[text.substr(0, sign)];
+           if (!google::protobuf::util::JsonStringToMessage(value, &place)
+                    .ok()) {
+             place.set_string_value(value);
+           }
+         },
+         "NAME=VALUE for the chat template, JSON or text (repeatable)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->trigger_on_parse();
+  app.add_option_function<std::string>(
+         "--template-name",
+         [chat](const std::string& name) { chat->set_template_name(name); },
+         "Which of the model's chat templates")
+      ->group(kMoreFlags);
+}
+
+}  // namespace
+
+Subcommand AddChat(CLI::App& app) {
+  auto command = std::make_unique<ChatCommand>();
+  CLI::App* sub = app.add_subcommand(
+      "chat", "A conversation: trivium chat [flags] [TEXT...]; /help in it");
+  v1::GenerateRequest* request = &command->request_;
+  command->connection.timeout_seconds = kTimeoutSeconds;
+  AddModelFlag(*sub, request->mutable_model());
+  sub->add_option("--system", command->system_,
+                  "What the model is told before the conversation");
+  AddTemplateFlags(*sub, request->mutable_chat());
+  AddJsonFlag(*sub, &command->json_);
+  AddDecodingFlags(*sub, request->mutable_decoding());
+  return {sub, std::move(command)};
+}
+
+}  // namespace trivium

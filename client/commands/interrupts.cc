@@ -1,0 +1,91 @@
+#include "client/commands/interrupts.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include "client/commands/io.h"
+
+namespace trivium {
+namespace {
+
+// Of the one Interrupts there is, for the handler.
+std::atomic<int> g_wake{-1};
+
+void CountOne(int wake) {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake, &one, sizeof(one));
+}
+
+void OnInterrupt(int) {
+  const int error = errno;
+  CountOne(g_wake);
+  errno = error;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Interrupts>> Interrupts::Create(
+    std::function<void()> idle) {
+  const int wake = eventfd(0, EFD_CLOEXEC);
+  if (wake < 0) return IoError("wait for", "Ctrl-C", errno);
+  return std::unique_ptr<Interrupts>(new Interrupts(std::move(idle), wake));
+}
+
+Interrupts::Interrupts(std::function<void()> idle, int wake)
+    : idle_(std::move(idle)), wake_(wake), thread_([this] { Watch(); }) {
+  g_wake = wake;
+  struct sigaction action = {};
+  action.sa_handler = OnInterrupt;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, &before_);
+}
+
+Interrupts::~Interrupts() {
+  sigaction(SIGINT, &before_, nullptr);
+  {
+    MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  CountOne(wake_);
+  thread_.join();
+  close(wake_);
+}
+
+std::stop_token Interrupts::Begin() {
+  MutexLock lock(&mutex_);
+  stop_ = std::stop_source();
+  running_ = true;
+  return stop_.get_token();
+}
+
+bool Interrupts::End() {
+  MutexLock lock(&mutex_);
+  running_ = false;
+  return stop_.stop_requested();
+}
+
+void Interrupts::Watch() {
+  while (true) {
+    uint64_t count = 0;
+    if (read(wake_, &count, sizeof(count)) < 0 && errno != EINTR) return;
+    std::stop_source stop(std::nostopstate);
+    {
+      MutexLock lock(&mutex_);
+      if (ending_) return;
+      if (running_) stop = stop_;
+    }
+    // Not under the lock: what is stopped may be about to say that it ended.
+    if (!stop.stop_possible()) {
+      idle_();
+    } else {
+      stop.request_stop();
+    }
+  }
+}
+
+}  // namespace trivium

@@ -1,0 +1,49 @@
+#ifndef TRIVIUM_CLIENT_COMMANDS_INTERRUPTS_H_
+#define TRIVIUM_CLIENT_COMMANDS_INTERRUPTS_H_
+
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+
+namespace trivium {
+
+// While it lives, Ctrl-C does not end the program: it stops what runs, or calls
+// `idle` (on a thread of its own) where nothing does. One at a time.
+//
+//   client.Generate(request, on_event, interrupts->Begin());
+//   if (interrupts->End()) ... it was stopped
+class Interrupts {
+ public:
+  static absl::StatusOr<std::unique_ptr<Interrupts>> Create(
+      std::function<void()> idle);
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  std::stop_token Begin();
+  // Whether it was stopped.
+  bool End();
+
+ private:
+  Interrupts(std::function<void()> idle, int wake);
+  void Watch();
+
+  const std::function<void()> idle_;
+  const int wake_;  // an eventfd: Ctrl-C counts
+  struct sigaction before_ = {};
+  Mutex mutex_;
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::stop_source stop_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // the last: it uses the others
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_COMMANDS_INTERRUPTS_H_

@@ -1,0 +1,25 @@
+# cmake -DPROGRAM=... -DREADELF=... -P CheckHardened.cmake: fails where a program
+# lacks what TRIVIUM_HARDENED stands for.
+foreach(question "-hW" "-lW" "-dW" "--dyn-syms;-W")
+  execute_process(COMMAND ${READELF} ${question} ${PROGRAM}
+                  OUTPUT_VARIABLE answer COMMAND_ERROR_IS_FATAL ANY)
+  string(APPEND elf "${answer}")
+endforeach()
+
+set(missing)
+function(expect what pattern)
+  if(NOT elf MATCHES "${pattern}")
+    list(APPEND missing "${what}")
+    set(missing "${missing}" PARENT_SCOPE)
+  endif()
+endfunction()
+expect("a position of its own (-pie)" "Type:[ ]+DYN \\(Position-Independent")
+expect("symbols that are bound at the start (-z now)" "BIND_NOW|Flags:[^\n]* NOW")
+expect("tables that are read only afterwards (-z relro)" "GNU_RELRO")
+expect("a stack without code (-z noexecstack)" "GNU_STACK[^\n]* RW ")
+expect("stacks that are protected (-fstack-protector-strong)" "__stack_chk_fail")
+expect("checked calls of the C library (_FORTIFY_SOURCE)" "__[a-z]+_chk")
+if(missing)
+  list(JOIN missing "; " missing)
+  message(FATAL_ERROR "${PROGRAM} is not hardened, it lacks: ${missing}")
+endif()

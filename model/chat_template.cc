@@ -1,0 +1,165 @@
+#include "model/chat_template.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "model/jinja/json_text.h"
+#include "model/jinja/template.h"
+
+namespace trivium {
+
+namespace {
+
+using jinja::Heap;
+using jinja::Value;
+using Variables = std::vector<std::pair<std::string, Value>>;
+
+// A part of the input, or none.
+absl::StatusOr<Value> ReadPart(Heap& heap, std::string_view name,
+                               std::string_view json, jinja::Kind kind) {
+  if (json.empty()) return Value::None();
+  heap.AddInput(json.size());
+  jinja::JsonSource source;
+  source.messages = name == "messages";
+  absl::StatusOr<Value> value = jinja::FromJson(heap, json, source);
+  if (!value.ok()) {
+    return absl::Status(
+        value.status().code(),
+        fmt::format("{}: {}", name, std::string(value.status().message())));
+  }
+  if (value->Is(kind)) return value;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: is not a JSON {}", name,
+                  kind == jinja::Kind::kList ? "list" : "object"));
+}
+
+std::vector<ChatSegment> SegmentsOf(jinja::TextView text) {
+  std::vector<ChatSegment> segments;
+  for (const char32_t c : text) {
+    const bool from_template = (c & jinja::kFromData) == 0;
+    if (segments.empty() || segments.back().from_template != from_template) {
+      segments.push_back({"", from_template});
+    }
+    AppendUtf8(jinja::CodeOf(c), &segments.back().text);
+  }
+  return segments;
+}
+
+constexpr char kSpaces[] = " \t\n\v\f\r";
+
+// Cuts what follows the last place where `content` stands, as
+// continue_final_message of Transformers does: templates mostly trim what they
+// write, so spaces at its ends may be missing.
+absl::Status EndWith(std::string_view content,
+                     std::vector<ChatSegment>* segments) {
+  const size_t begin = content.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) {
+    return absl::InvalidArgumentError(
+        "the last message has no content to continue");
+  }
+  content.remove_prefix(begin);
+  const std::string_view trimmed =
+      content.substr(0, content.find_last_not_of(kSpaces) + 1);
+  for (size_t i = segments->size(); i-- > 0;) {
+    ChatSegment& segment = (*segments)[i];
+    if (segment.from_template) continue;
+    const size_t at = segment.text.rfind(trimmed);
+    if (at == std::string::npos) continue;
+    const bool whole = segment.text.compare(at, content.size(), content) == 0;
+    segment.text.resize(at + (whole ? content : trimmed).size());
+    segments->resize(i + 1);
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "the template does not write the last message's content as it is, so it "
+      "cannot be continued");
+}
+
+absl::Status CheckSize(const std::vector<ChatSegment>& segments, size_t most) {
+  size_t bytes = 0;
+  for (const ChatSegment& segment : segments) bytes += segment.text.size();
+  if (most == 0 || bytes <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "the template makes {} bytes of it; a text has at most {}", bytes, most));
+}
+
+}  // namespace
+
+struct ChatTemplate::Parsed {
+  jinja::Template source;
+  std::map<std::string, std::string> special_tokens;
+};
+
+ChatTemplate::ChatTemplate(std::unique_ptr<const Parsed> parsed)
+    : parsed_(std::move(parsed)) {}
+ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
+ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
+ChatTemplate::~ChatTemplate() = default;
+
+absl::StatusOr<ChatTemplate> ChatTemplate::Parse(
+    std::string_view source,
+    std::map<std::string, std::string> special_tokens) {
+  TRIVIUM_ASSIGN_OR_RETURN(jinja::Template parsed,
+                           jinja::Template::Parse(source));
+  return ChatTemplate(std::make_unique<const Parsed>(
+      Parsed{std::move(parsed), std::move(special_tokens)}));
+}
+
+absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(
+    const ChatInput& input) const {
+  Heap heap{jinja::Limits{}};
+  heap.set_wanted(input.wanted);
+  Variables variables;
+  for (const auto& [name, text] : parsed_->special_tokens) {
+    TRIVIUM_ASSIGN_OR_RETURN(Value token, heap.NewText(jinja::TextFromUtf8(
+                                              text, /*from_data=*/false)));
+    variables.emplace_back(name, std::move(token));
+  }
+  const std::pair<std::string_view, std::string_view> parts[] = {
+      {"messages", input.messages},
+      {"tools", input.tools},
+      {"documents", input.documents},
+  };
+  for (const auto& [name, json] : parts) {
+    TRIVIUM_ASSIGN_OR_RETURN(Value part,
+                             ReadPart(heap, name, json, jinja::Kind::kList));
+    variables.emplace_back(name, std::move(part));
+  }
+  variables.emplace_back("add_generation_prompt",
+                         Value::Boolean(input.add_generation_prompt));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const Value more,
+      ReadPart(heap, "variables", input.variables, jinja::Kind::kDict));
+  if (more.Is(jinja::Kind::kDict)) {
+    for (const auto& [name, value] : more.As<jinja::DictObject>().entries) {
+      variables.emplace_back(jinja::Utf8Of(name.text()), value);
+    }
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const jinja::Text text,
+      parsed_->source.Render(heap, variables, {input.now, input.zone}));
+  std::vector<ChatSegment> segments = SegmentsOf(text);
+  if (input.continued) {
+    TRIVIUM_RETURN_IF_ERROR(EndWith(*input.continued, &segments));
+  }
+  TRIVIUM_RETURN_IF_ERROR(CheckSize(segments, input.most_bytes));
+  return segments;
+}
+
+absl::StatusOr<Encoding> ChatTemplate::Encode(const ChatInput& input,
+                                              const Tokenizer& tokenizer,
+                                              EncodeOptions options) const {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ChatSegment> segments,
+                           Render(input));
+  std::vector<TextPart> parts;
+  for (const ChatSegment& segment : segments) {
+    parts.push_back({segment.text, /*literal=*/!segment.from_template});
+  }
+  options.add_special_tokens = false;
+  return tokenizer.EncodeParts(parts, options);
+}
+
+}  // namespace trivium

@@ -1,0 +1,98 @@
+#include "model/families/decoder_stack.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+// A folder that was trained to tell something else has no text to give.
+void RefuseOtherHeads(ConfigReader* config) {
+  const ConfigReader::Layer architectures = config->Find("architectures");
+  if (architectures.json == nullptr || !architectures.json->is_array()) return;
+  constexpr std::array<std::string_view, 4> kOthers = {
+      "ForSequenceClassification", "ForTokenClassification",
+      "ForQuestionAnswering", "ForMultipleChoice"};
+  for (const auto& architecture : *architectures.json) {
+    if (!architecture.is_string()) continue;
+    const std::string& name = architecture.get_ref<const std::string&>();
+    for (const std::string_view other : kOthers) {
+      if (name.find(other) == std::string::npos) continue;
+      config->Report("architectures", architectures,
+                     "this server runs this family as a language model only");
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+StackDescription ReadDecoderConfig(ConfigReader* config,
+                                   const DecoderKeys& keys) {
+  const size_t reported = config->problems()->size();
+  StackDescription stack;
+  stack.layers = config->RequiredInteger(keys.layers, 1, kMaxLayers);
+  stack.d_model = config->RequiredInteger(keys.d_model, 1, kMaxWidth);
+  stack.heads = config->RequiredInteger(keys.heads, 1, kMaxWidth);
+  if (keys.feed_forward_factor == 0) {
+    stack.feed_forward =
+        config->RequiredInteger(keys.feed_forward, 1, kMaxWidth);
+  } else {
+    stack.feed_forward = keys.feed_forward_factor * stack.d_model;
+    if (!keys.feed_forward.empty()) {
+      stack.feed_forward = config->Integer(keys.feed_forward, 1, kMaxWidth)
+                               .value_or(stack.feed_forward);
+    }
+  }
+  stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
+  stack.max_positions =
+      config->RequiredInteger(keys.positions, 1, kMaxPositions);
+  // Unusable values stand as their least ones, which need not fit together.
+  if (keys.even_heads && config->problems()->size() == reported &&
+      stack.d_model % stack.heads != 0) {
+    config->Report(
+        keys.heads, config->Find(keys.heads),
+        fmt::format("it must divide {}, {}", keys.d_model, stack.d_model));
+  }
+  stack.positions = PositionEncoding::kLearned;
+  RefuseOtherHeads(config);
+  return stack;
+}
+
+void RequireBoolean(ConfigReader* config, const std::string& key, bool only) {
+  if (config->Boolean(key).value_or(only) == only) return;
+  config->Report(key, config->Find(key),
+                 fmt::format("this server runs {} only", only));
+}
+
+void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
+                          TensorReader* tensors,
+                          TransformerDescription* description) {
+  const TensorView* const tokens = description->decoder->embeddings.tokens;
+  const bool tied =
+      config->Boolean("tie_word_embeddings").value_or(tied_by_default);
+  if (tied || tokens == nullptr) {
+    description->output_projection.weight = tokens;
+  } else {
+    description->output_projection.weight =
+        tensors->Required("lm_head.weight", tokens->shape);
+  }
+}
+
+nlohmann::json EndDefaults(int32_t id, const StackDescription& stack) {
+  if (id >= stack.vocabulary) return nlohmann::json::object();
+  return {{"bos_token_id", id}, {"eos_token_id", id}};
+}
+
+AttentionGeometry CausalGeometry(const StackDescription& stack) {
+  AttentionGeometry geometry =
+      AttentionGeometry::Even(stack.d_model, stack.heads);
+  geometry.look_ahead = 0;
+  return geometry;
+}
+
+}  // namespace trivium

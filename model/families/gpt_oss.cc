@@ -1,0 +1,154 @@
+#include "model/families/gpt_oss.h"
+
+#include <utility>
+#include <vector>
+
+#include "model/families/activation_names.h"
+#include "model/families/decoder_stack.h"
+#include "model/families/derived_tensors.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/mixtral.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+// A joined tensor of all experts, of which columns become rows: [experts, in,
+// out], or [experts, out] of a bias; or blocks of MXFP4 [experts, out, in].
+class JoinedExperts {
+ public:
+  JoinedExperts(TensorReader* tensors, const std::string& name, int experts,
+                int out, int in, TensorMemory* memory)
+      : memory_(memory) {
+    constexpr int kGroup = 32;
+    if (tensors->Has(name + "_blocks") && in % kGroup == 0) {
+      blocks_ = tensors->RequiredBytes(name + "_blocks",
+                                       {experts, out, in / kGroup, kGroup / 2});
+      scales_ =
+          tensors->RequiredBytes(name + "_scales", {experts, out, in / kGroup});
+    } else {
+      weight_ = tensors->Required(name, {experts, in, out});
+    }
+    bias_ = tensors->Required(name + "_bias", {experts, out});
+  }
+
+  bool complete() const {
+    return bias_ != nullptr &&
+           (weight_ != nullptr || (blocks_ != nullptr && scales_ != nullptr));
+  }
+  // Of an expert, each `step`th output from `first` on.
+  LinearTensors Outputs(int expert, int first, int step) const {
+    return {weight_ != nullptr
+                ? TransposedColumns(*weight_, expert, first, step, memory_)
+                : Mxfp4Rows(*blocks_, *scales_, expert, first, step, memory_),
+            TransposedColumns(*bias_, expert, first, step, memory_)};
+  }
+
+ private:
+  TensorMemory* const memory_;
+  const TensorView* weight_ = nullptr;
+  const TensorView* blocks_ = nullptr;
+  const TensorView* scales_ = nullptr;
+  const TensorView* bias_ = nullptr;
+};
+
+ExpertsDescription ReadJoinedExperts(TensorReader* tensors,
+                                     const std::string& name,
+                                     const ExpertCounts& counts,
+                                     const StackDescription& stack,
+                                     TensorMemory* memory) {
+  ExpertsDescription description;
+  description.chosen = counts.chosen;
+  description.router =
+      tensors->Linear(name + "router", counts.all, stack.d_model);
+  const int inner = stack.feed_forward;
+  const JoinedExperts gate_up(tensors, name + "experts.gate_up_proj",
+                              counts.all, 2 * inner, stack.d_model, memory);
+  const JoinedExperts down(tensors, name + "experts.down_proj", counts.all,
+                           stack.d_model, inner, memory);
+  if (!gate_up.complete() || !down.complete()) return description;
+  for (int e = 0; e < counts.all; ++e) {
+    description.experts.push_back({gate_up.Outputs(e, 0, 2),
+                                   gate_up.Outputs(e, 1, 2),
+                                   down.Outputs(e, 0, 1)});
+  }
+  return description;
+}
+
+// The published models' rotary positions, which config.json may leave out.
+nlohmann::json WithUsualRotary(nlohmann::json config) {
+  if (config.value("rope_parameters", nlohmann::json()).is_null() &&
+      config.value("rope_scaling", nlohmann::json()).is_null()) {
+    config["rope_parameters"] = {
+        {"rope_type", "yarn"}, {"factor", 32.0},
+        {"beta_fast", 32.0},   {"beta_slow", 1.0},
+        {"truncate", false},   {"original_max_position_embeddings", 4096}};
+  }
+  return config;
+}
+
+void CheckQuantization(ConfigReader* config) {
+  const ConfigReader::Layer value = config->Find("quantization_config");
+  if (value.json == nullptr) return;
+  const auto method = value.json->find("quant_method");
+  if (method == value.json->end() || *method != "mxfp4") {
+    config->Report("quantization_config", value,
+                   "this server reads mxfp4 of this family, or unquantized "
+                   "weights");
+  }
+}
+
+}  // namespace
+
+FamilyModel LoadGptOss(const nlohmann::json& given, const Weights* weights,
+                       Problems* problems) {
+  const nlohmann::json json = WithUsualRotary(given);
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
+      config, {.head_size = 64, .kv_heads = 8, .epsilon = 1e-5}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/150000, &geometry, &decoder);
+  constexpr char kActivation[] = "hidden_act";
+  if (decoder.activation != Activation::kSwish) {
+    config->Report(kActivation, config->Find(kActivation),
+                   "gates of this family are clipped silu");
+  }
+  decoder.gate_clip = GateClip{
+      .alpha = static_cast<float>(
+          config->Real("swiglu_alpha", 0, 1e6).value_or(1.702)),
+      .limit =
+          static_cast<float>(config->Real("swiglu_limit", 0, 1e6).value_or(7))};
+  const int window =
+      config->Integer("sliding_window", 1, kMaxPositions).value_or(128);
+  std::vector<bool> slides(decoder.layers);
+  for (int i = 0; i < decoder.layers; ++i) slides[i] = i % 2 == 0;
+  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
+      config, geometry, window, ReadLayerTypes(config, slides));
+  const ExpertCounts counts =
+      ReadExpertCounts(config, "num_local_experts", {.all = 128, .chosen = 4});
+  CheckQuantization(config);
+  LlamaTensors has;
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(true);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(
+      tensors, has, geometries,
+      [&](int, const std::string& name, LayerDescription* layer) {
+        layer->self_attention.sinks =
+            tensors->Required(name + "self_attn.sinks", {decoder.heads});
+        layer->experts = ReadJoinedExperts(tensors, name + "mlp.", counts,
+                                           decoder, &description.memory);
+      },
+      &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

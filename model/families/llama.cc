@@ -1,0 +1,72 @@
+#include "model/families/llama.h"
+
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+
+FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder =
+      description.decoder.emplace(ReadLlamaConfig(config, {}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  LlamaTensors has;
+  has.attention_bias = has.output_bias =
+      config->Boolean("attention_bias").value_or(false);
+  has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
+  // How its training cut the products, whose sums are the same.
+  config->Integer("pretraining_tp", 1, kMaxWidth);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(tensors, has,
+                   std::vector<AttentionGeometry>(decoder.layers, geometry),
+                   &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
+                        Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder = description.decoder.emplace(
+      ReadLlamaConfig(config, {.kv_heads = 8}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  // Written out as null, there is none; left out, it is this.
+  int window = 0;
+  if (!json.contains("sliding_window")) window = 4096;
+  window = config->Integer("sliding_window", 1, kMaxPositions).value_or(window);
+  const std::vector<bool> all(decoder.layers, window > 0);
+  if (ReadLayerTypes(config, all) != all) {
+    config->Report("layer_types", config->Find("layer_types"),
+                   "layers of this family are alike: with a window, if "
+                   "sliding_window is given, or without");
+  }
+  const std::vector<AttentionGeometry> geometries =
+      SlidingGeometries(config, geometry, window, all);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(tensors, {}, geometries, &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

@@ -1,0 +1,16 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_LLAMA_H_
+#define TRIVIUM_MODEL_FAMILIES_LLAMA_H_
+
+#include "model/families/registry.h"
+
+namespace trivium {
+
+// LlamaForCausalLM (LLaMA 1 to 3.x) and MistralForCausalLM, which has a window.
+FamilyModel LoadLlama(const nlohmann::json& config, const Weights* weights,
+                      Problems* problems);
+FamilyModel LoadMistral(const nlohmann::json& config, const Weights* weights,
+                        Problems* problems);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_LLAMA_H_

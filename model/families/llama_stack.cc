@@ -1,0 +1,204 @@
+#include "model/families/llama_stack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "model/families/activation_names.h"
+#include "model/families/decoder_stack.h"
+#include "model/families/encoder_stack.h"
+#include "model/families/rotary_config.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+
+StackDescription ReadLlamaConfig(ConfigReader* config, const LlamaKeys& keys,
+                                 AttentionGeometry* geometry) {
+  const DecoderKeys decoder_keys = {.even_heads = false};
+  StackDescription stack = ReadDecoderConfig(config, decoder_keys);
+  stack.positions = PositionEncoding::kNone;
+  stack.activation =
+      ReadActivation(config, keys.activation, keys.usual_activation);
+  stack.norm_epsilon = static_cast<float>(
+      config->Real("rms_norm_eps", 0, 1).value_or(keys.epsilon));
+  const int usual_size =
+      keys.head_size > 0 ? keys.head_size : stack.d_model / stack.heads;
+  const std::optional<int> size = config->Integer("head_dim", 1, kMaxWidth);
+  if (!size.has_value() && keys.head_size == 0 &&
+      stack.d_model % stack.heads != 0) {
+    config->Report(decoder_keys.heads, config->Find(decoder_keys.heads),
+                   fmt::format("without head_dim it must divide {}, {}",
+                               decoder_keys.d_model, stack.d_model));
+  }
+  geometry->heads = stack.heads;
+  geometry->head_size = size.value_or(std::max(usual_size, 1));
+  constexpr char kKvHeads[] = "num_key_value_heads";
+  geometry->kv_heads =
+      config->Integer(kKvHeads, 1, kMaxWidth)
+          .value_or(keys.kv_heads > 0 ? keys.kv_heads : stack.heads);
+  if (stack.heads % geometry->kv_heads != 0) {
+    config->Report(
+        kKvHeads, config->Find(kKvHeads),
+        fmt::format("it must divide {}, {}", decoder_keys.heads, stack.heads));
+  }
+  geometry->scale = 1 / std::sqrt(static_cast<float>(geometry->head_size));
+  geometry->look_ahead = 0;
+  return stack;
+}
+
+void ReadLlamaRotary(ConfigReader* config, double usual_theta,
+                     AttentionGeometry* geometry, StackDescription* stack) {
+  stack->rotary = {ReadRotary(config, {.head_size = geometry->head_size,
+                                       .max_positions = stack->max_positions,
+                                       .theta = usual_theta})};
+  geometry->rotary = 0;
+}
+
+std::vector<bool> ReadLayerTypes(ConfigReader* config,
+                                 std::vector<bool> usual) {
+  constexpr char kKey[] = "layer_types";
+  const ConfigReader::Layer types = config->Find(kKey);
+  if (types.json == nullptr) return usual;
+  std::vector<bool> slides;
+  bool known = types.json->is_array() && types.json->size() == usual.size();
+  if (known) {
+    for (const auto& type : *types.json) {
+      known =
+          known && (type == "sliding_attention" || type == "full_attention");
+      slides.push_back(type == "sliding_attention");
+    }
+  }
+  if (known) return slides;
+  config->Report(kKey, types,
+                 fmt::format("give \"full_attention\" or \"sliding_attention\" "
+                             "for each of {} layers",
+                             usual.size()));
+  return usual;
+}
+
+std::vector<AttentionGeometry> SlidingGeometries(
+    ConfigReader* config, const AttentionGeometry& geometry, int window,
+    const std::vector<bool>& slides) {
+  std::vector<AttentionGeometry> geometries(slides.size(), geometry);
+  for (size_t i = 0; i < slides.size(); ++i) {
+    if (!slides[i]) continue;
+    if (window == 0) {
+      config->problems()->push_back(fmt::format(
+          "config.json: layer_types makes layer {} see a window, but there is "
+          "none; give sliding_window, or \"full_attention\" for that layer",
+          i));
+      break;
+    }
+    geometries[i].look_back = window - 1;
+  }
+  return geometries;
+}
+
+int ReadSwitchedWindow(ConfigReader* config, int usual) {
+  const int window =
+      config->Integer("sliding_window", 1, kMaxPositions).value_or(usual);
+  return config->Boolean("use_sliding_window").value_or(false) ? window : 0;
+}
+
+namespace {
+
+LinearTensors ReadLinear(TensorReader* tensors, const std::string& name,
+                         int64_t out, int64_t in, bool bias) {
+  return {tensors->Required(name + ".weight", {out, in}),
+          bias ? tensors->Required(name + ".bias", {out}) : nullptr};
+}
+
+NormTensors ReadNorm(TensorReader* tensors, const std::string& name, int size,
+                     const LlamaTensors& has) {
+  return {.weight = tensors->Required(name + ".weight", {size}),
+          .kind = NormTensors::Kind::kRms,
+          .one_plus_weight = has.one_plus_weight};
+}
+
+// The attention and norms of layer `name`, which ends with a dot.
+LayerDescription ReadLlamaLayer(TensorReader* tensors, const std::string& name,
+                                const LlamaTensors& has,
+                                const AttentionGeometry& geometry,
+                                const StackDescription& stack) {
+  const int d_model = stack.d_model;
+  const std::string attention = name + "self_attn.";
+  const auto linear = [&](const char* part, int out, int in, bool bias) {
+    return ReadLinear(tensors, attention + part, out, in, bias);
+  };
+  const auto norm = [&](const char* part) {
+    return ReadNorm(tensors, name + part, d_model, has);
+  };
+  LayerDescription layer;
+  layer.self_attention = {
+      .geometry = geometry,
+      .query =
+          linear("q_proj", geometry.query_width(), d_model, has.attention_bias),
+      .key = linear("k_proj", geometry.kv_width(), d_model, has.attention_bias),
+      .value =
+          linear("v_proj", geometry.kv_width(), d_model, has.attention_bias),
+      .output =
+          linear("o_proj", d_model, geometry.query_width(), has.output_bias)};
+  if (has.head_norms) {
+    layer.self_attention.query_norm =
+        ReadNorm(tensors, attention + "q_norm", geometry.head_size, has);
+    layer.self_attention.key_norm =
+        ReadNorm(tensors, attention + "k_norm", geometry.head_size, has);
+  }
+  layer.self_attention_norms.before = norm("input_layernorm");
+  if (has.norms_of_output) {
+    layer.self_attention_norms.of_output = norm("post_attention_layernorm");
+    layer.feed_forward_norms.before = norm("pre_feedforward_layernorm");
+    layer.feed_forward_norms.of_output = norm("post_feedforward_layernorm");
+  } else {
+    layer.feed_forward_norms.before = norm("post_attention_layernorm");
+  }
+  return layer;
+}
+
+}  // namespace
+
+void ReadGatedFeedForward(TensorReader* tensors, const std::string& name,
+                          int inner, bool bias, const StackDescription& stack,
+                          LayerDescription* layer) {
+  const auto linear = [&](const char* part, int out, int in) {
+    return ReadLinear(tensors, name + "mlp." + part, out, in, bias);
+  };
+  layer->gate = linear("gate_proj", inner, stack.d_model);
+  layer->up = linear("up_proj", inner, stack.d_model);
+  layer->down = linear("down_proj", stack.d_model, inner);
+}
+
+void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
+                      const std::vector<AttentionGeometry>& geometries,
+                      StackDescription* stack) {
+  ReadLlamaTensors(
+      tensors, has, geometries,
+      [&](int, const std::string& name, LayerDescription* layer) {
+        ReadGatedFeedForward(tensors, name, stack->feed_forward,
+                             has.feed_forward_bias, *stack, layer);
+      },
+      stack);
+}
+
+void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
+                      const std::vector<AttentionGeometry>& geometries,
+                      LlamaLayerReader read_feed_forward,
+                      StackDescription* stack) {
+  const int d_model = stack->d_model;
+  stack->embeddings.tokens =
+      tensors->Required("embed_tokens.weight", {stack->vocabulary, d_model});
+  for (int i = 0; i < stack->layers; ++i) {
+    const std::string name = fmt::format("layers.{}.", i);
+    if (!HasLayer(tensors, name, i, DecoderKeys().layers, *stack)) return;
+    LayerDescription layer =
+        ReadLlamaLayer(tensors, name, has, geometries[i], *stack);
+    read_feed_forward(i, name, &layer);
+    stack->layer.push_back(std::move(layer));
+  }
+  stack->final_norm = ReadNorm(tensors, "norm", d_model, has);
+}
+
+}  // namespace trivium

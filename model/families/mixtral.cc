@@ -1,0 +1,94 @@
+#include "model/families/mixtral.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+
+ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
+                              const ExpertCounts& usual) {
+  constexpr char kChosen[] = "num_experts_per_tok";
+  ExpertCounts counts;
+  counts.all = config->Integer(all_key, 1, kMaxExperts).value_or(usual.all);
+  counts.chosen =
+      config->Integer(kChosen, 1, kMaxExperts).value_or(usual.chosen);
+  if (counts.chosen > counts.all) {
+    config->Report(kChosen, config->Find(kChosen),
+                   fmt::format("there are {} experts", counts.all));
+  }
+  return counts;
+}
+
+ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
+                               const ExpertCounts& counts, int inner,
+                               int d_model) {
+  ExpertsDescription description;
+  description.chosen = counts.chosen;
+  description.router = {
+      tensors->Required(names.router + ".weight", {counts.all, d_model})};
+  for (int e = 0; e < counts.all; ++e) {
+    const std::string name = fmt::format("{}{}.", names.experts, e);
+    if (!tensors->HasAnyWith(name)) {
+      tensors->problems()->push_back(fmt::format(
+          "config.json: there are {} experts, but the weights have only {} "
+          "({}* is missing); take both files from the same model",
+          counts.all, e, name));
+      break;
+    }
+    const auto linear = [&](const std::string& part, int out, int in) {
+      return LinearTensors{
+          tensors->Required(name + part + ".weight", {out, in})};
+    };
+    description.experts.push_back({linear(names.gate, inner, d_model),
+                                   linear(names.up, inner, d_model),
+                                   linear(names.down, d_model, inner)});
+  }
+  return description;
+}
+
+FamilyModel LoadMixtral(const nlohmann::json& json, const Weights* weights,
+                        Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder = description.decoder.emplace(
+      ReadLlamaConfig(config, {.kv_heads = 8, .epsilon = 1e-5}, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/1e6, &geometry, &decoder);
+  const int window =
+      config->Integer("sliding_window", 1, kMaxPositions).value_or(0);
+  const std::vector<AttentionGeometry> geometries = SlidingGeometries(
+      config, geometry, window, std::vector<bool>(decoder.layers, window > 0));
+  const ExpertCounts counts =
+      ReadExpertCounts(config, "num_local_experts", {.all = 8, .chosen = 2});
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(
+      tensors, {}, geometries,
+      [&](int, const std::string& name, LayerDescription* layer) {
+        const std::string block = name + "block_sparse_moe.";
+        layer->experts =
+            ReadExperts(tensors,
+                        {.router = block + "gate",
+                         .experts = block + "experts.",
+                         .gate = "w1",
+                         .up = "w3",
+                         .down = "w2"},
+                        counts, decoder.feed_forward, decoder.d_model);
+      },
+      &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace trivium

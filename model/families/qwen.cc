@@ -1,0 +1,65 @@
+#include "model/families/qwen.h"
+
+#include <vector>
+
+#include "model/families/decoder_stack.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+// Layers from max_window_layers on have a window, if it is switched on.
+std::vector<AttentionGeometry> ReadGeometries(ConfigReader* config,
+                                              const AttentionGeometry& geometry,
+                                              int layers) {
+  const int window = ReadSwitchedWindow(config, /*usual=*/4096);
+  const int first =
+      config->Integer("max_window_layers", 0, kMaxPositions).value_or(28);
+  std::vector<bool> slides(layers);
+  for (int i = 0; i < layers; ++i) slides[i] = window > 0 && i >= first;
+  return SlidingGeometries(config, geometry, window,
+                           ReadLayerTypes(config, slides));
+}
+
+FamilyModel LoadQwen(const nlohmann::json& json, const Weights* weights,
+                     const LlamaKeys& keys, bool qwen3, Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model;
+  TransformerDescription& description = model.description;
+  AttentionGeometry geometry;
+  StackDescription& decoder =
+      description.decoder.emplace(ReadLlamaConfig(config, keys, &geometry));
+  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  const std::vector<AttentionGeometry> geometries =
+      ReadGeometries(config, geometry, decoder.layers);
+  LlamaTensors has = {.attention_bias = true};
+  if (qwen3) {
+    has.head_norms = true;
+    has.attention_bias = has.output_bias =
+        config->Boolean("attention_bias").value_or(false);
+  }
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+
+  ReadLlamaTensors(tensors, has, geometries, &decoder);
+  ReadOutputProjection(config, /*tied_by_default=*/false, tensors,
+                       &description);
+  return model;
+}
+
+}  // namespace
+
+FamilyModel LoadQwen2(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems) {
+  return LoadQwen(json, weights, {}, /*qwen3=*/false, problems);
+}
+
+FamilyModel LoadQwen3(const nlohmann::json& json, const Weights* weights,
+                      Problems* problems) {
+  return LoadQwen(json, weights, {.head_size = 128}, /*qwen3=*/true, problems);
+}
+
+}  // namespace trivium

@@ -1,0 +1,18 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_QWEN_H_
+#define TRIVIUM_MODEL_FAMILIES_QWEN_H_
+
+#include "model/families/registry.h"
+
+namespace trivium {
+
+// Qwen2ForCausalLM (Qwen 1.5 to 2.5): LLaMA with biases of queries, keys and
+// values, and windows in its later layers where they are switched on.
+FamilyModel LoadQwen2(const nlohmann::json& config, const Weights* weights,
+                      Problems* problems);
+// Qwen3ForCausalLM: norms of queries and keys in place of the biases.
+FamilyModel LoadQwen3(const nlohmann::json& config, const Weights* weights,
+                      Problems* problems);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_QWEN_H_

@@ -1,0 +1,299 @@
+// With theta the base, d the dimensions of a head and i < d / 2 ("RoFormer",
+// Su et al. 2021):
+//   f_i = theta^(-2 i / d)                 default, and dynamic (see the
+//   header) f_i / factor                           linear (Chen et al. 2023)
+//   f_i / long_i or short_i                longrope (Ding et al. 2024)
+//   f_i / factor where a wave is longer than original / low, f_i where it is
+//     shorter than original / high, and linear in its reciprocal between
+//                                          llama3 (Dubey et al. 2024)
+//   f_i (1 - r_i + r_i / factor), where r_i rises from 0 to 1 between the
+//     dimensions that turn fast and slow times in the original length
+//                                          yarn (Peng et al. 2023)
+// In f32 and in the order of Transformers' modeling_rope_utils.py.
+#include "model/families/rotary_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+constexpr double kMost = 1e15;  // of any number
+
+// Keys of a set, whatever its type.
+constexpr std::array<std::string_view, 17> kKnown = {
+    "rope_theta",
+    "rope_type",
+    "type",
+    "factor",
+    "attention_factor",
+    "original_max_position_embeddings",
+    "beta_fast",
+    "beta_slow",
+    "truncate",
+    "mscale",
+    "mscale_all_dim",
+    "short_factor",
+    "long_factor",
+    "low_freq_factor",
+    "high_freq_factor",
+    "partial_rotary_factor",
+    "finetuned"};
+
+class Reader {
+ public:
+  Reader(ConfigReader* config, const RotaryDefaults& defaults)
+      : config_(config), defaults_(defaults), pairs_(defaults.head_size / 2) {}
+
+  RotaryDescription Read() {
+    theta_ = config_->Real("rope_theta", 1, kMost).value_or(defaults_.theta);
+    original_ =
+        config_->Integer("original_max_position_embeddings", 2, kMaxPositions)
+            .value_or(defaults_.max_positions);
+    if (defaults_.head_size % 2 != 0) {
+      config_->problems()->push_back(
+          "config.json: rotary positions turn pairs of dimensions, and "
+          "head_dim "
+          "is odd; give an even one");
+      return {};
+    }
+    if (config_->Real("partial_rotary_factor", 0, 1).value_or(1) != 1) {
+      config_->Report("partial_rotary_factor",
+                      config_->Find("partial_rotary_factor"),
+                      "this family turns whole heads; give 1");
+    }
+    for (int i = 0; i < pairs_; ++i) {
+      const float exponent =
+          static_cast<float>(2 * i) / static_cast<float>(2 * pairs_);
+      waves_.push_back(
+          static_cast<float>(std::pow(static_cast<float>(theta_), exponent)));
+      rotary_.frequencies.push_back(1.0f / waves_.back());
+    }
+    Scale(Type());
+    return std::move(rotary_);
+  }
+
+ private:
+  std::string Type() {
+    const auto type = config_->Text("rope_type");
+    return type.has_value() ? *type : config_->Text("type").value_or("default");
+  }
+
+  void Scale(const std::string& type) {
+    if (type == "default") return;
+    if (type == "dynamic") {
+      Required("factor", 1);
+    } else if (type == "linear") {
+      const auto factor = static_cast<float>(Required("factor", 1));
+      for (float& frequency : rotary_.frequencies) frequency /= factor;
+    } else if (type == "llama3") {
+      Llama3();
+    } else if (type == "yarn") {
+      Yarn();
+    } else if (type == "longrope" || type == "su") {
+      LongRope();
+    } else {
+      const char* key =
+          config_->Find("rope_type").json != nullptr ? "rope_type" : "type";
+      config_->Report(key, config_->Find(key),
+                      "this server knows default, linear, dynamic, yarn, "
+                      "longrope and llama3");
+    }
+  }
+
+  double Required(std::string_view key, double least) {
+    if (config_->Find(key).json == nullptr) {
+      config_->Report(key, config_->Find(key),
+                      "rotary positions of this type need it");
+    }
+    return config_->Real(key, least, kMost).value_or(least);
+  }
+
+  double Factor() {
+    return config_->Real("factor", 1e-3, kMost)
+        .value_or(static_cast<double>(defaults_.max_positions) / original_);
+  }
+
+  void Llama3() {
+    const auto factor = static_cast<float>(Required("factor", 1));
+    const double low = Required("low_freq_factor", 1e-3);
+    const double high = Required("high_freq_factor", 1e-3);
+    if (high <= low) {
+      config_->Report("high_freq_factor", config_->Find("high_freq_factor"),
+                      "it must be more than low_freq_factor");
+      return;
+    }
+    const auto length = static_cast<float>(original_);
+    const auto longest = static_cast<float>(original_ / low);
+    const auto shortest = static_cast<float>(original_ / high);
+    for (float& frequency : rotary_.frequencies) {
+      const float wave = static_cast<float>(2 * std::numbers::pi) / frequency;
+      if (wave > longest) {
+        frequency /= factor;
+      } else if (wave >= shortest) {
+        const float smooth = (length / wave - static_cast<float>(low)) /
+                             static_cast<float>(high - low);
+        frequency = (1 - smooth) * frequency / factor + smooth * frequency;
+      }
+    }
+  }
+
+  // The dimension that turns so many times in the original length.
+  double Dimension(double turns) const {
+    return 2 * pairs_ * std::log(original_ / (turns * 2 * std::numbers::pi)) /
+           (2 * std::log(theta_));
+  }
+
+  void Yarn() {
+    if (theta_ == 1) {
+      config_->Report("rope_theta", config_->Find("rope_theta"),
+                      "yarn needs more than 1");
+      return;
+    }
+    const double factor = Factor();
+    const auto magnitude = [factor](double scale) {
+      return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
+    };
+    const double scale = config_->Real("mscale", 0, kMost).value_or(0);
+    const double all = config_->Real("mscale_all_dim", 0, kMost).value_or(0);
+    const double usual = scale != 0 && all != 0
+                             ? magnitude(scale) / magnitude(all)
+                             : magnitude(1);
+    rotary_.magnitude = static_cast<float>(
+        config_->Real("attention_factor", 0, kMost).value_or(usual));
+    const auto turns = [this](std::string_view key, double fallback) {
+      const double value = config_->Real(key, 0, kMost).value_or(fallback);
+      return value > 0 ? value : fallback;
+    };
+    double low = Dimension(turns("beta_fast", 32));
+    double high = Dimension(turns("beta_slow", 1));
+    if (config_->Boolean("truncate").value_or(true)) {
+      low = std::floor(low);
+      high = std::ceil(high);
+    }
+    low = std::max(low, 0.0);
+    high = std::min(high, 2.0 * pairs_ - 1);
+    if (low == high) high += 0.001;
+    for (int i = 0; i < pairs_; ++i) {
+      const float ramp =
+          std::clamp((static_cast<float>(i) - static_cast<float>(low)) /
+                         static_cast<float>(high - low),
+                     0.0f, 1.0f);
+      const float kept = 1 - ramp;
+      const float scaled = 1 / (static_cast<float>(factor) * waves_[i]);
+      rotary_.frequencies[i] = scaled * (1 - kept) + 1 / waves_[i] * kept;
+    }
+  }
+
+  void LongRope() {
+    const std::vector<float> short_factors = Factors("short_factor");
+    const std::vector<float> long_factors = Factors("long_factor");
+    const double factor = Factor();
+    const double usual =
+        factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original_));
+    rotary_.magnitude = static_cast<float>(
+        config_->Real("attention_factor", 0, kMost).value_or(usual));
+    const std::vector<float>& factors =
+        defaults_.max_positions > original_ ? long_factors : short_factors;
+    for (size_t i = 0; i < factors.size(); ++i) {
+      rotary_.frequencies[i] = 1 / (factors[i] * waves_[i]);
+    }
+  }
+
+  // One for each pair; none after a problem.
+  std::vector<float> Factors(std::string_view key) {
+    const ConfigReader::Layer value = config_->Find(key);
+    std::vector<float> factors;
+    if (value.json != nullptr && value.json->is_array() &&
+        value.json->size() == static_cast<size_t>(pairs_)) {
+      for (const auto& factor : *value.json) {
+        if (!factor.is_number()) break;
+        const auto number = static_cast<float>(factor.get<double>());
+        if (!(number > 0 && number <= static_cast<float>(kMost))) break;
+        factors.push_back(number);
+      }
+    }
+    if (factors.size() == static_cast<size_t>(pairs_)) return factors;
+    config_->Report(key, value,
+                    fmt::format("give a list of {} numbers above 0, one for "
+                                "each pair of a head's dimensions",
+                                pairs_));
+    return {};
+  }
+
+  ConfigReader* const config_;
+  const RotaryDefaults defaults_;
+  const int pairs_;
+  double theta_ = 0;
+  int original_ = 0;
+  std::vector<float> waves_;  // theta^(2 i / d)
+  RotaryDescription rotary_;
+};
+
+void RefuseUnknown(const nlohmann::json& values, const std::string& name,
+                   Problems* problems) {
+  for (const auto& [key, value] : values.items()) {
+    if (value.is_null() ||
+        std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end()) {
+      continue;
+    }
+    problems->push_back(fmt::format(
+        "config.json: {} has the key {}, which this server does not know; "
+        "remove it if it has no effect",
+        name, key));
+  }
+}
+
+// The object of that key, or null; a problem where it is something else.
+const nlohmann::json* Object(ConfigReader* config, std::string_view key) {
+  const ConfigReader::Layer value = config->Find(key);
+  if (value.json == nullptr) return nullptr;
+  if (value.json->is_object()) {
+    return value.json->empty() ? nullptr : value.json;
+  }
+  config->Report(key, value, "it must be an object");
+  return nullptr;
+}
+
+}  // namespace
+
+RotaryDescription ReadRotary(ConfigReader* config,
+                             const RotaryDefaults& defaults) {
+  const nlohmann::json* scaling = Object(config, "rope_scaling");
+  const char* name = scaling != nullptr ? "rope_scaling" : "rope_parameters";
+  if (scaling == nullptr) scaling = Object(config, "rope_parameters");
+  // What stands beside the set holds where the set does not say otherwise, but
+  // for this one, which is first of all.
+  nlohmann::json values =
+      scaling != nullptr ? *scaling : nlohmann::json::object();
+  for (const char* key : {"rope_theta", "partial_rotary_factor"}) {
+    const ConfigReader::Layer beside = config->Find(key);
+    if (beside.json != nullptr && !values.contains(key)) {
+      values[key] = *beside.json;
+    }
+  }
+  constexpr char kOriginal[] = "original_max_position_embeddings";
+  if (const auto beside = config->Find(kOriginal); beside.json != nullptr) {
+    values[kOriginal] = *beside.json;
+  }
+  return ReadRotarySet(values, name, defaults, config->problems());
+}
+
+RotaryDescription ReadRotarySet(const nlohmann::json& values,
+                                const std::string& name,
+                                const RotaryDefaults& defaults,
+                                Problems* problems) {
+  RefuseUnknown(values, name, problems);
+  ConfigReader config({{"config.json: " + name, &values}}, problems);
+  return Reader(&config, defaults).Read();
+}
+
+}  // namespace trivium

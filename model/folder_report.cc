@@ -1,0 +1,88 @@
+#include "model/folder_report.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "model/folder.h"
+#include "model/precision.h"
+#include "model/transformer/memory_plan.h"
+
+namespace trivium {
+namespace {
+
+// Three digits: "1.23 GB".
+std::string Rounded(double count, std::initializer_list<const char*> units) {
+  auto unit = units.begin();
+  while (count >= 999.5 && unit + 1 != units.end()) {
+    count /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g}{}", count, *unit);
+}
+
+std::string Bytes(int64_t bytes) {
+  return Rounded(static_cast<double>(bytes),
+                 {" bytes", " kB", " MB", " GB", " TB"});
+}
+
+std::vector<std::string> WarningsOf(const std::string& path,
+                                    const ModelFolder& folder) {
+  std::vector<std::string> warnings;
+  if (folder.tokenizer == nullptr) {
+    warnings.push_back(fmt::format(
+        "{}: there are no tokenizer files, so the model takes token ids and no "
+        "texts; fetch tokenizer.json, or the family's older files, too",
+        path));
+  }
+  if (const std::string& why = folder.chat_templates.refusal(); !why.empty()) {
+    warnings.push_back(fmt::format("the model takes no chats: {}", why));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+FolderReport ReportFolder(const std::string& folder,
+                          const LoadOptions& options) try {
+  FolderReport report;
+  const ModelFolder read =
+      ReadModelFolder(folder, options, &report.problems, /*imagine=*/true);
+  if (!report.problems.empty()) return report;
+  report.warnings = WarningsOf(folder, read);
+  const MemoryPlan plan =
+      PlanMemory(read.description, FormatsOf(read.precision));
+  report.has_weights = !read.weights->imagined();
+  report.family = read.family;
+  report.precision = read.precision;
+  report.parameters = CountParameters(read.description);
+  report.weight_bytes = plan.weight_bytes;
+  report.kv_bytes_per_token = plan.kv_bytes_per_token;
+  if (read.description.decoder.has_value()) {
+    report.max_target_tokens = read.description.decoder->max_positions;
+  }
+  return report;
+} catch (const std::exception& error) {
+  FolderReport report;
+  report.problems.push_back(UnreadableFolder(error));
+  return report;
+}
+
+std::string DescribeMemory(const FolderReport& report) {
+  std::string text = fmt::format(
+      "{}, {} parameters; as {} about {} of weights", report.family,
+      Rounded(static_cast<double>(report.parameters),
+              {"", " thousand", " million", " billion", " trillion"}),
+      PrecisionName(report.precision), Bytes(report.weight_bytes));
+  if (report.kv_bytes_per_token > 0) {
+    text += fmt::format(
+        ", and {} of keys and values for each token under way: {} for the "
+        "longest sequence, of {} tokens",
+        Bytes(report.kv_bytes_per_token),
+        Bytes(report.kv_bytes_per_token * report.max_target_tokens),
+        report.max_target_tokens);
+  }
+  return text;
+}
+
+}  // namespace trivium

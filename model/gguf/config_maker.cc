@@ -1,0 +1,189 @@
+#include "model/gguf/config_maker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+// Values that change nothing of what is computed here.
+constexpr std::array<std::string_view, 4> kWithoutEffect = {
+    "vocab_size", "tensor_data_layout", "pooling_type",
+    "rope.scaling.finetuned"};
+
+constexpr std::string_view kFactors = "rope_freqs.weight";
+
+}  // namespace
+
+const json* ConfigMaker::Take(std::string_view key) {
+  const std::string name = fmt::format("{}.{}", architecture_, key);
+  const auto found = file_.metadata.find(name);
+  if (found == file_.metadata.end()) return nullptr;
+  taken_.insert(name);
+  return &*found;
+}
+
+double ConfigMaker::Number(std::string_view key, double otherwise) {
+  const json* const value = Take(key);
+  return value != nullptr && value->is_number() ? value->get<double>()
+                                                : otherwise;
+}
+
+void ConfigMaker::Copy(std::string_view config_key, std::string_view key) {
+  const json* const value = Take(key);
+  if (value != nullptr) Set(config_key, *value);
+}
+
+void ConfigMaker::Refuse(std::string_view key, const std::string& expectation) {
+  const json* const value = Take(key);
+  problems_->push_back(
+      fmt::format("metadata: {}.{} is {}; {}", architecture_, key,
+                  value == nullptr ? "missing" : value->dump().substr(0, 100),
+                  expectation));
+}
+
+void ConfigMaker::DescribeRotaryDecoder(std::string_view model_type) {
+  Set("model_type", model_type);
+  Copy("max_position_embeddings", "context_length");
+  Copy("num_hidden_layers", "block_count");
+  Copy("hidden_size", "embedding_length");
+  Copy("intermediate_size", "feed_forward_length");
+  Copy("num_attention_heads", "attention.head_count");
+  Copy("num_key_value_heads", "attention.head_count_kv");
+  Copy("rms_norm_eps", "attention.layer_norm_rms_epsilon");
+  Copy("rope_theta", "rope.freq_base");
+  const double heads = Number("attention.head_count", 0);
+  const double even = heads > 0 ? Number("embedding_length", 0) / heads : 0;
+  const double head_size = Number("attention.key_length", even);
+  if (Number("attention.value_length", head_size) != head_size) {
+    Refuse("attention.value_length",
+           "this server knows values as wide as keys only");
+  }
+  // What is no size is the family's to refuse.
+  if (!(head_size >= 1 && head_size <= 1 << 16)) return;
+  Set("head_dim", static_cast<int>(head_size));
+  if (Number("rope.dimension_count", head_size) != head_size) {
+    Refuse("rope.dimension_count", "this server turns whole heads only");
+  }
+  DescribeRotaryScaling(static_cast<int>(head_size));
+}
+
+void ConfigMaker::DescribeRotaryScaling(int head_size) {
+  const json* const type = Take("rope.scaling.type");
+  const double original = Number("rope.scaling.original_context_length", 0);
+  json scaling = json::object();
+  if (type != nullptr && *type != "none") {
+    if (*type != "linear" && *type != "yarn") {
+      Refuse("rope.scaling.type", "this server reads linear and yarn of GGUF");
+      return;
+    }
+    scaling["rope_type"] = *type;
+    for (const auto& [name, key] :
+         {std::pair("factor", "rope.scaling.factor"),
+          {"beta_fast", "rope.scaling.yarn_beta_fast"},
+          {"beta_slow", "rope.scaling.yarn_beta_slow"}}) {
+      if (const json* value = Take(key)) scaling[name] = *value;
+    }
+    if (original >= 1 && original <= 1e9) {
+      scaling["original_max_position_embeddings"] = static_cast<int>(original);
+    }
+  } else if (Number("rope.scaling.factor", 1) != 1) {
+    Refuse("rope.scaling.factor", "without rope.scaling.type it must be 1");
+  } else if (const double old = Number("rope.scale_linear", 1); old != 1) {
+    scaling = {{"rope_type", "linear"}, {"factor", old}};
+  }
+  if (Has(std::string(kFactors))) {
+    if (!scaling.empty()) {
+      Refuse("rope.scaling.type", "beside rope_freqs.weight it must be none");
+    }
+    DescribeFrequencyFactors(head_size, Number("rope.freq_base", 10000));
+  } else if (!scaling.empty()) {
+    Set("rope_scaling", std::move(scaling));
+  }
+}
+
+// With theta the base and d the head's size, the wave of pair i is
+//   2 pi theta^(2 i / d).
+// Its frequency is divided by `factor` where the wave is longer than 8192 / 1,
+// by 1 where it is shorter than 8192 / 4, and between by
+//   1 / ((1 - s) / factor + s) with s = (8192 / wave - 1) / (4 - 1):
+// the numbers of every published LLaMA 3.1 to 3.3, but for the factor.
+void ConfigMaker::DescribeFrequencyFactors(int head_size, double theta) {
+  constexpr double kOriginal = 8192, kLow = 1, kHigh = 4;
+  const TensorView& tensor = file_.tensors.find(kFactors)->second;
+  const int64_t pairs = head_size / 2;
+  bool known = IsReal(tensor) && tensor.elements() == pairs;
+  if (known) {
+    std::vector<float> factors(pairs);
+    CopyToF32(tensor, 0, factors);
+    const double factor = *std::max_element(factors.begin(), factors.end());
+    known = factor >= 1 && factor <= 1e6;
+    for (int64_t i = 0; known && i < pairs; ++i) {
+      const double wave =
+          2 * std::numbers::pi *
+          std::pow(theta, 2 * static_cast<double>(i) / head_size);
+      double expected = factor;
+      if (wave < kOriginal / kHigh) {
+        expected = 1;
+      } else if (wave <= kOriginal / kLow) {
+        const double smooth = (kOriginal / wave - kLow) / (kHigh - kLow);
+        expected = 1 / ((1 - smooth) / factor + smooth);
+      }
+      known = std::abs(factors[i] - expected) <= 1e-3 * expected;
+    }
+    if (known) {
+      Set("rope_scaling",
+          {{"rope_type", "llama3"},
+           {"factor", factor},
+           {"low_freq_factor", kLow},
+           {"high_freq_factor", kHigh},
+           {"original_max_position_embeddings", static_cast<int>(kOriginal)}});
+    }
+  }
+  if (known) return;
+  problems_->push_back(
+      "weights: tensor rope_freqs.weight does not have the factors of a "
+      "published LLaMA 3; take the model as a Hugging Face folder");
+}
+
+void ConfigMaker::DescribeExperts(std::string_view count_key) {
+  Copy(count_key, "expert_count");
+  Copy("num_experts_per_tok", "expert_used_count");
+}
+
+void ConfigMaker::CopyTokenId(std::string_view config_key,
+                              std::string_view key) {
+  const auto found = file_.metadata.find("tokenizer.ggml." + std::string(key));
+  if (found != file_.metadata.end()) Set(config_key, *found);
+}
+
+json ConfigMaker::Finish() {
+  for (const std::string_view key : kWithoutEffect) Take(key);
+  if (const auto tokens = file_.tensors.find("token_embd.weight");
+      tokens != file_.tensors.end() && !tokens->second.shape.empty()) {
+    Set("vocab_size", tokens->second.shape.front());
+  }
+  Set("tie_word_embeddings", !Has("output.weight"));
+  CopyTokenId("bos_token_id", "bos_token_id");
+  CopyTokenId("eos_token_id", "eos_token_id");
+  CopyTokenId("pad_token_id", "padding_token_id");
+  const std::string prefix = architecture_ + ".";
+  for (const auto& [name, value] : file_.metadata.items()) {
+    if (!name.starts_with(prefix) || taken_.contains(name)) continue;
+    problems_->push_back(fmt::format(
+        "metadata: {} may change what the model computes, and this server does "
+        "not know it; take the model as a Hugging Face folder",
+        name));
+  }
+  return std::move(config_);
+}
+
+}  // namespace trivium

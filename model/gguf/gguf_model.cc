@@ -1,0 +1,102 @@
+#include "model/gguf/gguf_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/gguf/architecture.h"
+#include "model/gguf/config_maker.h"
+#include "model/gguf/gguf_tokenizer.h"
+#include "model/gguf/gguf_weights.h"
+#include "model/weights/gguf_file.h"
+#include "model/weights/mapped_file.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+// The file is one of several that are one model.
+bool IsPart(const json& metadata) {
+  const auto count = metadata.find("split.count");
+  return count != metadata.end() && count->is_number() &&
+         count->get<double>() > 1;
+}
+
+// The ids that generate() knows; a chat's turn may end with one of its own.
+json GenerationConfig(const json& config, const json& metadata) {
+  json generation = json::object();
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
+    if (const auto id = config.find(key); id != config.end()) {
+      generation[key] = *id;
+    }
+  }
+  const auto turn = metadata.find("tokenizer.ggml.eot_token_id");
+  const auto end = generation.find("eos_token_id");
+  if (turn != metadata.end()) {
+    generation["eos_token_id"] =
+        end == generation.end() || *end == *turn ? *turn : json{*end, *turn};
+  }
+  return generation;
+}
+
+}  // namespace
+
+GgufModel ReadGgufModel(const std::string& path, Problems* problems) {
+  GgufModel model;
+  const auto fail = [problems](const std::string& what) {
+    problems->push_back(what);
+  };
+  absl::StatusOr<std::unique_ptr<MappedFile>> mapped = MappedFile::Open(path);
+  if (!mapped.ok()) {
+    fail(std::string(mapped.status().message()));
+    return model;
+  }
+  absl::StatusOr<GgufFile> file = ReadGguf((*mapped)->bytes());
+  if (const absl::Status status = (*mapped)->CheckUnchanged(); !status.ok()) {
+    fail(std::string(status.message()));
+    return model;
+  }
+  if (!file.ok()) {
+    fail(fmt::format("{}: {}", path, std::string(file.status().message())));
+    return model;
+  }
+  const json& metadata = file->metadata;
+  if (IsPart(metadata)) {
+    fail(
+        "metadata: split.count says that the file is one of several; merge "
+        "them with llama.cpp's llama-gguf-split --merge");
+    return model;
+  }
+  const auto name = metadata.find("general.architecture");
+  const GgufArchitecture* const architecture =
+      name != metadata.end() && name->is_string()
+          ? FindGgufArchitecture(name->get_ref<const std::string&>())
+          : nullptr;
+  if (architecture == nullptr) {
+    fail(fmt::format(
+        "metadata: general.architecture is {}; of GGUF files this server knows "
+        "{}",
+        name == metadata.end() ? "missing" : name->dump().substr(0, 100),
+        GgufArchitectureNames()));
+    return model;
+  }
+  absl::StatusOr<json> tokenizer =
+      GgufTokenizerJson(metadata, architecture->name);
+  if (tokenizer.ok()) {
+    model.tokenizer = *std::move(tokenizer);
+  } else {
+    fail(std::string(tokenizer.status().message()));
+  }
+  model.tokenizer_config = GgufTokenizerConfig(metadata);
+  ConfigMaker maker(*file, std::string(architecture->name), problems);
+  architecture->describe(&maker);
+  model.config = maker.Finish();
+  model.generation_config = GenerationConfig(model.config, metadata);
+  model.weights = MakeGgufWeights(*std::move(mapped), file->tensors,
+                                  *architecture, model.config, problems);
+  return model;
+}
+
+}  // namespace trivium

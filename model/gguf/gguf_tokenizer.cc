@@ -1,0 +1,323 @@
+#include "model/gguf/gguf_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/status.h"
+#include "model/gguf/merges.h"
+#include "model/gguf/words.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kPrefix = "tokenizer.ggml.";
+constexpr char kBlank[] = "\xE2\x96\x81";  // U+2581
+
+// llama.h's llama_token_type; others are ordinary pieces.
+enum TokenType { kUnknown = 2, kControl = 3, kUserDefined = 4 };
+
+absl::Status Broken(std::string_view key, const std::string& what) {
+  return absl::InvalidArgumentError(fmt::format(
+      "metadata: {}{} {}; fetch the file again", kPrefix, key, what));
+}
+
+const json* Find(const json& metadata, std::string_view key) {
+  const auto found = metadata.find(fmt::format("{}{}", kPrefix, key));
+  return found == metadata.end() ? nullptr : &*found;
+}
+
+std::string Text(const json& metadata, std::string_view key) {
+  const json* const value = Find(metadata, key);
+  return value != nullptr && value->is_string() ? value->get<std::string>()
+                                                : std::string();
+}
+
+bool Flag(const json& metadata, std::string_view key, bool otherwise) {
+  const json* const value = Find(metadata, key);
+  return value != nullptr && value->is_boolean() ? value->get<bool>()
+                                                 : otherwise;
+}
+
+absl::StatusOr<std::vector<std::string>> Texts(const json& metadata,
+                                               std::string_view key) {
+  const json* const list = Find(metadata, key);
+  if (list == nullptr || !list->is_array()) {
+    return Broken(key, "is no list");
+  }
+  std::vector<std::string> texts;
+  texts.reserve(list->size());
+  for (const json& text : *list) {
+    if (!text.is_string()) return Broken(key, "has what is no text");
+    texts.push_back(text.get_ref<const std::string&>());
+  }
+  return texts;
+}
+
+// One for each piece; nothing where there is no such list.
+absl::StatusOr<std::optional<std::vector<double>>> Numbers(const json& metadata,
+                                                           std::string_view key,
+                                                           size_t count) {
+  const json* const list = Find(metadata, key);
+  if (list == nullptr) return std::nullopt;
+  if (!list->is_array() || list->size() != count) {
+    return Broken(key, fmt::format("is no list of {} numbers, one for each "
+                                   "piece",
+                                   count));
+  }
+  std::vector<double> numbers;
+  numbers.reserve(count);
+  for (const json& number : *list) {
+    if (!number.is_number()) return Broken(key, "has what is no number");
+    numbers.push_back(number.get<double>());
+  }
+  return numbers;
+}
+
+// An id below `count`; nothing for what is none.
+std::optional<size_t> IdBelow(size_t count, const json& id) {
+  if (!id.is_number_integer() || id < 0 || id >= count) return std::nullopt;
+  return id.get<size_t>();
+}
+
+struct Pieces {
+  std::vector<std::string> texts;  // [id]
+  std::vector<int> types;          // [id]
+};
+
+absl::StatusOr<Pieces> ReadPieces(const json& metadata) {
+  Pieces pieces;
+  TRIVIUM_ASSIGN_OR_RETURN(pieces.texts, Texts(metadata, "tokens"));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::optional<std::vector<double>> types,
+      Numbers(metadata, "token_type", pieces.texts.size()));
+  pieces.types.resize(pieces.texts.size());
+  for (size_t i = 0; types && i < types->size(); ++i) {
+    pieces.types[i] = static_cast<int>(std::clamp((*types)[i], -1.0, 100.0));
+  }
+  return pieces;
+}
+
+json Vocabulary(const Pieces& pieces) {
+  json vocabulary = json::object();
+  for (size_t i = 0; i < pieces.texts.size(); ++i) {
+    vocabulary[pieces.texts[i]] = i;
+  }
+  return vocabulary;
+}
+
+// What is found in texts before the model sees them, as Transformers does with
+// what the file calls control or user-defined.
+json AddedTokens(const Pieces& pieces) {
+  json added = json::array();
+  for (size_t i = 0; i < pieces.texts.size(); ++i) {
+    const int type = pieces.types[i];
+    if (type != kUnknown && type != kControl && type != kUserDefined) continue;
+    added.push_back({{"id", i},
+                     {"content", pieces.texts[i]},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", type != kUserDefined}});
+  }
+  return added;
+}
+
+// A special token's id and text; nothing where the file names none.
+absl::StatusOr<std::optional<std::pair<size_t, std::string>>> Special(
+    const json& metadata, const Pieces& pieces, std::string_view key) {
+  const json* const value = Find(metadata, key);
+  if (value == nullptr) return std::nullopt;
+  const std::optional<size_t> id = IdBelow(pieces.texts.size(), *value);
+  if (!id) return Broken(key, "is no piece's id");
+  return std::pair(*id, pieces.texts[*id]);
+}
+
+// The tokens around a text, or null.
+absl::StatusOr<json> PostProcessor(const json& metadata, const Pieces& pieces,
+                                   bool begin_token) {
+  TRIVIUM_ASSIGN_OR_RETURN(auto begin,
+                           Special(metadata, pieces, "bos_token_id"));
+  TRIVIUM_ASSIGN_OR_RETURN(auto end, Special(metadata, pieces, "eos_token_id"));
+  if (!Flag(metadata, "add_bos_token", begin_token)) begin.reset();
+  if (!Flag(metadata, "add_eos_token", false)) end.reset();
+  if (!begin && !end) return json();
+  json special_tokens = json::object();
+  const auto add = [&](const auto& token, unsigned type_id, json* items) {
+    if (!token) return;
+    special_tokens[token->second] = {{"id", token->second},
+                                     {"ids", {token->first}},
+                                     {"tokens", {token->second}}};
+    items->push_back(
+        {{"SpecialToken", {{"id", token->second}, {"type_id", type_id}}}});
+  };
+  json single = json::array(), pair = json::array();
+  for (const auto& [text, type_id] : {std::pair("A", 0u), {"B", 1u}}) {
+    const json item = {{"Sequence", {{"id", text}, {"type_id", type_id}}}};
+    for (json* items : {&single, &pair}) {
+      if (items == &single && type_id == 1) continue;
+      add(begin, type_id, items);
+      items->push_back(item);
+      add(end, type_id, items);
+    }
+  }
+  return json{{"type", "TemplateProcessing"},
+              {"single", std::move(single)},
+              {"pair", std::move(pair)},
+              {"special_tokens", std::move(special_tokens)}};
+}
+
+absl::StatusOr<json> ByteLevel(const json& metadata,
+                               std::string_view architecture) {
+  std::string name = Text(metadata, "pre");
+  // Before the files said it there was GPT-2.
+  if (name.empty() && architecture == "gpt2") name = "gpt-2";
+  std::optional<GgufWords> words = FindGgufWords(name);
+  if (!words) {
+    return absl::UnimplementedError(fmt::format(
+        "metadata: {}pre is \"{}\", and this server knows {}; take the model "
+        "as a Hugging Face folder",
+        kPrefix, name.substr(0, 100), GgufWordsNames()));
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(metadata));
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<std::string> merges,
+                           Texts(metadata, "merges"));
+  json result;
+  result["normalizer"] = std::move(words->normalizer);
+  result["pre_tokenizer"] = std::move(words->pre_tokenizer);
+  result["model"] = {{"type", "BPE"},
+                     {"vocab", Vocabulary(pieces)},
+                     {"merges", std::move(merges)},
+                     {"ignore_merges", words->ignore_merges}};
+  TRIVIUM_ASSIGN_OR_RETURN(result["post_processor"],
+                           PostProcessor(metadata, pieces, words->begin_token));
+  result["decoder"] = {{"type", "ByteLevel"}};
+  result["added_tokens"] = AddedTokens(pieces);
+  return result;
+}
+
+json Replace(const char* from, const char* to) {
+  return {
+      {"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
+}
+
+// Gemma's files spell runs of blanks as spaces, which texts do not have when
+// the model sees them.
+void SpellBlanks(Pieces* pieces) {
+  for (size_t i = 0; i < pieces->texts.size(); ++i) {
+    std::string& text = pieces->texts[i];
+    if (text.empty() || text.find_first_not_of(' ') != text.npos) continue;
+    std::string blanks;
+    for (size_t j = 0; j < text.size(); ++j) blanks += kBlank;
+    text = std::move(blanks);
+    pieces->types[i] = 1;  // ordinary
+  }
+}
+
+absl::StatusOr<json> SentencePiece(const json& metadata,
+                                   std::string_view architecture) {
+  TRIVIUM_ASSIGN_OR_RETURN(Pieces pieces, ReadPieces(metadata));
+  const bool gemma = architecture.starts_with("gemma");
+  if (gemma) SpellBlanks(&pieces);
+  TRIVIUM_ASSIGN_OR_RETURN(std::optional<std::vector<double>> scores,
+                           Numbers(metadata, "scores", pieces.texts.size()));
+  json merges = json::array();
+  if (Find(metadata, "merges") != nullptr) {
+    TRIVIUM_ASSIGN_OR_RETURN(merges, Texts(metadata, "merges"));
+  } else if (!gemma && !scores) {
+    return Broken("scores", "is missing");
+  } else {
+    // Gemma's merges follow the order of its pieces.
+    if (gemma) {
+      scores.emplace(pieces.texts.size());
+      for (size_t i = 0; i < scores->size(); ++i) {
+        (*scores)[i] = -static_cast<double>(i);
+      }
+    }
+    for (auto& [left, right] : MergesFromScores(pieces.texts, *scores)) {
+      merges.push_back({std::move(left), std::move(right)});
+    }
+  }
+  const auto unknown =
+      std::find(pieces.types.begin(), pieces.types.end(), kUnknown);
+  json model = {{"type", "BPE"},
+                {"vocab", Vocabulary(pieces)},
+                {"merges", std::move(merges)},
+                {"fuse_unk", true},
+                {"byte_fallback", true}};
+  if (unknown != pieces.types.end()) {
+    model["unk_token"] = pieces.texts[unknown - pieces.types.begin()];
+  }
+  const bool space = Flag(metadata, "add_space_prefix", !gemma);
+  json normalizers = json::array(), decoders = json::array();
+  if (space) {
+    normalizers.push_back({{"type", "Prepend"}, {"prepend", kBlank}});
+  }
+  normalizers.push_back(Replace(" ", kBlank));
+  decoders.push_back(Replace(kBlank, " "));
+  decoders.push_back({{"type", "ByteFallback"}});
+  decoders.push_back({{"type", "Fuse"}});
+  if (space) {
+    decoders.push_back(
+        {{"type", "Strip"}, {"content", " "}, {"start", 1u}, {"stop", 0u}});
+  }
+  json result;
+  result["normalizer"] = {{"type", "Sequence"},
+                          {"normalizers", std::move(normalizers)}};
+  result["model"] = std::move(model);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      result["post_processor"],
+      PostProcessor(metadata, pieces, /*begin_token=*/true));
+  result["decoder"] = {{"type", "Sequence"}, {"decoders", std::move(decoders)}};
+  result["added_tokens"] = AddedTokens(pieces);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<json> GgufTokenizerJson(const json& metadata,
+                                       std::string_view architecture) {
+  if (Find(metadata, "model") == nullptr) return json();
+  const std::string model = Text(metadata, "model");
+  if (model == "gpt2") return ByteLevel(metadata, architecture);
+  if (model == "llama") return SentencePiece(metadata, architecture);
+  return absl::UnimplementedError(fmt::format(
+      "metadata: {}model is \"{}\", and this server knows gpt2 and llama; take "
+      "the model as a Hugging Face folder",
+      kPrefix, model.substr(0, 100)));
+}
+
+json GgufTokenizerConfig(const json& metadata) {
+  json config = json::object();
+  const json* const tokens = Find(metadata, "tokens");
+  for (const auto& [role, key] : {std::pair("bos_token", "bos_token_id"),
+                                  {"eos_token", "eos_token_id"},
+                                  {"unk_token", "unknown_token_id"},
+                                  {"pad_token", "padding_token_id"}}) {
+    const json* const value = Find(metadata, key);
+    if (value == nullptr || tokens == nullptr || !tokens->is_array()) continue;
+    const std::optional<size_t> id = IdBelow(tokens->size(), *value);
+    if (id) config[role] = (*tokens)[*id];
+  }
+  // Others have names: "tokenizer.chat_template.tool_use".
+  const std::string chat = "tokenizer.chat_template";
+  json templates = json::array();
+  for (const auto& [key, value] : metadata.items()) {
+    if (!key.starts_with(chat + ".") && key != chat) continue;
+    const std::string name =
+        key == chat ? "default" : key.substr(chat.size() + 1);
+    templates.push_back({{"name", name}, {"template", value}});
+  }
+  if (!templates.empty()) config["chat_template"] = std::move(templates);
+  return config;
+}
+
+}  // namespace trivium

@@ -1,0 +1,24 @@
+#ifndef TRIVIUM_MODEL_GGUF_GGUF_TOKENIZER_H_
+#define TRIVIUM_MODEL_GGUF_GGUF_TOKENIZER_H_
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+// The tokenizer.json that a GGUF file's metadata stand for, of the kinds
+// "gpt2" (byte-level BPE, whose words tokenizer.ggml.pre names) and "llama"
+// (SentencePiece's BPE with bytes for what is unknown). Null where the file has
+// no tokenizer; UNIMPLEMENTED names a kind that is not read, INVALID_ARGUMENT
+// what is broken.
+absl::StatusOr<nlohmann::json> GgufTokenizerJson(const nlohmann::json& metadata,
+                                                 std::string_view architecture);
+
+// tokenizer_config.json: special tokens by their roles, the chat template.
+nlohmann::json GgufTokenizerConfig(const nlohmann::json& metadata);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_GGUF_GGUF_TOKENIZER_H_

@@ -1,0 +1,32 @@
+#ifndef TRIVIUM_MODEL_JINJA_ITEM_ORDER_H_
+#define TRIVIUM_MODEL_JINJA_ITEM_ORDER_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/jinja/heap.h"
+#include "model/jinja/value.h"
+
+namespace trivium::jinja {
+
+// An item of an item, as filters name it: "function.name", 0.
+absl::StatusOr<Value> AttributePath(Heap& heap, const Value& value,
+                                    const Value& path);
+
+// (key, value) for each entry.
+absl::StatusOr<std::vector<Value>> EntriesOf(Heap& heap,
+                                             const DictObject& dict);
+
+// What a value is sorted by: itself, a string in lower case unless case counts.
+absl::StatusOr<Value> SortKey(Heap& heap, const Value& value,
+                              bool case_sensitive);
+
+// Sorts the items by their keys; equal ones keep their order. INVALID_ARGUMENT
+// where two keys have none.
+absl::Status SortBy(Heap& heap, std::vector<Value> keys, bool reverse,
+                    std::vector<Value>* items);
+
+}  // namespace trivium::jinja
+
+#endif  // TRIVIUM_MODEL_JINJA_ITEM_ORDER_H_

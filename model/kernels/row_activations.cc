@@ -1,0 +1,201 @@
+// Rows through activations, and gated: with erf, exp and 1 / x as polynomials.
+#include <type_traits>
+
+#include "model/kernels/row_ops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/kernels/row_activations.cc"
+#include "hwy/foreach_target.h"
+// Highway asks for this order.
+#include "hwy/highway.h"
+#include "model/kernels/product_row-inl.h"
+#include "model/kernels/range-inl.h"
+#include "model/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 1 / x to nearly all bits, for |x| in [1e-3, 1e38].
+HWY_INLINE hn::Vec<F32> Reciprocal(hn::Vec<F32> x) {
+  const F32 d;
+  const auto r = hn::ApproximateReciprocal(x);
+  return hn::MulAdd(r, hn::NegMulAdd(x, r, hn::Set(d, 1.0f)), r);
+}
+
+// erf(x) = x P(x^2) / Q(x^2) for |x| <= 4, and +-1 beyond; coefficients of
+// Eigen's erf; absolute error below 4e-7.
+HWY_INLINE hn::Vec<F32> Erf(hn::Vec<F32> x) {
+  const F32 d;
+  const auto near = hn::Max(hn::Min(x, hn::Set(d, 4.0f)), hn::Set(d, -4.0f));
+  const auto square = hn::Mul(near, near);
+  auto p = hn::Set(d, -2.72614225801306e-10f);
+  p = hn::MulAdd(p, square, hn::Set(d, 2.77068142495902e-08f));
+  p = hn::MulAdd(p, square, hn::Set(d, -2.10102402082508e-06f));
+  p = hn::MulAdd(p, square, hn::Set(d, -5.69250639462346e-05f));
+  p = hn::MulAdd(p, square, hn::Set(d, -7.34990630326855e-04f));
+  p = hn::MulAdd(p, square, hn::Set(d, -2.95459980854025e-03f));
+  p = hn::MulAdd(p, square, hn::Set(d, -1.60960333262415e-02f));
+  auto q = hn::Set(d, -1.45660718464996e-05f);
+  q = hn::MulAdd(q, square, hn::Set(d, -2.13374055278905e-04f));
+  q = hn::MulAdd(q, square, hn::Set(d, -1.68282697438203e-03f));
+  q = hn::MulAdd(q, square, hn::Set(d, -7.37332916720468e-03f));
+  q = hn::MulAdd(q, square, hn::Set(d, -1.42647390514189e-02f));
+  return hn::IfThenElse(hn::Eq(near, x),
+                        hn::Mul(hn::Mul(near, p), Reciprocal(q)),
+                        hn::Mul(near, hn::Set(d, 0.25f)));
+}
+
+template <Activation kActivation>
+HWY_INLINE hn::Vec<F32> Activate(hn::Vec<F32> x) {
+  const F32 d;
+  const auto one = hn::Set(d, 1.0f);
+  switch (kActivation) {
+    case Activation::kNone:
+      break;
+    case Activation::kRelu:
+      return hn::Max(x, hn::Zero(d));
+    case Activation::kGelu: {
+      const auto half = hn::Mul(hn::Set(d, 0.5f), x);
+      const auto erf = Erf(hn::Mul(x, hn::Set(d, 0.70710678f)));
+      return hn::MulAdd(half, erf, half);
+    }
+    case Activation::kGeluTanh: {
+      // x/2 (1 + tanh u) = x / (1 + exp(-2u))
+      const auto square = hn::Mul(x, x);
+      const auto u =
+          hn::Mul(hn::Set(d, -1.59576912f),
+                  hn::Mul(x, hn::MulAdd(square, hn::Set(d, 0.044715f), one)));
+      return hn::Mul(x, Reciprocal(hn::Add(one, Exp(d, Clamp(d, u)))));
+    }
+    case Activation::kSwish: {
+      const auto e = Exp(d, Clamp(d, hn::Neg(x)));
+      return hn::Mul(x, Reciprocal(hn::Add(one, e)));
+    }
+    case Activation::kTanh: {
+      // 1 - 2 / (1 + exp(2x))
+      const auto e = Exp(d, Clamp(d, hn::Add(x, x)));
+      return hn::NegMulAdd(hn::Set(d, 2.0f), Reciprocal(hn::Add(one, e)), one);
+    }
+  }
+  return x;
+}
+
+void FinishRow(const ProductRow& row, float* HWY_RESTRICT y) {
+  const F32 d;
+  ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v)
+                         HWY_ATTR { some.Store(v, d, y + i); });
+}
+
+// y = activation(the row's numbers), vector by vector also to `sink`.
+template <Activation kActivation, class Sink>
+HWY_INLINE void Activated(const ProductRow& row, float* y, Sink sink) {
+  HWY_NAMESPACE::FinishRow(row, y);
+  const F32 d;
+  MapVectors(
+      y, row.n,
+      [](hn::Vec<F32> v) HWY_ATTR { return Activate<kActivation>(v); },
+      [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+        sink(some, v);
+        some.Store(v, d, y + i);
+      });
+}
+
+// Calls function(Constant<activation>).
+template <Activation kActivation>
+using Constant = std::integral_constant<Activation, kActivation>;
+template <class F>
+HWY_INLINE Range WithActivation(Activation activation, F function) {
+  switch (activation) {
+    case Activation::kNone:
+      break;
+    case Activation::kRelu:
+      return function(Constant<Activation::kRelu>());
+    case Activation::kGelu:
+      return function(Constant<Activation::kGelu>());
+    case Activation::kGeluTanh:
+      return function(Constant<Activation::kGeluTanh>());
+    case Activation::kSwish:
+      return function(Constant<Activation::kSwish>());
+    case Activation::kTanh:
+      return function(Constant<Activation::kTanh>());
+  }
+  return function(Constant<Activation::kNone>());
+}
+
+Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
+  return WithActivation(activation, [&](auto known) HWY_ATTR {
+    const F32 d;
+    RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+    Activated<known.value>(row, y, [&](auto some, hn::Vec<F32> v) HWY_ATTR {
+      range.Add(some.Mask(d, v));
+    });
+    return range.Get();
+  });
+}
+
+Range GateRow(const ProductRow& gate, const ProductRow& up,
+              Activation activation, float* y) {
+  return WithActivation(activation, [&](auto known) HWY_ATTR {
+    const F32 d;
+    Activated<known.value>(gate, y, [](auto, hn::Vec<F32>) HWY_ATTR {});
+    RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+    ForEachNumber(up, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+      const auto product = hn::Mul(some.Load(d, y + i), v);
+      range.Add(product);  // both load zeros beyond the end
+      some.Store(product, d, y + i);
+    });
+    return range.Get();
+  });
+}
+
+Range ClippedGateRow(const ProductRow& gate, const ProductRow& up,
+                     const GateClip& clip, float* y) {
+  const F32 d;
+  const auto limit = hn::Set(d, clip.limit);
+  const auto alpha = hn::Set(d, clip.alpha);
+  const auto one = hn::Set(d, 1.0f);
+  ForEachNumber(gate, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+    const auto g = hn::Min(v, limit);
+    const auto e = Exp(d, Clamp(d, hn::Neg(hn::Mul(alpha, g))));
+    some.Store(hn::Mul(g, Reciprocal(hn::Add(one, e))), d, y + i);
+  });
+  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+  ForEachNumber(up, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+    const auto u = hn::Max(hn::Min(v, limit), hn::Neg(limit));
+    const auto product = hn::Mul(hn::Add(u, one), some.Load(d, y + i));
+    range.Add(product);  // y loads zeros beyond the end
+    some.Store(product, d, y + i);
+  });
+  return range.Get();
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace trivium {
+
+HWY_EXPORT(FinishRow);
+HWY_EXPORT(ActivateRow);
+HWY_EXPORT(GateRow);
+HWY_EXPORT(ClippedGateRow);
+
+void FinishRow(const ProductRow& row, float* y) {
+  HWY_DYNAMIC_DISPATCH(FinishRow)(row, y);
+}
+Range ActivateRow(const ProductRow& row, Activation activation, float* y) {
+  return HWY_DYNAMIC_DISPATCH(ActivateRow)(row, activation, y);
+}
+Range GateRow(const ProductRow& gate, const ProductRow& up,
+              Activation activation, float* y) {
+  return HWY_DYNAMIC_DISPATCH(GateRow)(gate, up, activation, y);
+}
+Range ClippedGateRow(const ProductRow& gate, const ProductRow& up,
+                     const GateClip& clip, float* y) {
+  return HWY_DYNAMIC_DISPATCH(ClippedGateRow)(gate, up, clip, y);
+}
+
+}  // namespace trivium
+#endif  // HWY_ONCE

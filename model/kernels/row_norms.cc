@@ -1,0 +1,132 @@
+// LayerNorm and RMSNorm of a row and its residual. Sums are taken in kTurns
+// places in an order that the length alone decides.
+#include "model/kernels/row_ops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/kernels/row_norms.cc"
+#include "hwy/foreach_target.h"
+// Highway asks for this order.
+#include "hwy/highway.h"
+#include "model/kernels/product_row-inl.h"
+#include "model/kernels/range-inl.h"
+#include "model/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A sum in four places, see kTurns.
+struct FourSums {
+  hn::Vec<F32> at[kTurns];
+
+  HWY_INLINE FourSums() {
+    for (auto& one : at) one = hn::Zero(F32());
+  }
+  HWY_INLINE hn::Vec<F32> Get() const {
+    return hn::SumOfLanes(
+        F32(), hn::Add(hn::Add(at[0], at[1]), hn::Add(at[2], at[3])));
+  }
+};
+
+// y = the row's numbers + residual, vector by vector also to
+// sink(WholeVector or PartVector, vector).
+template <class Sink>
+HWY_INLINE void AddResidual(const ProductRow& x, const float* residual,
+                            float* y, Sink sink) {
+  const F32 d;
+  ForEachNumber(x, [&](int i, auto some, hn::Vec<F32> s) HWY_ATTR {
+    if (residual != nullptr) s = hn::Add(s, some.Load(d, residual + i));
+    sink(some, s);
+    some.Store(s, d, y + i);
+  });
+}
+
+// 1 / sqrt(the mean of squares + epsilon); share is 1 / how many there are.
+HWY_INLINE hn::Vec<F32> InverseRoot(const FourSums& squares, hn::Vec<F32> share,
+                                    float epsilon) {
+  const F32 d;
+  return hn::Div(
+      hn::Set(d, 1.0f),
+      hn::Sqrt(hn::Add(hn::Mul(squares.Get(), share), hn::Set(d, epsilon))));
+}
+
+// y may be the row's or residual, so these are not HWY_RESTRICT.
+template <bool kBeta>
+HWY_INLINE Range AddNorm(const ProductRow& x, const float* residual,
+                         const float* HWY_RESTRICT gamma,
+                         const float* HWY_RESTRICT beta, float epsilon,
+                         float* y) {
+  const F32 d;
+  const int n = x.n;
+  const auto share = hn::Set(d, 1.0f / static_cast<float>(n));
+  FourSums sums;
+  AddResidual(x, residual, y, [&](auto some, hn::Vec<F32> s) HWY_ATTR {
+    sums.at[some.kTurn] = hn::Add(sums.at[some.kTurn], s);
+  });
+  const auto mean = hn::Mul(sums.Get(), share);
+  FourSums squares;
+  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+    const auto centred = some.Mask(d, hn::Sub(some.Load(d, y + i), mean));
+    squares.at[some.kTurn] =
+        hn::MulAdd(centred, centred, squares.at[some.kTurn]);
+  });
+  const auto inverse = InverseRoot(squares, share, epsilon);
+  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+  ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+    const auto normal = hn::Mul(hn::Sub(some.Load(d, y + i), mean), inverse);
+    const auto factor = some.Load(d, gamma + i);
+    const auto result = kBeta
+                            ? hn::MulAdd(normal, factor, some.Load(d, beta + i))
+                            : hn::Mul(normal, factor);
+    range.Add(result);  // gamma and beta load zeros beyond the end
+    some.Store(result, d, y + i);
+  });
+  return range.Get();
+}
+
+Range AddNormRow(const ProductRow& x, const float* residual, const float* gamma,
+                 const float* beta, float epsilon, float* y) {
+  return beta == nullptr ? AddNorm<false>(x, residual, gamma, beta, epsilon, y)
+                         : AddNorm<true>(x, residual, gamma, beta, epsilon, y);
+}
+
+Range AddRmsNormRow(const ProductRow& x, const float* residual,
+                    const float* HWY_RESTRICT gamma, float epsilon, float* y) {
+  const F32 d;
+  FourSums squares;
+  AddResidual(x, residual, y, [&](auto some, hn::Vec<F32> s) HWY_ATTR {
+    squares.at[some.kTurn] = hn::MulAdd(s, s, squares.at[some.kTurn]);
+  });
+  const auto inverse =
+      InverseRoot(squares, hn::Set(d, 1.0f / static_cast<float>(x.n)), epsilon);
+  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+  ForEachVector(d, x.n, [&](int i, auto some) HWY_ATTR {
+    const auto result =
+        hn::Mul(hn::Mul(some.Load(d, y + i), inverse), some.Load(d, gamma + i));
+    range.Add(result);
+    some.Store(result, d, y + i);
+  });
+  return range.Get();
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace trivium {
+
+HWY_EXPORT(AddNormRow);
+HWY_EXPORT(AddRmsNormRow);
+
+Range AddNormRow(const ProductRow& x, const float* residual, const float* gamma,
+                 const float* beta, float epsilon, float* y) {
+  return HWY_DYNAMIC_DISPATCH(AddNormRow)(x, residual, gamma, beta, epsilon, y);
+}
+Range AddRmsNormRow(const ProductRow& x, const float* residual,
+                    const float* gamma, float epsilon, float* y) {
+  return HWY_DYNAMIC_DISPATCH(AddRmsNormRow)(x, residual, gamma, epsilon, y);
+}
+
+}  // namespace trivium
+#endif  // HWY_ONCE

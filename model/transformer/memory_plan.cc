@@ -1,0 +1,66 @@
+// What is multiplied with, matrices, is stored as the formats say, in int8 with
+// a scale and an offset for each output; what is added, in f32; tables of
+// tokens in f32 or, where weights are coarser, in bf16. A table of tokens that
+// is an output's weight, too, is stored twice.
+#include "model/transformer/memory_plan.h"
+
+#include <set>
+
+namespace trivium {
+namespace {
+
+int64_t MatrixBytes(const TensorView& weight, WeightType type) {
+  switch (type) {
+    case WeightType::kF32:
+      return 4 * weight.elements();
+    case WeightType::kBf16:
+      return 2 * weight.elements();
+    case WeightType::kInt8:
+      return weight.elements() + 2 * 4 * weight.shape.front();
+  }
+  return 0;
+}
+
+}  // namespace
+
+MemoryPlan PlanMemory(const TransformerDescription& description,
+                      const Formats& formats) {
+  MemoryPlan plan;
+  std::set<const TensorView*> seen;
+  const auto add = [&](const TensorView* tensor, int64_t bytes) {
+    if (tensor != nullptr && seen.insert(tensor).second) {
+      plan.weight_bytes += bytes;
+    }
+  };
+  for (const auto* stack : {&description.encoder, &description.decoder}) {
+    if (!stack->has_value()) continue;
+    const auto& [tokens, positions, types, projection] = (*stack)->embeddings;
+    add(tokens,
+        tokens->elements() * (formats.weights == WeightType::kF32 ? 4 : 2));
+    for (const TensorView* table : {positions, types}) {
+      if (table != nullptr) add(table, 4 * table->elements());
+    }
+  }
+  const auto add_output = [&](const LinearTensors& output) {
+    if (output.weight == nullptr || !seen.contains(output.weight)) return;
+    plan.weight_bytes += MatrixBytes(*output.weight, formats.weights);
+  };
+  add_output(description.output_projection);
+  if (description.head.has_value()) add_output(description.head->output);
+  ForEachTensor(description, [&](const TensorView& tensor) {
+    const bool matrix = tensor.shape.size() == 2 && tensor.shape.front() > 1;
+    add(&tensor,
+        matrix ? MatrixBytes(tensor, formats.weights) : 4 * tensor.elements());
+  });
+  if (description.decoder.has_value()) {
+    for (const LayerDescription& layer : description.decoder->layer) {
+      const AttentionGeometry& one = layer.self_attention.geometry;
+      const auto bytes = static_cast<int64_t>(
+          KvTileBytes({formats.decoder_kv, one.kv_heads, one.head_size}));
+      plan.kv_bytes_per_token += bytes / kTileTokens;
+    }
+  }
+  return plan;
+}
+
+}  // namespace trivium

@@ -1,0 +1,54 @@
+#ifndef TRIVIUM_SERVER_BATCHING_SCORE_PASS_H_
+#define TRIVIUM_SERVER_BATCHING_SCORE_PASS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/engine.h"
+#include "model/search/decoding.h"
+#include "model/search/row_scores.h"
+#include "server/batching/request.h"
+
+namespace trivium {
+
+// Reads a request's tokens once (teacher forcing) and tells of those that are
+// scored how probable each was. May be cut into chunks of any size. Not
+// thread-safe; End before destruction.
+class ScorePass {
+ public:
+  // `request` has `scoring` and outlives the pass.
+  ScorePass(Engine* engine, SourceId source, const Request& request);
+
+  // Of the tokens before the scored ones, those that the engine had kept.
+  int found() const { return found_; }
+  // The last one is never read.
+  int tokens_left() const {
+    return static_cast<int>(tokens_.size()) - 1 - read_;
+  }
+  int read() const { return read_; }
+  // Adds the next `count` tokens.
+  void Plan(int count, StepPlan* plan);
+  // `row` answers what Plan added last.
+  void Apply(const StepResult::Row& row);
+  void End(Engine* engine) { engine->ReleaseHypothesis(hypothesis_); }
+
+  // Once, when no token is left.
+  Hypothesis Take();
+
+ private:
+  const std::span<const int32_t> tokens_;
+  const Scoring scoring_;
+  HypothesisId hypothesis_;
+  int found_ = 0;
+  int read_ = 0;
+  int planned_ = 0;
+  double log_probability_ = 0;
+  Hypothesis scored_;
+  std::vector<LogitsQuery> queries_;   // of the chunk that is planned
+  std::vector<ScoredToken> possible_;  // scratch
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_BATCHING_SCORE_PASS_H_

@@ -1,0 +1,124 @@
+#ifndef TRIVIUM_SERVER_FLAG_SET_H_
+#define TRIVIUM_SERVER_FLAG_SET_H_
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <climits>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace trivium {
+
+// More than any machine has, of bytes or tokens.
+constexpr int64_t kMostBytes = int64_t{1} << 60;
+
+// Makes options that all have a group and a twin in the environment:
+// --kv-cache-bytes is TRIVIUM_KV_CACHE_BYTES.
+class FlagSet {
+ public:
+  explicit FlagSet(CLI::App* app) : app_(app) {}
+
+  void set_group(const std::string& group) { group_ = group; }
+
+  template <typename T>
+  CLI::Option* Add(const std::string& name, T* value, const std::string& help) {
+    return Finish(
+        name,
+        app_->add_option("--" + name, *value, help)->capture_default_str());
+  }
+
+  CLI::Option* Flag(const std::string& name, bool* value,
+                    const std::string& help) {
+    return Finish(name, app_->add_flag("--" + name, *value, help));
+  }
+
+  // Bytes, also as 64KiB or 4MiB; 0 only where `none` has a meaning.
+  CLI::Option* Bytes(const std::string& name, int64_t* value,
+                     const std::string& help, bool none = false) {
+    return Add(name, value, help + " (bytes; 64KiB, 4MiB too)")
+        ->transform(CLI::AsSizeValue(false))
+        ->check(CLI::Range(int64_t{none ? 0 : 1}, kMostBytes));
+  }
+
+  CLI::Option* Count(const std::string& name, int* value,
+                     const std::string& help) {
+    return Add(name, value, help)->check(CLI::Range(1, INT_MAX));
+  }
+
+  // Seconds, fractions too.
+  void Seconds(const std::string& name, absl::Duration* value,
+               const std::string& help) {
+    CLI::Option* option = app_->add_option_function<double>(
+        "--" + name,
+        [name, value](const double& seconds) {
+          // Not a number is in no range.
+          if (!(seconds >= 0 && seconds <= 1e9)) {
+            throw CLI::ValidationError(fmt::format(
+                "--{} is {}; it must be 0 to 1e9 seconds", name, seconds));
+          }
+          *value = absl::Seconds(seconds);
+        },
+        help + " (seconds)");
+    option->default_str(fmt::format("{}", absl::ToDoubleSeconds(*value)));
+    Finish(name, option);
+  }
+
+  // A value that `parse` understands.
+  CLI::Option* Parsed(const std::string& name, const std::string& help,
+                      std::function<absl::Status(const std::string&)> parse) {
+    return Finish(name,
+                  app_->add_option_function<std::string>(
+                      "--" + name,
+                      [name, parse](const std::string& text) {
+                        const absl::Status status = parse(text);
+                        if (!status.ok()) {
+                          throw CLI::ValidationError(fmt::format(
+                              "--{}: {}", name, std::string(status.message())));
+                        }
+                      },
+                      help));
+  }
+
+  // `auto`, which leaves the value unset, or from 1 to `most`.
+  void AutoOrCount(const std::string& name, int most, std::optional<int>* value,
+                   const std::string& help) {
+    const auto parse = [most, value](const std::string& text) -> absl::Status {
+      value->reset();
+      if (text == "auto") return absl::OkStatus();
+      int count = 0;
+      const char* const end = text.data() + text.size();
+      const auto [rest, code] = std::from_chars(text.data(), end, count);
+      if (code != std::errc() || rest != end || count < 1 || count > most) {
+        return absl::InvalidArgumentError(fmt::format(
+            "'{}' must be auto or a number from 1 to {}", text, most));
+      }
+      *value = count;
+      return absl::OkStatus();
+    };
+    Parsed(name, help, parse)->default_str("auto");
+  }
+
+  CLI::Option* Finish(const std::string& name, CLI::Option* option) {
+    std::string variable = "TRIVIUM_";
+    for (const char c : name) {
+      variable += c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    }
+    option->envname(variable)->group(group_);
+    return option;
+  }
+
+ private:
+  CLI::App* const app_;
+  std::string group_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_FLAG_SET_H_

@@ -1,0 +1,46 @@
+#include "server/handlers/early_refusal.h"
+
+#include <utility>
+
+#include "server/handlers/call.h"
+
+namespace trivium {
+namespace {
+
+// Whether calls of this method wait for workers, and are refused where that
+// would be too long: streams read more slowly instead.
+bool IsRefusedForTime(Rpc rpc) {
+  switch (rpc) {
+    case Rpc::kEncode:
+    case Rpc::kTranslate:
+    case Rpc::kGenerate:
+    case Rpc::kScore:
+    case Rpc::kClassify:
+    case Rpc::kRerank:
+    case Rpc::kClassifyTokens:
+    case Rpc::kFillMask:
+    case Rpc::kAnswer:
+      return true;
+    case Rpc::kTranslateStream:
+    case Rpc::kEncodeStream:
+    case Rpc::kTokenize:
+    case Rpc::kDetokenize:
+    case Rpc::kListModels:
+    case Rpc::kGetModel:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
+                                  CallContext context) {
+  if (!IsRefusedForTime(rpc)) return std::nullopt;
+  const absl::Status status = Foresee(environment, rpc, context);
+  if (status.ok()) return std::nullopt;
+  Call call(environment, std::move(context), rpc);
+  return call.Close(call.admitted().ok() ? status : call.admitted());
+}
+
+}  // namespace trivium

@@ -1,0 +1,366 @@
+// TranslateStream and EncodeStream: any number of texts; results as they
+// finish. When things happen; stream_items.h has what is said.
+//
+// Reads items one by one, submits each as a request of its own, and writes
+// results as they come. It is never refused for fullness: while the queue is
+// short of room it holds one item and reads no further, which the client feels
+// as its transport's flow control.
+//
+// Every event, on whatever thread it comes, changes the state under the lock
+// and asks NextLocked what to do now; Do then does it without the lock. One
+// event is told to finish the call, after all else is over: nothing is then
+// read and not judged, at the batcher, or being written. So whoever was told
+// to process, submit or write may use the call until it has changed the state
+// once more; the others do not touch it after they have unlocked.
+#include <fmt/format.h>
+
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "server/batching/request_cost.h"
+#include "server/handlers/call.h"
+#include "server/handlers/convert.h"
+#include "server/handlers/handlers.h"
+#include "server/handlers/stream_items.h"
+
+namespace trivium {
+namespace {
+
+// Items that were read and whose results wait to be written: with so many the
+// stream reads no further. Enough to fill many workers' iterations.
+constexpr size_t kMaxUnanswered = 1024;
+// And with so many bytes of results that wait to be written, or are expected.
+constexpr int64_t kMaxOutboxBytes = 1 << 20;
+
+class ItemStreamCall final : public Handler {
+ public:
+  using Message = google::protobuf::Message;
+
+  ItemStreamCall(const Environment& environment, CallContext context, Rpc rpc,
+                 std::unique_ptr<StreamItems> (*new_items)(Call*),
+                 RequestStream* transport)
+      : call_(environment, std::move(context), rpc),
+        transport_(transport),
+        items_(new_items(&call_)) {}
+  ~ItemStreamCall() override { environment().calls->Remove(this); }
+
+  void Start() override {
+    if (!call_.admitted().ok()) return Finish(call_.admitted());
+    environment().calls->Add(this);
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnRead(bool ok) override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      reading_ = false;
+      read_closed_ = !ok;
+      processing_ = ok && end_.ok();
+      if (!processing_) next = NextLocked();
+      if (processing_) next.kind = Next::kProcess;
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnWritten(bool ok) override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      writing_ = false;
+      if (!ok) AbandonLocked(absl::CancelledError("the client went away"));
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnCancel() override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      AbandonLocked(absl::CancelledError("the client cancelled the call"));
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnTick(absl::Time now) override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      retry_ = true;
+      const absl::Duration stall = environment().limits.stall_timeout;
+      if (now >= call_.deadline()) {
+        AbandonLocked(absl::DeadlineExceededError(
+            "the stream's time is over; open another one for the rest"));
+      } else if (writing_ && now - write_started_ >= stall) {
+        AbandonLocked(absl::CancelledError(fmt::format(
+            "the client took nothing for {}", absl::FormatDuration(stall))));
+        transport_->BreakOff();
+      }
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  // What was read is answered, the rest is the client's to send elsewhere.
+  void OnDrain() override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      if (end_.ok()) {
+        end_ = absl::UnavailableError(
+            "the server is stopping; send the items without a result to "
+            "another one");
+      }
+      held_.reset();
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+ private:
+  // What is to be done without the lock: perhaps a write, and one more thing.
+  struct Next {
+    std::unique_ptr<Message> write;
+    enum Kind { kNothing, kProcess, kSubmit, kFinish };
+    Kind kind = kNothing;
+    StreamItems::Work work;  // to submit
+    absl::Status status;     // to finish with
+  };
+
+  // Hears of one item, and passes it to the delivery pool.
+  class Sink : public RequestObserver {
+   public:
+    Sink(ItemStreamCall* call, const StreamItems::Work& work)
+        : call_(call),
+          id_(work.id),
+          input_(work.input),
+          expected_bytes_(work.response_bytes) {}
+    void OnDone(absl::StatusOr<RequestResult> result) override {
+      auto shared =
+          std::make_shared<absl::StatusOr<RequestResult>>(std::move(result));
+      const int64_t bytes = shared->ok() ? MessageBytes(**shared) : 0;
+      call_->call_.Hold(Held::kResults, bytes);
+      call_->call_.RunDelivery(
+          bytes, [call = call_, id = id_, expected = expected_bytes_,
+                  input = std::move(input_), shared, bytes] {
+            call->call_.Hold(Held::kResults, -bytes);
+            call->OnResult(id, input, expected, std::move(*shared));
+          });
+    }
+
+   private:
+    ItemStreamCall* const call_;
+    const std::string id_;
+    PreparedInput input_;
+    const int64_t expected_bytes_;
+  };
+
+  const Environment& environment() const { return call_.environment(); }
+  void Finish(const absl::Status& status) {
+    transport_->Finish(call_.Close(status), nullptr);
+  }
+
+  // Ends the call without waiting for what it has not said yet.
+  void AbandonLocked(const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    call_.cancellation()->Cancel();
+    abandoned_ = true;
+    if (end_.ok()) end_ = why;
+    held_.reset();
+    outbox_.clear();
+    CountOutboxLocked(-outbox_bytes_);
+  }
+
+  // Room for so many tokens, and a quarter of the queue left for calls that
+  // are refused where it is full. An item too big for that is the batcher's
+  // to judge.
+  bool HasRoom(int64_t tokens) const {
+    const int64_t all = environment().max_waiting_tokens;
+    const int64_t needed = tokens + all / 4;
+    return needed > all || call_.free_waiting_tokens() >= needed;
+  }
+
+  void PushLocked(std::unique_ptr<Message> response)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    CountOutboxLocked(static_cast<int64_t>(response->ByteSizeLong()));
+    outbox_.push_back(std::move(response));
+  }
+  void CountOutboxLocked(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    outbox_bytes_ += bytes;
+    call_.Hold(Held::kOutbox, bytes);
+  }
+
+  // Starts to read if it may; tells what else the caller must do unlocked.
+  Next NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Next next;
+    if (finished_) return next;
+    if (!writing_ && !outbox_.empty()) {
+      next.write = std::move(outbox_.front());
+      outbox_.pop_front();
+      CountOutboxLocked(-static_cast<int64_t>(next.write->ByteSizeLong()));
+      writing_ = true;
+      write_started_ = environment().clock->Now();
+    }
+    if (held_ && retry_ && HasRoom(TokensOf(held_->request))) {
+      next.kind = Next::kSubmit;
+      next.work = *std::move(held_);
+      held_.reset();
+      processing_ = true;
+      ++in_flight_;
+      in_flight_bytes_ += next.work.response_bytes;
+      return next;
+    }
+    const bool over = read_closed_ || !end_.ok();
+    if (!over && !reading_ && !processing_ && !held_ &&
+        in_flight_ + outbox_.size() < kMaxUnanswered &&
+        outbox_bytes_ + in_flight_bytes_ < kMaxOutboxBytes && HasRoom(0)) {
+      reading_ = true;
+      transport_->Read();
+    }
+    if (over && !processing_ && !held_ && in_flight_ == 0 && !writing_) {
+      finished_ = true;
+      next.kind = Next::kFinish;
+      next.status = end_;
+    }
+    return next;
+  }
+
+  // Static, because with nothing to do `call` may be gone already.
+  static void Do(ItemStreamCall* call, Next next) {
+    if (next.write) call->transport_->Write(*next.write);
+    switch (next.kind) {
+      case Next::kNothing:
+        return;
+      case Next::kProcess:
+        return call->Process();
+      case Next::kSubmit:
+        return call->Submit(std::move(next.work));
+      case Next::kFinish:
+        return call->Finish(next.status);
+    }
+  }
+
+  // A message was read; long texts go to the pool.
+  void Process() {
+    StreamItems::Outcome outcome = items_->Read(transport_);
+    if (!outcome.item) return Processed(std::move(outcome));
+    const int64_t bytes = TextBytes(outcome.item->input);
+    call_.RunTokenizing(bytes, [this, item = *std::move(outcome.item)] {
+      Processed(items_->Prepare(item));
+    });
+  }
+
+  void Processed(StreamItems::Outcome outcome) {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      processing_ = false;
+      if (end_.ok()) {
+        end_ = outcome.end;
+        held_ = std::move(outcome.work);
+        retry_ = true;
+      }
+      if (outcome.response && !abandoned_) {
+        PushLocked(std::move(outcome.response));
+      }
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  // Counted in in_flight_ and processing_ already.
+  void Submit(StreamItems::Work work) {
+    std::vector<Request> requests = {work.request};
+    requests.front().observer = std::make_shared<Sink>(this, work);
+    const absl::Status status = call_.Submit(
+        std::move(requests), [](int) { return std::string("item.input"); });
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      processing_ = false;
+      if (!status.ok()) {
+        --in_flight_;
+        in_flight_bytes_ -= work.response_bytes;
+      }
+      if (absl::IsResourceExhausted(status)) {
+        // Others were faster: once more at the next tick.
+        retry_ = false;
+        if (end_.ok()) held_ = std::move(work);
+      } else if (!status.ok() && !abandoned_) {
+        PushLocked(items_->Error(work.id, status));
+      }
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  // On the delivery pool.
+  void OnResult(const std::string& id, const PreparedInput& input,
+                int64_t expected_bytes, absl::StatusOr<RequestResult> result) {
+    if (result.ok()) {
+      MutexLock lock(&mutex_);
+      call_.AddResult(*result);
+    }
+    std::unique_ptr<Message> response =
+        result.ok() ? items_->Result(id, input, *std::move(result))
+                    : items_->Error(id, result.status());
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      --in_flight_;
+      in_flight_bytes_ -= expected_bytes;
+      if (!abandoned_) PushLocked(std::move(response));
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  Call call_;
+  RequestStream* const transport_;
+  // Reads and prepares for whoever has processing_.
+  const std::unique_ptr<StreamItems> items_;
+
+  Mutex mutex_;
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool processing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool read_closed_ ABSL_GUARDED_BY(mutex_) = false;  // half-closed, or lost
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;    // nobody reads results
+  bool retry_ ABSL_GUARDED_BY(mutex_) = true;         // held_ may be submitted
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);          // not OK: read no more
+  std::optional<StreamItems::Work> held_ ABSL_GUARDED_BY(mutex_);
+  size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;         // at the batcher
+  int64_t in_flight_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of their responses
+  std::deque<std::unique_ptr<Message>> outbox_ ABSL_GUARDED_BY(mutex_);
+  int64_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time write_started_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<Handler> NewTranslateStream(const Environment& environment,
+                                            CallContext context,
+                                            RequestStream* transport) {
+  return std::make_unique<ItemStreamCall>(environment, std::move(context),
+                                          Rpc::kTranslateStream,
+                                          NewTranslateItems, transport);
+}
+
+std::unique_ptr<Handler> NewEncodeStream(const Environment& environment,
+                                         CallContext context,
+                                         RequestStream* transport) {
+  return std::make_unique<ItemStreamCall>(environment, std::move(context),
+                                          Rpc::kEncodeStream, NewEncodeItems,
+                                          transport);
+}
+
+}  // namespace trivium

@@ -1,0 +1,64 @@
+#ifndef TRIVIUM_SERVER_HANDLERS_STREAM_ITEMS_H_
+#define TRIVIUM_SERVER_HANDLERS_STREAM_ITEMS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/handlers/call.h"
+#include "server/handlers/convert.h"
+
+namespace trivium {
+
+// What a call says that reads a start and then items (TranslateStream,
+// EncodeStream), apart from when: its messages read and its responses made.
+// Reading is for one thread at a time; Result is thread-safe once the first
+// message was read.
+class StreamItems {
+ public:
+  using Message = google::protobuf::Message;
+
+  virtual ~StreamItems() = default;
+
+  // An item as it was sent.
+  struct Item {
+    std::string id;
+    v1::Input input;
+  };
+
+  // One that is ready for the batcher.
+  struct Work {
+    std::string id;
+    PreparedInput input;
+    Request request;
+    int64_t response_bytes = 0;  // about, of what grows without text
+  };
+
+  // What comes of a message: one of these, or nothing (a good start).
+  struct Outcome {
+    std::optional<Item> item;  // to prepare; its text may be long
+    std::optional<Work> work;  // to submit
+    // To write: the item has failed, or was blank.
+    std::unique_ptr<Message> response;
+    absl::Status end;  // not OK: the stream ends with it
+  };
+
+  // Takes a message that was read.
+  virtual Outcome Read(RequestStream* transport) = 0;
+  virtual Outcome Prepare(const Item& item) = 0;
+
+  virtual std::unique_ptr<Message> Result(const std::string& id,
+                                          const PreparedInput& input,
+                                          RequestResult result) const = 0;
+  virtual std::unique_ptr<Message> Error(const std::string& id,
+                                         const absl::Status& status) const = 0;
+};
+
+std::unique_ptr<StreamItems> NewTranslateItems(Call* call);
+std::unique_ptr<StreamItems> NewEncodeItems(Call* call);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HANDLERS_STREAM_ITEMS_H_

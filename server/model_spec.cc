@@ -1,0 +1,83 @@
+#include "server/model_spec.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/nearest.h"
+#include "base/status.h"
+
+namespace trivium {
+namespace {
+
+// A setting of a --model.
+absl::Status ReadSetting(const std::string& key, const std::string& value,
+                         ModelSpec* spec) {
+  if (key == "precision") {
+    TRIVIUM_ASSIGN_OR_RETURN(spec->precision, ParsePrecision(value));
+    return absl::OkStatus();
+  }
+  if (key == "shortlist") {
+    if (value != "on" && value != "off") {
+      return absl::InvalidArgumentError(
+          fmt::format("shortlist is '{}' and must be on or off", value));
+    }
+    spec->shortlist = value == "on";
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("'{}' is no setting of a model; did you mean {}? (A folder "
+                  "of that name: put a slash after it)",
+                  key, Nearest(key, {"precision", "shortlist"})));
+}
+
+// "/models/opus/" -> "opus"; "." is called as what it is.
+std::string NameOfFolder(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path path =
+      std::filesystem::weakly_canonical(folder, error);
+  if (error) return "";
+  return path.has_filename() ? path.filename().string()
+                             : path.parent_path().filename().string();
+}
+
+}  // namespace
+
+absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
+  ModelSpec spec;
+  spec.folder = text;
+  // A name has neither slashes nor commas, so these begin a folder's.
+  const size_t equals = text.find('=');
+  if (equals < text.find_first_of("/,")) {
+    spec.name = text.substr(0, equals);
+    spec.folder = text.substr(equals + 1);
+    if (spec.name.empty()) {
+      return absl::InvalidArgumentError(
+          fmt::format("'{}' has no name before its '='", text));
+    }
+  }
+  // Folders may have commas in their names; only KEY=VALUE is a setting.
+  for (size_t comma; (comma = spec.folder.rfind(',')) != std::string::npos;
+       spec.folder.resize(comma)) {
+    const std::string setting = spec.folder.substr(comma + 1);
+    const size_t end = setting.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+    if (end == 0 || end == std::string::npos || setting[end] != '=' ||
+        setting.find('/') != std::string::npos) {
+      break;
+    }
+    TRIVIUM_RETURN_IF_ERROR(
+        ReadSetting(setting.substr(0, end), setting.substr(end + 1), &spec));
+  }
+  if (spec.folder.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' names no folder", text));
+  }
+  if (spec.name.empty()) spec.name = NameOfFolder(spec.folder);
+  if (spec.name.empty()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}' has no name of its own; give NAME={}", spec.folder, text));
+  }
+  return spec;
+}
+
+}  // namespace trivium

@@ -1,0 +1,58 @@
+#include "server/rpc/call_reactor.h"
+
+#include <chrono>
+#include <string>
+
+#include "server/handlers/status.h"
+#include "server/rpc/grpc_status.h"
+#include "server/rpc/relayed_peer.h"
+
+namespace trivium {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+
+// When a call that was ended for its memory may come again.
+constexpr absl::Duration kComeBack = absl::Seconds(1);
+
+std::string Metadata(const Context& context, const char* key) {
+  const auto& metadata = context.client_metadata();
+  const auto entry = metadata.find(key);
+  if (entry == metadata.end()) return "";
+  return {entry->second.data(), entry->second.size()};
+}
+
+}  // namespace
+
+CallContext ToCallContext(const Environment& environment,
+                          const Context& context) {
+  CallContext out;
+  out.request_id = Metadata(context, "x-request-id");
+  out.traceparent = Metadata(context, "traceparent");
+  out.peer = PeerOfRelayed(context.peer());
+  const std::string& client_key = environment.limits.client_key_header;
+  if (!client_key.empty()) {
+    out.client_key = Metadata(context, client_key.c_str());
+  }
+  const auto deadline = context.deadline();
+  if (deadline != std::chrono::system_clock::time_point::max()) {
+    out.deadline = absl::FromChrono(deadline);
+  }
+  return out;
+}
+
+grpc::Status Close(const Ending& ending, bool shed, Context* context) {
+  Ending told = ending;
+  if (shed && absl::IsCancelled(told.status)) {
+    told.status = WithRetry(
+        absl::ResourceExhaustedError("the call was ended, as the server has "
+                                     "next to no memory left"),
+        kComeBack);
+  }
+  for (auto& [name, value] : TrailersOf(told)) {
+    context->AddTrailingMetadata(name, value);
+  }
+  return ToGrpcStatus(told.status, told.request_id);
+}
+
+}  // namespace trivium

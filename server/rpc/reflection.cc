@@ -1,0 +1,157 @@
+#include "server/rpc/reflection.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <grpcpp/support/server_callback.h>
+#include <grpcpp/support/status.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "grpc/reflection/v1/reflection.grpc.pb.h"
+#include "server/handlers/status.h"
+
+namespace trivium {
+namespace {
+
+namespace reflection = grpc::reflection::v1;
+using google::protobuf::Descriptor;
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptor;
+using reflection::ServerReflectionRequest;
+using reflection::ServerReflectionResponse;
+
+constexpr const char* kServices[] = {
+    "grpc.health.v1.Health",
+    "grpc.reflection.v1.ServerReflection",
+    "grpc.reflection.v1alpha.ServerReflection",
+    "trivium.v1.Inference",
+    "trivium.v1.Models",
+};
+
+void SetError(grpc::StatusCode code, const std::string& message,
+              ServerReflectionResponse* out) {
+  out->mutable_error_response()->set_error_code(code);
+  out->mutable_error_response()->set_error_message(message);
+}
+
+// The file and what it imports, once each: clients need them all.
+void AddFiles(const FileDescriptor* file, std::set<std::string>* seen,
+              reflection::FileDescriptorResponse* out) {
+  if (!seen->insert(file->name()).second) return;
+  google::protobuf::FileDescriptorProto proto;
+  file->CopyTo(&proto);
+  out->add_file_descriptor_proto(proto.SerializeAsString());
+  for (int i = 0; i < file->dependency_count(); ++i) {
+    AddFiles(file->dependency(i), seen, out);
+  }
+}
+
+void SetFile(const FileDescriptor* file, const std::string& what,
+             ServerReflectionResponse* out) {
+  if (file == nullptr) {
+    return SetError(grpc::NOT_FOUND,
+                    fmt::format("there is no {}", Shorten(what)), out);
+  }
+  std::set<std::string> seen;
+  AddFiles(file, &seen, out->mutable_file_descriptor_response());
+}
+
+void SetExtensions(const DescriptorPool& pool, const std::string& type,
+                   ServerReflectionResponse* out) {
+  const Descriptor* descriptor = pool.FindMessageTypeByName(type);
+  if (descriptor == nullptr) {
+    return SetError(grpc::NOT_FOUND,
+                    fmt::format("there is no {}", Shorten(type)), out);
+  }
+  std::vector<const FieldDescriptor*> extensions;
+  pool.FindAllExtensions(descriptor, &extensions);
+  auto* numbers = out->mutable_all_extension_numbers_response();
+  numbers->set_base_type_name(type);
+  for (const FieldDescriptor* one : extensions) {
+    numbers->add_extension_number(one->number());
+  }
+}
+
+void Answer(const ServerReflectionRequest& request,
+            ServerReflectionResponse* out) {
+  const DescriptorPool& pool = *DescriptorPool::generated_pool();
+  out->Clear();
+  out->set_valid_host(request.host());
+  *out->mutable_original_request() = request;
+  switch (request.message_request_case()) {
+    case ServerReflectionRequest::kFileByFilename:
+      return SetFile(pool.FindFileByName(request.file_by_filename()),
+                     request.file_by_filename(), out);
+    case ServerReflectionRequest::kFileContainingSymbol:
+      return SetFile(
+          pool.FindFileContainingSymbol(request.file_containing_symbol()),
+          request.file_containing_symbol(), out);
+    case ServerReflectionRequest::kFileContainingExtension: {
+      const reflection::ExtensionRequest& wanted =
+          request.file_containing_extension();
+      const Descriptor* type =
+          pool.FindMessageTypeByName(wanted.containing_type());
+      const FieldDescriptor* extension =
+          type == nullptr
+              ? nullptr
+              : pool.FindExtensionByNumber(type, wanted.extension_number());
+      return SetFile(
+          extension == nullptr ? nullptr : extension->file(),
+          fmt::format("extension {} of {}", wanted.extension_number(),
+                      wanted.containing_type()),
+          out);
+    }
+    case ServerReflectionRequest::kAllExtensionNumbersOfType:
+      return SetExtensions(pool, request.all_extension_numbers_of_type(), out);
+    case ServerReflectionRequest::kListServices:
+      for (const char* name : kServices) {
+        out->mutable_list_services_response()->add_service()->set_name(name);
+      }
+      return;
+    case ServerReflectionRequest::MESSAGE_REQUEST_NOT_SET:
+      break;
+  }
+  SetError(grpc::INVALID_ARGUMENT, "the request asks for nothing", out);
+}
+
+// Answers a question before it reads the next.
+class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
+                                               ServerReflectionResponse> {
+ public:
+  Reactor() { StartRead(&request_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    Answer(request_, &response_);
+    StartWrite(&response_);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    StartRead(&request_);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  ServerReflectionRequest request_;
+  ServerReflectionResponse response_;
+};
+
+class ReflectionService : public reflection::ServerReflection::CallbackService {
+ public:
+  grpc::ServerBidiReactor<ServerReflectionRequest, ServerReflectionResponse>*
+  ServerReflectionInfo(grpc::CallbackServerContext*) override {
+    return new Reactor;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> NewReflection() {
+  return std::make_unique<ReflectionService>();
+}
+
+}  // namespace trivium

@@ -1,0 +1,121 @@
+// What is read and written here is gRPC's protocol over HTTP/2:
+// github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+#include "server/rpc/relayed_refusal.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "server/handlers/early_refusal.h"
+#include "server/rpc/grpc_status.h"
+
+namespace trivium {
+namespace {
+
+constexpr std::string_view kInference = "/trivium.v1.Inference/";
+constexpr std::string_view kContentType = "application/grpc";
+constexpr size_t kMaxTimeoutDigits = 8;
+
+std::optional<Rpc> FindRpc(std::string_view path) {
+  if (!path.starts_with(kInference)) return std::nullopt;
+  path.remove_prefix(kInference.size());
+  for (int i = 0; i < kRpcs; ++i) {
+    const Rpc rpc = static_cast<Rpc>(i);
+    if (path == RpcName(rpc)) return rpc;
+  }
+  return std::nullopt;
+}
+
+// grpc-message: what is not plain ASCII is escaped, and the escape itself.
+std::string PercentEncoded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c >= ' ' && c <= '~' && c != '%') {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<uint8_t>(c));
+    }
+  }
+  return out;
+}
+
+std::string ToBlock(const Ending& ending) {
+  const grpc::Status status = ToGrpcStatus(ending.status, ending.request_id);
+  HeaderFields fields = {
+      {":status", "200"},
+      {"content-type", std::string(kContentType)},
+      {"grpc-status", fmt::format("{}", static_cast<int>(status.error_code()))},
+      {"grpc-message", PercentEncoded(status.error_message())},
+  };
+  if (!status.error_details().empty()) {
+    fields.push_back({"grpc-status-details-bin",
+                      absl::Base64Escape(status.error_details())});
+  }
+  for (auto& [name, value] : TrailersOf(ending)) {
+    fields.push_back({std::move(name), std::move(value)});
+  }
+  return WriteFields(fields);
+}
+
+}  // namespace
+
+std::optional<absl::Duration> ParseTimeout(std::string_view value) {
+  if (value.size() < 2 || value.size() > kMaxTimeoutDigits + 1) {
+    return std::nullopt;
+  }
+  const std::string_view digits = value.substr(0, value.size() - 1);
+  int64_t number = 0;
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos ||
+      std::from_chars(digits.data(), digits.data() + digits.size(), number)
+              .ec != std::errc()) {
+    return std::nullopt;
+  }
+  switch (value.back()) {
+    case 'H':
+      return absl::Hours(number);
+    case 'M':
+      return absl::Minutes(number);
+    case 'S':
+      return absl::Seconds(number);
+    case 'm':
+      return absl::Milliseconds(number);
+    case 'u':
+      return absl::Microseconds(number);
+    case 'n':
+      return absl::Nanoseconds(number);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string> RefuseRelayed(const Environment& environment,
+                                         const HeaderFields& fields,
+                                         const std::string& peer) {
+  const auto field = [&fields](std::string_view name) {
+    return std::string(FindField(fields, name));
+  };
+  const std::optional<Rpc> rpc = FindRpc(FindField(fields, ":path"));
+  if (!rpc || FindField(fields, ":method") != "POST" ||
+      !FindField(fields, "content-type").starts_with(kContentType)) {
+    return std::nullopt;
+  }
+  CallContext context;
+  context.request_id = field("x-request-id");
+  context.traceparent = field("traceparent");
+  context.peer = peer;
+  const std::string& client_key = environment.limits.client_key_header;
+  if (!client_key.empty()) context.client_key = field(client_key);
+  if (const std::string_view timeout = FindField(fields, "grpc-timeout");
+      !timeout.empty()) {
+    const std::optional<absl::Duration> left = ParseTimeout(timeout);
+    if (!left) return std::nullopt;
+    context.deadline = environment.clock->Now() + *left;
+  }
+  const std::optional<Ending> ending =
+      RefuseEarly(environment, *rpc, std::move(context));
+  return ending ? std::optional(ToBlock(*ending)) : std::nullopt;
+}
+
+}  // namespace trivium

@@ -1,0 +1,121 @@
+"""More than the memory holds: under --memory-limit-bytes, 400 requests of 4 MB
+at once, and streams of large results that nobody reads. An honest client's small
+calls are answered meanwhile, and what was held goes back to the system."""
+
+import threading
+import time
+
+import attack
+import grpc
+from trivium.v1 import inference_pb2
+
+LIMIT = 512 << 20
+CONNECTIONS = 4
+CALLS = 400
+# What it takes to send them all.
+SENDING_SECONDS = 8
+# The server without anything held for clients, and what is not worth a trim.
+PEACE = 256 << 20
+
+
+def channel(address):
+    """A connection of its own."""
+    return grpc.insecure_channel(
+        address, options=[("grpc.use_local_subchannel_pool", 1)])
+
+
+class Memory(attack.Attack):
+    # Another client than the honest one, which has no key.
+    FLAGS = ("--memory-limit-bytes", str(LIMIT), "--stall-timeout", "2",
+             "--client-key-header", "x-client")
+    KEY = (("x-client", "attacker"),)
+    MOST_BYTES = LIMIT
+
+    def held(self):
+        return {name: value for name, value in self.server.metrics().items()
+                if name.startswith("trivium_held_bytes")}
+
+    def wait_for_peace(self):
+        give_up = time.monotonic() + 20
+        while (sum(self.held().values()) > 0 or
+               self.server.resident_bytes() > PEACE):
+            self.assertLess(time.monotonic(), give_up,
+                            (self.held(), self.server.resident_bytes()))
+            time.sleep(0.05)
+
+    def test_large_requests(self):
+        request = inference_pb2.TranslateRequest()
+        for _ in range(4):
+            request.inputs.add().text = "An apple. " * 104000
+        request.options.truncate = True
+        # So that they wait for long.
+        request.options.decoding.beam_size = 1
+        request.options.decoding.min_new_tokens = 200
+        request.options.decoding.max_new_tokens = 200
+        payload = request.SerializeToString()
+        codes = {}
+        until = attack.deadline() + SENDING_SECONDS
+
+        def run(_):
+            with channel(self.server.address) as connection:
+                call = connection.unary_unary(attack.INFERENCE + "Translate")
+                calls = [call.future(payload, timeout=60, metadata=self.KEY)
+                         for _ in range(CALLS // CONNECTIONS)]
+                time.sleep(max(0, until - time.monotonic()))
+                for future in calls:
+                    future.cancel()
+                for future in calls:
+                    code = "CANCELLED" if future.cancelled() else \
+                        future.code().name
+                    codes[code] = codes.get(code, 0) + 1
+
+        with self.honest_client() as honest:
+            attack.in_threads(CONNECTIONS, run)
+        actions = {name: value for name, value in self.server.metrics().items()
+                   if name.startswith("trivium_overload_actions_total")}
+        print(f"{self.id()}: {codes}, {actions}", flush=True)
+        self.assertLessEqual(set(codes),
+                             {"OK", "RESOURCE_EXHAUSTED", "CANCELLED"})
+        # Without its bounds the server would hold them all.
+        self.assertGreater(sum(actions.values()), 0)
+        self.assert_unharmed(honest)
+        self.wait_for_peace()
+
+    def test_unread_streams(self):
+        start = inference_pb2.TranslateStreamRequest()
+        start.start.options.tokens = True
+        start.start.options.cross_attention.SetInParent()
+        start.start.options.decoder_attention.SetInParent()
+        # One result alone could be larger than what a stream is to hold.
+        start.start.options.decoding.max_new_tokens = 32
+        item = inference_pb2.TranslateStreamRequest()
+        item.item.input.text = "I ate an apple, and then another one. " * 4
+        over = threading.Event()
+
+        def requests():
+            yield start.SerializeToString()
+            while not over.wait(0.0002):
+                yield item.SerializeToString()
+
+        most = 0
+        with self.honest_client() as honest, \
+                channel(self.server.address) as connection:
+            call = connection.stream_stream(
+                attack.INFERENCE + "TranslateStream")
+            until = attack.deadline() + 1
+            streams = [call(requests(), timeout=60, metadata=self.KEY) for _ in range(2)]
+            while time.monotonic() < until:
+                most = max(most, sum(self.held().values()))
+                time.sleep(0.05)
+            over.set()
+            for stream in streams:
+                stream.cancel()
+        print(f"{self.id()}: at most {most / 1e6:.1f} MB held", flush=True)
+        # Of each stream: an outbox and what is on its way.
+        self.assertGreater(most, 0)
+        self.assertLess(most, 8 << 20)
+        self.assert_unharmed(honest)
+        self.wait_for_peace()
+
+
+attack.main()

@@ -1,0 +1,18 @@
+#include "base/nearest.h"
+
+#include <gtest/gtest.h>
+
+namespace trivium {
+namespace {
+
+TEST(NearestTest, FewestChanges) {
+  EXPECT_EQ(Nearest("presicion", {"shortlist", "precision"}), "precision");
+  EXPECT_EQ(Nearest("", {"abc", "d"}), "d");
+  EXPECT_EQ(Nearest("translat", {"tokens", "translate", "attention"}),
+            "translate");
+  // The first of several that are as near.
+  EXPECT_EQ(Nearest("x", {"a", "b"}), "a");
+}
+
+}  // namespace
+}  // namespace trivium

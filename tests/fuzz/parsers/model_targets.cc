@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "model/chat_template.h"
+#include "model/families/registry.h"
+#include "model/tokenizer/sentencepiece_model.h"
+#include "model/tokenizer/tokenizer_factory.h"
+#include "model/weights/gguf_file.h"
+#include "model/weights/safetensors.h"
+#include "model/weights/torch_legacy.h"
+#include "model/weights/torch_zip.h"
+#include "model/weights/unpickler.h"
+#include "model/weights/weights.h"
+#include "tests/fuzz/parsers/targets.h"
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+// Reads every tensor: a view beyond its memory is found so.
+template <class File>
+void UseTensors(const absl::StatusOr<File>& file) {
+  if (!file.ok()) return;
+  for (const auto& [name, tensor] : file->tensors) {
+    Ensure(tensor.elements() / BlockElements(tensor.dtype) *
+                   DTypeSize(tensor.dtype) ==
+               static_cast<int64_t>(tensor.data.size()),
+           "a tensor has the bytes of its elements");
+    volatile unsigned sum = 0;
+    for (const std::byte byte : tensor.data) {
+      sum = sum + std::to_integer<unsigned>(byte);
+    }
+    FirstNotFinite(tensor);
+  }
+}
+
+void RunSafetensors(std::string_view bytes) {
+  UseTensors(ReadSafetensors(Bytes(bytes)));
+}
+void RunGguf(std::string_view bytes) { UseTensors(ReadGguf(Bytes(bytes))); }
+void RunTorchZip(std::string_view bytes) {
+  UseTensors(ReadTorchZip(Bytes(bytes)));
+}
+void RunTorchLegacy(std::string_view bytes) {
+  UseTensors(ReadTorchLegacy(Bytes(bytes)));
+}
+
+void RunPickle(std::string_view bytes) {
+  const absl::StatusOr<Pickle> pickle = Unpickle(Bytes(bytes));
+  if (!pickle.ok()) return;
+  Ensure(pickle->size <= bytes.size(), "a pickle is no longer than its bytes");
+  Ensure(pickle->root < pickle->values.size(), "the root is a value");
+  for (const PickleValue& value : pickle->values) {
+    for (const uint32_t item : value.items) {
+      Ensure(item < pickle->values.size(), "an item is a value");
+    }
+  }
+}
+
+// A config.json, as every family reads it.
+void RunConfig(std::string_view bytes) {
+  const absl::StatusOr<nlohmann::json> config = ParseJson(bytes, kConfigJson);
+  if (!config.ok() || !config->is_object()) return;
+  for (const std::string_view family : FamilyNames()) {
+    std::vector<std::string> problems;
+    FindFamily(family)(*config, /*weights=*/nullptr, &problems);
+  }
+}
+
+void UseTokenizer(const Tokenizer& tokenizer) {
+  constexpr std::string_view kText =
+      "Hi  aaaab <mask> [M] \xC3\xA4\xE2\x96\x81_ab!\n\xEF\xB7\xBA";
+  for (const TextSide side : {TextSide::kSource, TextSide::kTarget}) {
+    EncodeOptions options;
+    options.side = side;
+    const auto tokens = tokenizer.Tokenize(kText, options);
+    if (!tokens.ok()) continue;
+    const auto encoding = tokenizer.Encode(kText, options);
+    Ensure(encoding.ok() && encoding->ids.size() == tokens->size(),
+           "Encode and Tokenize agree");
+    for (const Token& token : *tokens) {
+      Ensure(0 <= token.byte_begin && token.byte_begin <= token.byte_end &&
+                 token.byte_end <= static_cast<int>(kText.size()),
+             "a token is a part of its text");
+    }
+    std::vector<int32_t> ids = encoding->ids;
+    Ensure(tokenizer.vocabulary_size(side) >= 0, "sizes are not negative");
+    ids.resize(ids.size() + 50);
+    std::iota(ids.end() - 50, ids.end(), -2);
+    const std::string whole = tokenizer.Decode(ids);
+    const auto decoder = tokenizer.NewStreamingDecoder();
+    std::string streamed;
+    for (const int32_t id : ids) streamed += decoder->Push(id);
+    streamed += decoder->Finish();
+    Ensure(streamed == whole, "what is streamed is what is decoded");
+  }
+}
+
+// A folder whose files are the parts of `bytes` between NULs; without those
+// that no bytes are left for.
+void UseFolder(std::initializer_list<const char*> names,
+               std::string_view bytes) {
+  static const TemporaryFolder* const folder = new TemporaryFolder;
+  for (const char* name : names) {
+    if (bytes.empty()) break;
+    const std::string_view part = bytes.substr(0, bytes.find('\0'));
+    folder->Write(name, part);
+    bytes.remove_prefix(std::min(bytes.size(), part.size() + 1));
+  }
+  const auto tokenizer = LoadTokenizer(folder->path());
+  if (tokenizer.ok() && *tokenizer != nullptr) UseTokenizer(**tokenizer);
+  for (const char* name : names) folder->Remove(name);
+}
+
+void RunTokenizerJson(std::string_view bytes) {
+  UseFolder({"tokenizer.json", "tokenizer_config.json"}, bytes);
+}
+void RunWordPiece(std::string_view bytes) {
+  UseFolder({"vocab.txt", "tokenizer_config.json"}, bytes);
+}
+void RunByteLevel(std::string_view bytes) {
+  UseFolder({"vocab.json", "merges.txt", "added_tokens.json"}, bytes);
+}
+
+void RunSentencePiece(std::string_view bytes) {
+  std::string error;
+  const auto model = SentencePieceModel::Parse(bytes, &error);
+  Ensure((model == nullptr) == !error.empty(), "an error has words");
+  if (model == nullptr) return;
+  const std::string text = "ab a\xEF\xB7\xBA  b\xCC\x81\xCC\x81 z";
+  for (const SentencePieceModel::Piece& piece : model->Encode(text)) {
+    Ensure(piece.begin <= piece.end && piece.end <= text.size(),
+           "a piece is a part of its text");
+  }
+}
+
+// A template, a NUL, and the messages.
+void RunChatTemplate(std::string_view bytes) {
+  const std::string_view source = bytes.substr(0, bytes.find('\0'));
+  bytes.remove_prefix(std::min(bytes.size(), source.size() + 1));
+  const auto chat = ChatTemplate::Parse(source, {{"bos_token", "<s>"}});
+  if (!chat.ok()) return;
+  const auto prompt = chat->Render({.messages = bytes});
+  if (!prompt.ok()) return;
+  for (const ChatSegment& segment : *prompt) {
+    Ensure(!segment.text.empty(), "a segment has a text");
+  }
+}
+
+}  // namespace
+
+std::span<const FuzzTarget> ModelTargets() {
+  static constexpr FuzzTarget kTargets[] = {
+      {"safetensors", RunSafetensors},
+      {"torch_zip", RunTorchZip},
+      {"torch_legacy", RunTorchLegacy},
+      {"gguf", RunGguf},
+      {"pickle", RunPickle},
+      {"config", RunConfig},
+      {"tokenizer_json", RunTokenizerJson},
+      {"wordpiece", RunWordPiece},
+      {"byte_level", RunByteLevel},
+      {"sentencepiece", RunSentencePiece},
+      {"chat_template", RunChatTemplate},
+  };
+  return kTargets;
+}
+
+}  // namespace trivium

@@ -1,0 +1,175 @@
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/observability/http_request.h"
+#include "server/rpc/http2_guard.h"
+#include "server/rpc/relayed_refusal.h"
+#include "server/rpc/wire.h"
+#include "tests/fuzz/parsers/targets.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+// Takes the next byte off the front; 0 where there is none.
+uint8_t TakeByte(std::string_view* bytes) {
+  if (bytes->empty()) return 0;
+  const auto byte = static_cast<uint8_t>(bytes->front());
+  bytes->remove_prefix(1);
+  return byte;
+}
+
+// The first byte says in how large pieces the rest comes.
+void RunHttpRequest(std::string_view bytes) {
+  const size_t piece = size_t{TakeByte(&bytes)} + 1;
+  HttpRequest request;
+  while (!bytes.empty() && request.state() == HttpRequest::State::kMore) {
+    request.Add(bytes.substr(0, piece));
+    bytes.remove_prefix(std::min(piece, bytes.size()));
+  }
+  if (request.state() != HttpRequest::State::kComplete) return;
+  Ensure(
+      request.method().size() + request.path().size() < HttpRequest::kMaxBytes,
+      "a request is within its limit");
+}
+
+// What gRPC would see: frames that are whole in themselves, whose header blocks
+// can be read without what came before.
+class GrpcsView {
+ public:
+  void Read(std::string_view bytes) {
+    while (!bytes.empty()) {
+      if (preface_ > 0) {
+        --preface_;
+        bytes.remove_prefix(1);
+        continue;
+      }
+      const std::string_view before = bytes;
+      const bool in_payload = reader_.payload() > 0;
+      const bool head = reader_.Read(&bytes);
+      if (in_payload && IsBlock()) {
+        block_.append(before.substr(0, before.size() - bytes.size()));
+      }
+      if (head) OnHead();
+      if (!reader_.between() || !in_block_ || !IsBlock()) continue;
+      if ((reader_.head().flags & kEndHeaders) == 0) continue;
+      HeaderReader fields;
+      Ensure(fields.Read(block_, 4 * Http2Guard::kMaxFieldBytes).ok(),
+             "a header block can be read");
+      in_block_ = false;
+    }
+  }
+
+ private:
+  bool IsBlock() const {
+    return reader_.head().type == kHeaders ||
+           reader_.head().type == kContinuation;
+  }
+  void OnHead() {
+    const FrameHead& head = reader_.head();
+    Ensure((head.type == kContinuation) == in_block_,
+           "nothing comes within a header block");
+    if (head.type != kHeaders) return;
+    Ensure((head.flags & (kPadded | kPrioritized)) == 0, "headers are bare");
+    in_block_ = true;
+    block_.clear();
+  }
+
+  size_t preface_ = 24;
+  FrameReader reader_;
+  bool in_block_ = false;
+  std::string block_;
+};
+
+// Pieces of a connection, each after a byte that says which side it is of and
+// how long it is.
+void RunHttp2Guard(std::string_view bytes) {
+  constexpr int kMaxStreams = 3;
+  static Metrics* const metrics = new Metrics(1);
+  static OverloadManager* const overload =
+      new OverloadManager({.limit_bytes = 1 << 30,
+                           .memory = [] { return int64_t{0}; },
+                           .trim = [] {}},
+                          metrics, /*watch=*/false);
+  IncomingMessages incoming(overload, metrics, 8 << 20);
+  ResetStreams resets;
+  absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  Http2Guard guard(
+      kMaxStreams, now, &resets, &incoming,
+      [](const HeaderFields& fields) -> std::optional<std::string> {
+        if (FindField(fields, "te").empty()) return std::nullopt;
+        return WriteFields({{"grpc-status", "8"}});
+      });
+  GrpcsView grpc;
+  std::string from_client, to_client;
+  while (!bytes.empty()) {
+    const uint8_t kind = TakeByte(&bytes);
+    const std::string_view piece = bytes.substr(0, (kind & 0x7f) * 4 + 1);
+    bytes.remove_prefix(piece.size());
+    if ((kind & 0x80) != 0) {
+      guard.OnServer(piece, &to_client);
+      continue;
+    }
+    from_client += piece;
+    std::string to_grpc;
+    now += absl::Seconds(1);
+    const absl::StatusOr<size_t> taken =
+        guard.OnClient(from_client, now, &to_grpc);
+    grpc.Read(to_grpc);
+    if (!taken.ok()) return;
+    Ensure(*taken <= from_client.size(), "it takes what there is");
+    Ensure(guard.open_streams() <= kMaxStreams, "streams are bounded");
+    from_client.erase(0, *taken);
+  }
+}
+
+// The first byte says which message the rest is.
+void RunMessages(std::string_view bytes) {
+  using google::protobuf::Message;
+  static const Message* const kMessages[] = {
+      &v1::EncodeRequest::default_instance(),
+      &v1::TranslateRequest::default_instance(),
+      &v1::TranslateStreamRequest::default_instance(),
+      &v1::GenerateRequest::default_instance(),
+      &v1::TokenizeRequest::default_instance(),
+      &v1::RerankRequest::default_instance(),
+      &v1::AnswerRequest::default_instance(),
+      &v1::EncodeStreamRequest::default_instance(),
+  };
+  const uint8_t kind = TakeByte(&bytes);
+  const std::unique_ptr<Message> message(
+      kMessages[kind % std::size(kMessages)]->New());
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  const grpc::ByteBuffer buffer(&slice, 1);
+  if (ParseMessage(buffer, 1 << 20, message.get()).ok()) {
+    Ensure(SerializeMessage(*message).Length() == message->ByteSizeLong(),
+           "a message has the bytes that it says");
+  } else if (const auto id = FindItemId(buffer)) {
+    Ensure(id->size() <= bytes.size(), "an id is a part of its message");
+  }
+}
+
+void RunTimeout(std::string_view bytes) {
+  const std::optional<absl::Duration> timeout = ParseTimeout(bytes);
+  Ensure(!timeout || *timeout >= absl::ZeroDuration(),
+         "a time to come is not past");
+}
+
+}  // namespace
+
+std::span<const FuzzTarget> ServerTargets() {
+  static constexpr FuzzTarget kTargets[] = {
+      {"http_request", RunHttpRequest},
+      {"http2_guard", RunHttp2Guard},
+      {"messages", RunMessages},
+      {"timeout", RunTimeout},
+  };
+  return kTargets;
+}
+
+}  // namespace trivium

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Makes a golden case of a decoder-only model: a tiny random model and what
+Transformers computes with it.
+
+    make_decoder_golden.py FOLDER ARCHITECTURE [KEY=JSON...]
+    make_decoder_golden.py tests/golden/opt.wide OPTForCausalLM \\
+        hidden_size=40 word_embed_proj_dim=64 num_attention_heads=2 \\
+        _remove_final_layer_norm=true seed=26
+
+KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
+`dtype` is what they are saved as, `longest` is the third prompt's length.
+Weights are several times larger than those of a fresh model, so that attention
+is not uniform. Each prompt runs alone, without padding, in f32, and is
+continued without an end token. Names of searches are make_golden.py's. Needs
+PyPI's torch, transformers (5.23 made the committed files) and safetensors; the
+tests themselves do not.
+"""
+
+import json
+import pathlib
+import sys
+
+import torch
+import transformers
+from make_golden import generation_options
+from safetensors.torch import save_file
+
+SMALL = {
+    "vocab_size": 307,
+    "hidden_size": 32,
+    "n_embd": 32,
+    "word_embed_proj_dim": 32,
+    "num_hidden_layers": 2,
+    "n_layer": 2,
+    "num_attention_heads": 2,
+    "num_heads": 2,
+    "n_head": 2,
+    "intermediate_size": 128,
+    "ffn_dim": 128,
+    "max_position_embeddings": 64,
+    "n_positions": 64,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": None,
+}
+PROMPTS = [[71, 66, 11], [23], None, [9, 1, 0, 300, 7, 1, 1, 250, 2, 11, 6]]
+SEARCHES = (
+    "greedy_24",
+    "beam4_12",
+    "greedy_16_no_repeat_2_repetition_1_3",
+    "beam4_16_no_repeat_2_length_0_6",
+)
+
+
+def make_model(architecture, options):
+    model_class = getattr(transformers, architecture)
+    config_class = model_class.config_class
+    known = config_class().to_dict()
+    sizes = {key: value for key, value in SMALL.items() if key in known}
+    config = config_class(**(sizes | options))
+    config._attn_implementation = "eager"
+    config.architectures = [architecture]
+    model = model_class(config).eval()
+    for name, parameter in model.named_parameters():
+        # Conv1D's weights are [in, out], all others [out, in].
+        scale = 1 / max(parameter.shape[-1], 1) ** 0.5 if parameter.dim() > 1 else 0.3
+        norm = any(part in name.lower() for part in ("norm", "ln_"))
+        mean = 1.0 if norm and name.endswith("weight") else 0.0
+        torch.nn.init.normal_(parameter, mean, 1.5 * scale)
+    return model
+
+
+def search(model, prompt, name):
+    """New tokens of the best hypothesis, or of several with their scores."""
+    options = generation_options(name)
+    out = model.generate(
+        torch.tensor([prompt]),
+        attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+        return_dict_in_generate=True,
+        output_scores=True,
+        eos_token_id=None,
+        **options,
+    )
+    ids = [sequence[len(prompt) :] for sequence in out.sequences.tolist()]
+    if options["num_beams"] == 1:
+        return ids[0], None
+    scores = out.sequences_scores.tolist()
+    if "_length_" in name:
+        return [{"ids": one, "score": score} for one, score in zip(ids, scores)], None
+    return ids[0], scores[0]
+
+
+@torch.no_grad()
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[1])
+    options = dict(pair.split("=", 1) for pair in sys.argv[3:])
+    options = {key: json.loads(value) for key, value in options.items()}
+    torch.manual_seed(options.pop("seed", 0))
+    dtype = getattr(torch, options.pop("dtype", "float32"))
+    longest = options.pop("longest", 23)
+    model = make_model(sys.argv[2], options)
+    model.to(dtype).save_pretrained(folder)
+    model = type(model).from_pretrained(folder, attn_implementation="eager").float().eval()
+
+    generator = torch.Generator().manual_seed(1)
+    runs, tensors = [], {}
+    for i, prompt in enumerate(PROMPTS):
+        if prompt is None:
+            shape = (longest,)
+            prompt = torch.randint(model.config.vocab_size, shape, generator=generator).tolist()
+        run = {"input_ids": prompt}
+        out = model(input_ids=torch.tensor([prompt]), output_attentions=i == 0)
+        tensors[f"{i}.logits"] = out.logits[0].contiguous()
+        for layer, weights in enumerate(out.attentions or []):
+            tensors[f"{i}.attentions.{layer}"] = weights[0].contiguous()
+        for name in SEARCHES:
+            run[name], score = search(model, prompt, name)
+            if score is not None:
+                run["beam4_score"] = score
+        runs.append(run)
+    golden = {
+        "kind": "decoder",
+        "architecture": sys.argv[2],
+        "transformers": transformers.__version__,
+        "runs": runs,
+    }
+    (folder / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
+    save_file(tensors, folder / "golden.safetensors")
+    print(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+// Chats behind a real server: a tiny Qwen 3 with a chat template, whose prompts
+// and answers are jinja2's and Transformers' (chats/make_chats.py).
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/integration/server_process.h"
+
+namespace trivium {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using nlohmann::ordered_json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kChats[] = "tests/integration/chats";
+
+json ReadAsJson(const fs::path& path) {
+  std::ifstream file(path);
+  return json::parse(file);
+}
+
+// The golden's weights with room for longer prompts.
+void MakeChatFolder(const fs::path& folder) {
+  const fs::path golden = "tests/golden/qwen3.lm";
+  fs::create_directories(folder);
+  for (const char* file : {"generation_config.json", "model.safetensors"}) {
+    fs::copy_file(golden / file, folder / file);
+  }
+  for (const char* file : {"tokenizer.json", "chat_template.jinja"}) {
+    fs::copy_file(fs::path(kChats) / file, folder / file);
+  }
+  json config = ReadAsJson(golden / "config.json");
+  config["max_position_embeddings"] = 1024;
+  std::ofstream(folder / "config.json") << config;
+}
+
+void SetText(const ordered_json& in, const char* key, auto set) {
+  if (in.contains(key)) set(in.at(key).get<std::string>());
+}
+
+v1::Chat::Message MessageOf(const ordered_json& in) {
+  v1::Chat::Message out;
+  SetText(in, "role", [&](const std::string& text) { out.set_role(text); });
+  SetText(in, "content",
+          [&](const std::string& text) { out.set_content(text); });
+  SetText(in, "reasoning_content",
+          [&](const std::string& text) { out.set_reasoning_content(text); });
+  SetText(in, "tool_call_id",
+          [&](const std::string& text) { out.set_tool_call_id(text); });
+  if (!in.contains("tool_calls")) return out;
+  for (const ordered_json& call : in.at("tool_calls")) {
+    v1::Chat::ToolCall* one = out.add_tool_calls();
+    one->set_id(call.at("id").get<std::string>());
+    one->set_name(call.at("function").at("name").get<std::string>());
+    one->set_arguments(call.at("function").at("arguments").dump());
+  }
+  return out;
+}
+
+v1::Chat ChatOf(const ordered_json& in) {
+  v1::Chat chat;
+  for (const ordered_json& message : in.at("messages")) {
+    *chat.add_messages() = MessageOf(message);
+  }
+  if (in.contains("tools")) {
+    for (const ordered_json& tool : in.at("tools")) {
+      chat.add_tools(tool.dump());
+    }
+  }
+  if (in.contains("variables")) {
+    for (const auto& [name, value] : in.at("variables").items()) {
+      google::protobuf::Value& place =
+          (*chat.mutable_variables()->mutable_fields())[name];
+      if (value.is_boolean()) {
+        place.set_bool_value(value.get<bool>());
+      } else {
+        place.set_string_value(value.get<std::string>());
+      }
+    }
+  }
+  if (in.contains("add_generation_prompt")) {
+    chat.set_add_generation_prompt(in.at("add_generation_prompt").get<bool>());
+  }
+  if (in.contains("continue_final_message")) {
+    chat.set_continue_final_message(
+        in.at("continue_final_message").get<bool>());
+  }
+  return chat;
+}
+
+class ChatsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new fs::path(fs::temp_directory_path() /
+                           ("chats_test." + std::to_string(getpid())));
+    MakeChatFolder(*folder_ / "chat");
+    // One whose template has what we lack: it serves prompts.
+    MakeChatFolder(*folder_ / "odd");
+    std::ofstream(*folder_ / "odd" / "chat_template.jinja")
+        << "{{ messages | sing }}";
+    server_ = new ServerProcess({"--precision", "f32", "--model",
+                                 (*folder_ / "chat").string(), "--model",
+                                 (*folder_ / "odd").string()});
+  }
+  static void TearDownTestSuite() {
+    EXPECT_TRUE(server_->running()) << "the server died";
+    delete server_;
+    fs::remove_all(*folder_);
+    delete folder_;
+  }
+
+  struct Answer {
+    absl::Status status;
+    std::string text;
+    std::vector<uint32_t> ids;
+    v1::GenerateResponse::Done done;
+  };
+  Answer Generate(const v1::GenerateRequest& request) {
+    Answer answer;
+    answer.status =
+        client_->Generate(request, [&](const v1::GenerateResponse& response) {
+          answer.text += response.piece().text();
+          answer.ids.insert(answer.ids.end(), response.piece().ids().begin(),
+                            response.piece().ids().end());
+          if (response.has_done()) answer.done = response.done();
+          return absl::OkStatus();
+        });
+    return answer;
+  }
+
+  static fs::path* folder_;
+  static ServerProcess* server_;
+  const std::unique_ptr<Client> client_ = server_->NewClient();
+};
+
+fs::path* ChatsTest::folder_ = nullptr;
+ServerProcess* ChatsTest::server_ = nullptr;
+
+TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
+  std::ifstream file(std::string(kChats) + "/chats.json");
+  const ordered_json chats = ordered_json::parse(file);
+  EXPECT_GE(chats.size(), 14u);
+  for (const ordered_json& chat : chats) {
+    v1::GenerateRequest request;
+    request.set_model("chat");
+    request.set_tokens(true);
+    *request.mutable_chat() = ChatOf(chat);
+    const auto expected = chat.at("answer_ids").get<std::vector<uint32_t>>();
+    request.mutable_decoding()->set_max_new_tokens(expected.size());
+    request.mutable_decoding()->set_min_new_tokens(expected.size());
+    const Answer answer = Generate(request);
+    ASSERT_TRUE(answer.status.ok()) << answer.status;
+    EXPECT_EQ(answer.ids, expected) << chat;
+    EXPECT_EQ(answer.done.usage().prompt_tokens(), chat.at("ids").size());
+    EXPECT_EQ(answer.done.usage().new_tokens(), expected.size());
+    // The same prompt as ids.
+    request.clear_chat();
+    for (const uint32_t id : chat.at("ids")) {
+      request.mutable_input()->mutable_ids()->add_ids(id);
+    }
+    const Answer same = Generate(request);
+    EXPECT_EQ(same.ids, expected);
+    EXPECT_EQ(same.text, answer.text);
+    EXPECT_EQ(same.done.score(), answer.done.score());
+  }
+}
+
+TEST_F(ChatsTest, TheTemplateRefuses) {
+  v1::GenerateRequest request;
+  request.set_model("chat");
+  v1::Chat::Message* message = request.mutable_chat()->add_messages();
+  message->set_role("assistant");
+  message->set_content("x");
+  absl::Status status = Generate(request).status;
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("A conversation begins with a user"));
+  message->set_role("boss");
+  status = Generate(request).status;
+  EXPECT_THAT(status.message(), HasSubstr("Unknown role boss"));
+  message->set_role("user");
+  message->set_content(std::string(3000, 'x'));
+  status = Generate(request).status;
+  EXPECT_THAT(status.message(), HasSubstr("send fewer messages"));
+}
+
+TEST_F(ChatsTest, ModelsSayWhichTemplatesTheyHave) {
+  const auto chat = client_->GetModel("chat");
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  EXPECT_THAT(chat->chat_templates(), ElementsAre("default"));
+  EXPECT_EQ(chat->chat_refusal(), "");
+  const auto odd = client_->GetModel("odd");
+  ASSERT_TRUE(odd.ok()) << odd.status();
+  EXPECT_THAT(odd->chat_templates(), ElementsAre());
+  EXPECT_THAT(odd->chat_refusal(),
+              AllOf(HasSubstr("chat_template.jinja"), HasSubstr("sing")));
+  v1::GenerateRequest request;
+  request.set_model("odd");
+  v1::Chat::Message* message = request.mutable_chat()->add_messages();
+  message->set_role("user");
+  message->set_content("x");
+  const absl::Status status = Generate(request).status;
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("sing"));
+  request.clear_chat();
+  request.mutable_input()->set_text("x");
+  request.mutable_decoding()->set_max_new_tokens(1);
+  EXPECT_TRUE(Generate(request).status.ok());
+  const ProcessResult check = RunProgram(
+      {TRIVIUM_SERVER_PROGRAM, "--check", (*folder_ / "odd").string()});
+  EXPECT_EQ(check.exit_code, 0);
+  EXPECT_THAT(check.out, AllOf(StartsWith("warning: "), HasSubstr("sing")));
+}
+
+TEST_F(ChatsTest, TheProgramTalks) {
+  const ProcessResult run = RunProgram(
+      {TRIVIUM_PROGRAM, "chat", "--address", server_->address(), "--model",
+       "chat", "--max-new-tokens", "5", "--variable", "enable_thinking=false"},
+      "Hi\n/retry\n");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const size_t end = run.out.find('\n');
+  EXPECT_EQ(run.out.substr(0, end + 1), run.out.substr(end + 1));
+  EXPECT_GT(end, 1u);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,211 @@
+// GPT and what came of it: what their folders become, and what is said of
+// folders that do not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "tests/model/families/golden_folder.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class DecoderFamilyTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DecoderFamilyTest, IsADecoderAlone) {
+  Folder folder(GetParam());
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_FALSE(folder.description.encoder.has_value());
+  const StackDescription& decoder = *folder.description.decoder;
+  ASSERT_EQ(decoder.layer.size(), 2u);
+  for (const LayerDescription& layer : decoder.layer) {
+    EXPECT_EQ(layer.self_attention.geometry.look_ahead, 0);
+    EXPECT_FALSE(layer.cross_attention.has_value());
+  }
+  // Tied.
+  EXPECT_EQ(folder.description.output_projection.weight,
+            decoder.embeddings.tokens);
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+}
+
+TEST_P(DecoderFamilyTest, AnOutputOfItsOwnIsRead) {
+  Folder folder(GetParam());
+  folder.config["tie_word_embeddings"] = false;
+  EXPECT_THAT(folder.LoadReal(),
+              ElementsAre(AllOf(HasSubstr("lm_head.weight [307, 32]"),
+                                HasSubstr("is missing"))));
+}
+
+TEST_P(DecoderFamilyTest, WhatIsNoLanguageModelIsRefused) {
+  Folder folder(GetParam());
+  folder.config["architectures"] =
+      json::array({"AnyForSequenceClassification"});
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("architectures is")));
+  folder.config["architectures"] = json::array({"AnyModel", 7});
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+}
+
+TEST_P(DecoderFamilyTest, MissingLayersAreNamed) {
+  Folder folder(GetParam());
+  for (const char* key : {"n_layer", "num_layers", "num_hidden_layers"}) {
+    if (folder.config.contains(key)) folder.config[key] = 3;
+  }
+  if (folder.config.contains("attention_types")) {
+    folder.config["attention_types"] =
+        json::parse(R"([[["global", "global", "local"], 1]])");
+    folder.config.erase("attention_layers");
+  }
+  EXPECT_THAT(folder.LoadReal(),
+              ElementsAre(HasSubstr("the weights have only 2 layers")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, DecoderFamilyTest,
+                         ::testing::Values("gpt2.lm", "gpt2.old_names",
+                                           "openai-gpt.lm", "opt.lm",
+                                           "gpt_neo.lm"));
+
+// What the option makes of the one problem of a folder.
+std::string Problem(const char* golden, const char* key, json value) {
+  Folder folder(golden);
+  folder.config[key] = std::move(value);
+  const Problems found = folder.LoadWithoutWeights();
+  return found.size() == 1 ? found[0] : std::to_string(found.size());
+}
+
+TEST(DecoderOptionsTest, ThoseThatChangeTheArithmeticAreRefused) {
+  EXPECT_THAT(Problem("gpt2.lm", "n_head", 5),
+              AllOf(HasSubstr("n_head is 5"), HasSubstr("32")));
+  EXPECT_THAT(Problem("gpt2.lm", "add_cross_attention", true),
+              HasSubstr("add_cross_attention is true"));
+  EXPECT_THAT(Problem("gpt2.lm", "activation_function", "gelu_10"),
+              HasSubstr("activation_function is \"gelu_10\""));
+  EXPECT_THAT(Problem("openai-gpt.lm", "afn", "gelu_new"),
+              HasSubstr("afn is \"gelu_new\"; give one of gelu"));
+  EXPECT_THAT(Problem("opt.lm", "layer_norm_elementwise_affine", false),
+              HasSubstr("layer_norm_elementwise_affine is false"));
+  for (const json& types :
+       {json("global"), json::parse("[[[\"global\", \"local\"], 2]]"),
+        json::parse("[[[\"global\", \"near\"], 1]]"),
+        json::parse("[[[\"global\", \"local\"]]]"),
+        json::parse("[[\"global\", 2]]"),
+        json::parse("[[[\"global\", \"local\"], 4000000000000]]")}) {
+    EXPECT_THAT(Problem("gpt_neo.lm", "attention_types", types),
+                AllOf(HasSubstr("attention_types is"), HasSubstr("num_layers")))
+        << types;
+  }
+}
+
+TEST(Gpt2Test, ScalesOfTheAttention) {
+  Folder folder("gpt2.lm");
+  const auto scale = [&](int layer) {
+    EXPECT_THAT(folder.LoadReal(), IsEmpty());
+    return folder.description.decoder->layer[layer]
+        .self_attention.geometry.scale;
+  };
+  EXPECT_EQ(scale(1), 0.25f);
+  folder.config["scale_attn_by_inverse_layer_idx"] = true;
+  EXPECT_EQ(scale(0), 0.25f);
+  EXPECT_EQ(scale(1), 0.125f);
+  folder.config["scale_attn_weights"] = false;
+  EXPECT_EQ(scale(1), 0.5f);
+  // Another order of the same arithmetic.
+  folder.config["reorder_and_upcast_attn"] = true;
+  EXPECT_EQ(scale(1), 0.5f);
+}
+
+TEST(Gpt2Test, AFeedForwardOfItsOwnWidth) {
+  Folder folder("gpt2.lm");
+  EXPECT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->feed_forward, 4 * 32);
+  folder.config["n_inner"] = 96;
+  EXPECT_THAT(folder.LoadReal(),
+              Contains(HasSubstr("h.0.mlp.c_fc.weight is [32, 128] where "
+                                 "config.json makes it [32, 96]")));
+}
+
+TEST(Gpt2Test, EndsAsTheConfigurationOfTheFamily) {
+  Folder folder("gpt2.lm");
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_TRUE(folder.generation_defaults.empty());  // it has 307 tokens
+  folder.config["vocab_size"] = 50257;
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_EQ(folder.generation_defaults["eos_token_id"], 50256);
+}
+
+TEST(GptNeoTest, BandsAndNoScale) {
+  Folder folder("gpt_neo.lm");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const auto& layers = folder.description.decoder->layer;
+  EXPECT_EQ(layers[0].self_attention.geometry.look_back, kAllKeys);
+  EXPECT_EQ(layers[1].self_attention.geometry.look_back, 7);
+  for (const LayerDescription& layer : layers) {
+    EXPECT_EQ(layer.self_attention.geometry.scale, 1);
+  }
+}
+
+TEST(GptNeoTest, TheListOfLayersAgrees) {
+  EXPECT_THAT(
+      Problem("gpt_neo.lm", "attention_layers",
+              json::array({"global", "global"})),
+      AllOf(HasSubstr("attention_layers is"), HasSubstr("attention_types")));
+  Folder folder("gpt_neo.lm");
+  folder.config.erase("attention_layers");
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+}
+
+TEST(OptTest, NormsAndPositions) {
+  Folder folder("opt.lm");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->position_offset, 2);
+  EXPECT_EQ(folder.description.decoder->max_positions, 64);
+  EXPECT_TRUE(folder.description.decoder->final_norm.has_value());
+  folder.config["_remove_final_layer_norm"] = true;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_FALSE(folder.description.decoder->final_norm.has_value());
+  folder.config["_remove_final_layer_norm"] = false;
+  folder.config["do_layer_norm_before"] = false;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_FALSE(folder.description.decoder->final_norm.has_value());
+  const LayerDescription& layer = folder.description.decoder->layer[0];
+  EXPECT_TRUE(layer.self_attention_norms.after.has_value());
+  EXPECT_FALSE(layer.self_attention_norms.before.has_value());
+}
+
+TEST(OptTest, NarrowEmbeddings) {
+  Folder folder("opt.lm");
+  folder.config["word_embed_proj_dim"] = 16;
+  const std::string decoder = "model.decoder.";
+  folder.weights.Set(decoder + "embed_tokens.weight", {307, 16});
+  folder.weights.Set(decoder + "project_in.weight", {32, 16});
+  EXPECT_THAT(
+      folder.Load(),
+      ElementsAre(HasSubstr("decoder.project_out.weight [16, 32] is missing")));
+  folder.weights.Set(decoder + "project_out.weight", {16, 32});
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->embeddings.projection->weight,
+            folder.weights.Find(decoder + "project_in.weight"));
+  EXPECT_EQ(folder.description.output_narrowing->weight,
+            folder.weights.Find(decoder + "project_out.weight"));
+}
+
+TEST(OptTest, LayersWithoutBiases) {
+  Folder folder("opt.lm");
+  folder.config["enable_bias"] = false;
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  const LayerDescription& layer = folder.description.decoder->layer[0];
+  EXPECT_EQ(layer.up.bias, nullptr);
+  EXPECT_EQ(layer.self_attention.output.bias, nullptr);
+  EXPECT_NE(layer.feed_forward_norms.before->bias, nullptr);
+}
+
+}  // namespace
+}  // namespace trivium

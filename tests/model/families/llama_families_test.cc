@@ -1,0 +1,110 @@
+// LLaMA and its descendants: what their folders become, and what is said of
+// folders that do not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/model/families/golden_folder.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(LlamaFamiliesTest, SizesAreChecked) {
+  Folder folder("llama.lm");
+  folder.config["num_key_value_heads"] = 3;
+  EXPECT_THAT(
+      folder.LoadWithoutWeights(),
+      ElementsAre(HasSubstr("num_key_value_heads is 3; it must divide")));
+  folder = Folder("qwen2.lm");
+  folder.config["num_attention_heads"] = 3;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("without head_dim it must divide "
+                                    "hidden_size, 32")));
+  folder.config["head_dim"] = 12;
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+}
+
+TEST(LlamaFamiliesTest, OptionsThatWouldBeIgnoredAreRefused) {
+  Folder folder("mistral.lm");
+  folder.config["layer_types"] = {"sliding_attention", "full_attention"};
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("layers of this family are alike")));
+  folder.config["layer_types"] = {"sliding_attention"};
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("\"full_attention\" or "
+                                    "\"sliding_attention\" for each of 2")));
+  folder = Folder("qwen3.lm");
+  folder.config["layer_types"] = {"sliding_attention", "full_attention"};
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("makes layer 0 see a "
+                                    "window, but there is")));
+  folder = Folder("gemma3_text.lm");
+  folder.config["final_logit_softcapping"] = 30.0;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("final_logit_softcapping is 30.0; this")));
+  folder = Folder("gemma3_text.lm");
+  folder.config["rope_parameters"]["chunked_attention"] = json::object();
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("objects full_attention and sliding")));
+  folder = Folder("smollm3.lm");
+  folder.config["no_rope_layers"] = {1, 0, 2, 0};
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("no_rope_layers is [1,0,2,0]")));
+  folder.config["no_rope_layers"] = {1, 0, 1};
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("for each of 4 layers")));
+  folder = Folder("llama.lm");
+  folder.config["hidden_act"] = "mish";
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("hidden_act is \"mish\"")));
+  folder = Folder("mixtral.lm");
+  folder.config["num_experts_per_tok"] = 5;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("num_experts_per_tok is 5; there are 4")));
+  folder = Folder("gpt_oss.lm");
+  folder.config["quantization_config"] = {{"quant_method", "fp8"}};
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("reads mxfp4")));
+}
+
+TEST(LlamaFamiliesTest, WindowsAreSwitchedOnByName) {
+  Folder folder("qwen2.lm");
+  folder.config["sliding_window"] = 8;
+  folder.config.erase("layer_types");
+  folder.config["max_window_layers"] = 1;
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  folder.config["use_sliding_window"] = true;
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+}
+
+// What Gemma 3's first folders have, and what Transformers 5 writes.
+TEST(LlamaFamiliesTest, GemmasOldRotaryPositionsAreItsNewOnes) {
+  Folder folder("gemma3_text.lm");
+  ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  const std::vector<RotaryDescription> expected =
+      folder.description.decoder->rotary;
+  folder.config.erase("rope_parameters");
+  folder.config["rope_theta"] = 1000000.0;
+  folder.config["rope_local_base_freq"] = 10000.0;
+  for (const double factor : {1.0, 8.0}) {
+    folder.config["rope_scaling"] = {{"factor", factor},
+                                     {"rope_type", "linear"}};
+    ASSERT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+    const auto& rotary = folder.description.decoder->rotary;
+    ASSERT_EQ(rotary.size(), 2u);
+    EXPECT_EQ(rotary[1].frequencies, expected[1].frequencies);
+    for (size_t i = 0; i < rotary[0].frequencies.size(); ++i) {
+      EXPECT_FLOAT_EQ(rotary[0].frequencies[i],
+                      expected[0].frequencies[i] / factor);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trivium

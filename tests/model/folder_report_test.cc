@@ -1,0 +1,104 @@
+#include "model/folder_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr LoadOptions kInF32 = {.precision = Precision::kF32};
+
+TEST(FolderReportTest, OfAWholeFolder) {
+  for (const char* golden :
+       {"gpt2.lm", "openai-gpt.lm", "opt.lm", "gpt_neo.lm", "bert.fill_mask",
+        "deberta.base", "marian.translate"}) {
+    SCOPED_TRACE(golden);
+    const std::string path = std::string("tests/golden/") + golden;
+    const FolderReport report = ReportFolder(path, kInF32);
+    ASSERT_THAT(report.problems, IsEmpty());
+    EXPECT_TRUE(report.has_weights);
+    const auto model = Model::Load(path, kInF32);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const ModelInfo& info = (*model)->info();
+    EXPECT_EQ(report.parameters, info.parameters);
+    EXPECT_EQ(report.family, info.family);
+    EXPECT_EQ(report.max_target_tokens, info.max_target_tokens);
+    EXPECT_LE(report.weight_bytes, info.weight_bytes);
+    if (info.design == Design::kEncoder) continue;
+    const auto engine = (*model)->NewEngine({.kv_cache_bytes = 1 << 20});
+    const EngineLimits& limits = (*engine)->limits();
+    EXPECT_EQ((1 << 20) / (report.kv_bytes_per_token * limits.block_tokens),
+              limits.total_blocks);
+  }
+}
+
+// What the configuration alone calls for is what its weights have. (Of an
+// encoder, a pooler is taken to be there.)
+TEST(FolderReportTest, OfAConfigurationAlone) {
+  for (const char* golden : {"gpt2.lm", "openai-gpt.lm", "opt.lm", "opt.wide",
+                             "gpt_neo.lm", "bert.base"}) {
+    SCOPED_TRACE(golden);
+    const std::string path = std::string("tests/golden/") + golden;
+    const TemporaryFolder folder;
+    folder.Write("config.json", ReadWholeFile(path + "/config.json"));
+    const FolderReport report = ReportFolder(folder.path(), kInF32);
+    ASSERT_THAT(report.problems, IsEmpty());
+    EXPECT_FALSE(report.has_weights);
+    const FolderReport whole = ReportFolder(path, kInF32);
+    EXPECT_EQ(report.parameters, whole.parameters);
+    EXPECT_EQ(report.weight_bytes, whole.weight_bytes);
+    EXPECT_EQ(report.kv_bytes_per_token, whole.kv_bytes_per_token);
+    // It cannot be served.
+    EXPECT_THAT(Model::Check(folder.path(), kInF32),
+                Contains(HasSubstr("has no weights")));
+    EXPECT_FALSE(Model::Load(folder.path(), kInF32).ok());
+  }
+}
+
+// The largest model of Brown et al. 2020, table 2.1.
+TEST(FolderReportTest, OfGpt3) {
+  const TemporaryFolder folder;
+  folder.Write("config.json", R"({
+    "model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"],
+    "num_layers": 96, "hidden_size": 12288, "num_heads": 96,
+    "attention_types": [[["global", "local"], 48]], "window_size": 256,
+    "vocab_size": 50257, "max_position_embeddings": 2048})");
+  FolderReport report = ReportFolder(folder.path(), kInF32);
+  ASSERT_THAT(report.problems, IsEmpty());
+  const int64_t d = 12288;
+  EXPECT_EQ(report.parameters,
+            96 * (12 * d * d + 10 * d) + (50257 + 2048 + 2) * d);
+  EXPECT_EQ(report.kv_bytes_per_token, 96 * 2 * 4 * d);
+  report = ReportFolder(folder.path(), {.precision = Precision::kInt8});
+  EXPECT_THAT(
+      DescribeMemory(report),
+      testing::MatchesRegex("gpt_neo, 175 billion parameters; as int8 about "
+                            "176 GB of weights, and .* of keys and values for "
+                            "each token under way: .* GB for the longest "
+                            "sequence, of 2048 tokens"));
+}
+
+TEST(FolderReportTest, ProblemsAreToldWithoutWeightsToo) {
+  const TemporaryFolder folder;
+  folder.Write("config.json",
+               R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 30,
+                   "n_head": 4, "vocab_size": 100, "n_positions": 64})");
+  EXPECT_THAT(ReportFolder(folder.path(), kInF32).problems,
+              ElementsAre(HasSubstr("n_head is 4; it must divide n_embd, 30")));
+  folder.Remove("config.json");
+  EXPECT_THAT(ReportFolder(folder.path(), kInF32).problems,
+              ElementsAre(HasSubstr("config.json: no such file")));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,262 @@
+#include "model/gguf/gguf_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "tests/model/weights/gguf_files.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+GgufModel Read(const GgufWriter& writer, Problems* problems) {
+  const TemporaryFolder folder;
+  folder.Write("model.gguf", writer.Bytes());
+  return ReadGgufModel(folder.path() + "/model.gguf", problems);
+}
+GgufModel ReadWell(const GgufWriter& writer) {
+  Problems problems;
+  GgufModel model = Read(writer, &problems);
+  EXPECT_THAT(problems, IsEmpty());
+  return model;
+}
+Problems ProblemsOf(const GgufWriter& writer) {
+  Problems problems;
+  Read(writer, &problems);
+  return problems;
+}
+
+std::vector<float> Values(const GgufModel& model, const std::string& name) {
+  const TensorView* const tensor =
+      model.weights == nullptr ? nullptr : model.weights->Find(name);
+  if (tensor == nullptr) return {};
+  std::vector<float> values(tensor->elements());
+  CopyToF32(*tensor, 0, values);
+  return values;
+}
+
+// 0, 1, 2...
+std::vector<float> Count(size_t size) {
+  std::vector<float> values(size);
+  std::iota(values.begin(), values.end(), 0.0f);
+  return values;
+}
+
+// A decoder's values, with heads of four dimensions.
+GgufWriter Decoder(const std::string& architecture) {
+  GgufWriter writer;
+  const auto key = [&](const char* name) { return architecture + "." + name; };
+  writer.Value("general.architecture", architecture)
+      .Value(key("context_length"), 64)
+      .Value(key("block_count"), 2)
+      .Value(key("embedding_length"), 8)
+      .Value(key("feed_forward_length"), 16)
+      .Value(key("attention.head_count"), 2)
+      .Value(key("attention.head_count_kv"), 1)
+      .Real(key("attention.layer_norm_rms_epsilon"), 0.5f)
+      .Real(key("rope.freq_base"), 10000)
+      .Value(key("rope.dimension_count"), 4)
+      .Value("tokenizer.ggml.eos_token_id", 2);
+  return writer;
+}
+
+TEST(GgufModelTest, MakesConfigOfLlama) {
+  GgufWriter writer = Decoder("llama");
+  writer.Tensor("token_embd.weight", {3, 8}, Count(24));
+  const GgufModel model = ReadWell(writer);
+  EXPECT_EQ(model.config, json({{"model_type", "llama"},
+                                {"max_position_embeddings", 64},
+                                {"num_hidden_layers", 2},
+                                {"hidden_size", 8},
+                                {"intermediate_size", 16},
+                                {"num_attention_heads", 2},
+                                {"num_key_value_heads", 1},
+                                {"head_dim", 4},
+                                {"rms_norm_eps", 0.5},
+                                {"rope_theta", 10000.0},
+                                {"sliding_window", nullptr},
+                                {"attention_bias", false},
+                                {"mlp_bias", false},
+                                {"vocab_size", 3},
+                                {"tie_word_embeddings", true},
+                                {"eos_token_id", 2}}));
+  EXPECT_EQ(model.generation_config, json({{"eos_token_id", 2}}));
+  EXPECT_TRUE(model.tokenizer.is_null());
+}
+
+TEST(GgufModelTest, TurnsMayEndOtherwiseThanTexts) {
+  GgufWriter writer = Decoder("llama");
+  writer.Value("tokenizer.ggml.eot_token_id", 5);
+  EXPECT_EQ(ReadWell(writer).generation_config["eos_token_id"], json({2, 5}));
+}
+
+// Rows of a head as the folder has them: 0 1 2 3; in the file 0 2 1 3.
+TEST(GgufModelTest, UndoesTheInterleavingOfHeads) {
+  GgufWriter writer = Decoder("llama");
+  writer.Tensor("blk.1.attn_q.weight", {8, 1}, {0, 2, 1, 3, 4, 6, 5, 7})
+      .Tensor("blk.1.attn_k.weight", {4, 2}, {0, 1, 4, 5, 2, 3, 6, 7})
+      .Tensor("blk.1.attn_q.bias", {8}, {0, 2, 1, 3, 4, 6, 5, 7})
+      .Tensor("blk.1.attn_v.weight", {4, 1}, Count(4));
+  const GgufModel model = ReadWell(writer);
+  const std::string layer = "model.layers.1.self_attn.";
+  EXPECT_EQ(Values(model, layer + "q_proj.weight"), Count(8));
+  EXPECT_EQ(Values(model, layer + "k_proj.weight"), Count(8));
+  EXPECT_EQ(Values(model, layer + "q_proj.bias"), Count(8));
+  EXPECT_EQ(Values(model, layer + "v_proj.weight"), Count(4));
+  // Qwen's lie as they are.
+  GgufWriter qwen = Decoder("qwen2");
+  qwen.Tensor("blk.0.attn_q.weight", {8, 1}, Count(8));
+  EXPECT_EQ(Values(ReadWell(qwen), "model.layers.0.self_attn.q_proj.weight"),
+            Count(8));
+}
+
+TEST(GgufModelTest, ExpertsAreTensorsOfTheirOwn) {
+  GgufWriter writer = Decoder("llama");
+  writer.Value("llama.expert_count", 2)
+      .Value("llama.expert_used_count", 1)
+      .Tensor("blk.0.ffn_gate_exps.weight", {2, 2, 3}, Count(12));
+  const GgufModel model = ReadWell(writer);
+  EXPECT_EQ(model.config["model_type"], "mixtral");
+  EXPECT_EQ(model.config["num_local_experts"], 2);
+  const std::string name =
+      "model.layers.0.block_sparse_moe.experts.1.w1.weight";
+  EXPECT_THAT(Values(model, name), ElementsAre(6, 7, 8, 9, 10, 11));
+  EXPECT_THAT(model.weights->Find(name)->shape, ElementsAre(2, 3));
+}
+
+TEST(GgufModelTest, GemmasNormsAreOneLess) {
+  GgufWriter writer = Decoder("gemma3");
+  writer.Value("gemma3.attention.sliding_window", 8)
+      .Value("gemma3.attention.key_length", 4)
+      .Tensor("output_norm.weight", {2}, {1.5f, 0})
+      .Tensor("blk.0.ffn_norm.weight", {1}, {2})
+      .Tensor("blk.0.ffn_up.weight", {1}, {2});
+  const GgufModel model = ReadWell(writer);
+  EXPECT_EQ(model.config["model_type"], "gemma3_text");
+  EXPECT_EQ(model.config["sliding_window_pattern"], 6);
+  EXPECT_EQ(model.config["query_pre_attn_scalar"], 4);
+  EXPECT_THAT(Values(model, "model.norm.weight"), ElementsAre(0.5f, -1));
+  EXPECT_THAT(Values(model, "model.layers.0.pre_feedforward_layernorm.weight"),
+              ElementsAre(1));
+  EXPECT_THAT(Values(model, "model.layers.0.mlp.up_proj.weight"),
+              ElementsAre(2));
+}
+
+TEST(GgufModelTest, TransposesGpt2) {
+  GgufWriter writer;
+  writer.Value("general.architecture", "gpt2")
+      .Value("gpt2.block_count", 1)
+      .Tensor("blk.0.ffn_up.weight", {3, 2}, Count(6))
+      .Tensor("blk.0.ffn_up.bias", {3}, Count(3))
+      // A block of 32: d = 1 and 0, 1, 2...
+      .Info("blk.0.ffn_down.weight", {1, 32}, 8, 64);
+  writer.data.resize(64);
+  writer.data += std::string("\x00\x3c", 2);
+  for (char i = 0; i < 32; ++i) writer.data += i;
+  const GgufModel model = ReadWell(writer);
+  const std::string layer = "transformer.h.0.mlp.";
+  EXPECT_THAT(model.weights->Find(layer + "c_fc.weight")->shape,
+              ElementsAre(2, 3));
+  EXPECT_THAT(Values(model, layer + "c_fc.weight"),
+              ElementsAre(0, 2, 4, 1, 3, 5));
+  EXPECT_EQ(Values(model, layer + "c_fc.bias"), Count(3));
+  EXPECT_THAT(model.weights->Find(layer + "c_proj.weight")->shape,
+              ElementsAre(32, 1));
+  EXPECT_EQ(Values(model, layer + "c_proj.weight"), Count(32));
+}
+
+TEST(GgufModelTest, ScalesRotaryPositions) {
+  GgufWriter writer = Decoder("qwen2");
+  writer.Value("qwen2.rope.scaling.type", "yarn")
+      .Real("qwen2.rope.scaling.factor", 4)
+      .Value("qwen2.rope.scaling.original_context_length", 32);
+  EXPECT_EQ(ReadWell(writer).config["rope_scaling"],
+            json({{"rope_type", "yarn"},
+                  {"factor", 4.0},
+                  {"original_max_position_embeddings", 32}}));
+  writer = Decoder("qwen2");
+  writer.Value("qwen2.rope.scaling.type", "longrope");
+  EXPECT_THAT(ProblemsOf(writer),
+              ElementsAre(HasSubstr("rope.scaling.type is \"longrope\"")));
+}
+
+// LLaMA 3.1's, as llama.cpp's converter computes them.
+TEST(GgufModelTest, FindsLlama3InItsFactors) {
+  const auto with_factors = [](float change) {
+    constexpr int kHead = 128;
+    GgufWriter writer;
+    writer.Value("general.architecture", "llama")
+        .Value("llama.embedding_length", 2 * kHead)
+        .Value("llama.attention.head_count", 2)
+        .Real("llama.rope.freq_base", 500000);
+    std::vector<float> factors;
+    for (int i = 0; i < kHead / 2; ++i) {
+      const double wave =
+          2 * std::numbers::pi * std::pow(500000.0, 2.0 * i / kHead);
+      const double smooth = (8192 / wave - 1) / 3;
+      factors.push_back(
+          static_cast<float>(wave < 2048   ? 1
+                             : wave > 8192 ? 32
+                                           : 1 / ((1 - smooth) / 32 + smooth)));
+    }
+    factors[1] *= change;
+    writer.Tensor("rope_freqs.weight", {kHead / 2}, factors);
+    return writer;
+  };
+  EXPECT_EQ(ReadWell(with_factors(1)).config["rope_scaling"],
+            json({{"rope_type", "llama3"},
+                  {"factor", 32.0},
+                  {"low_freq_factor", 1.0},
+                  {"high_freq_factor", 4.0},
+                  {"original_max_position_embeddings", 8192}}));
+  EXPECT_THAT(ProblemsOf(with_factors(1.1f)),
+              ElementsAre(HasSubstr("rope_freqs.weight")));
+}
+
+TEST(GgufModelTest, NamesWhatItDoesNotKnow) {
+  const auto problems = [](const std::string& architecture, const char* key) {
+    return ProblemsOf(Decoder(architecture).Value(architecture + key, 3));
+  };
+  EXPECT_THAT(ProblemsOf(Decoder("mamba")),
+              ElementsAre(HasSubstr("general.architecture is \"mamba\"")));
+  EXPECT_THAT(ProblemsOf(GgufWriter()),
+              ElementsAre(HasSubstr("general.architecture is missing")));
+  EXPECT_THAT(problems("llama", ".logit_scale"),
+              ElementsAre(HasSubstr("llama.logit_scale may change")));
+  EXPECT_THAT(problems("qwen3", ".attention.value_length"),
+              ElementsAre(HasSubstr("values as wide as keys")));
+  EXPECT_THAT(ProblemsOf(Decoder("llama").Value("split.count", 2)),
+              ElementsAre(HasSubstr("llama-gguf-split --merge")));
+  for (const char* name :
+       {"blk.0.ssm_in.weight", "blk.0.attn_q", "blk.x.attn_q.weight",
+        "blk..attn_q.weight", "blk.9999999.attn_q.weight", "cls.weight",
+        "blk.0.attn_q.scale", "model.norm.weight"}) {
+    EXPECT_THAT(ProblemsOf(Decoder("llama").Tensor(name, {8}, Count(8))),
+                ElementsAre(HasSubstr(name)))
+        << name;
+  }
+  EXPECT_THAT(
+      ProblemsOf(Decoder("llama").Tensor("blk.0.attn_q.weight", {6}, Count(6))),
+      ElementsAre(HasSubstr("has 6 rows")));
+  EXPECT_THAT(ProblemsOf(Decoder("qwen3moe")
+                             .Tensor("blk.0.ffn_up_exps.weight", {5000, 1},
+                                     Count(5000))),
+              ElementsAre(HasSubstr("1 to 4096 experts")));
+}
+
+TEST(GgufModelTest, NamesMissingFiles) {
+  Problems problems;
+  ReadGgufModel("no/such.gguf", &problems);
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("no/such.gguf: no such file")));
+}
+
+}  // namespace
+}  // namespace trivium

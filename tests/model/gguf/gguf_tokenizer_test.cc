@@ -1,0 +1,170 @@
+#include "model/gguf/gguf_tokenizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/gguf/merges.h"
+#include "model/tokenizer/tokenizer_factory.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+std::unique_ptr<Tokenizer> Make(const json& metadata,
+                                std::string_view architecture) {
+  absl::StatusOr<json> tokenizer = GgufTokenizerJson(metadata, architecture);
+  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
+  if (!tokenizer.ok()) return nullptr;
+  auto made =
+      MakeTokenizer(*std::move(tokenizer), GgufTokenizerConfig(metadata));
+  EXPECT_TRUE(made.ok()) << made.status();
+  return made.ok() ? *std::move(made) : nullptr;
+}
+
+std::string Error(const json& metadata, std::string_view architecture) {
+  const auto tokenizer = GgufTokenizerJson(metadata, architecture);
+  return tokenizer.ok() ? "no error"
+                        : std::string(tokenizer.status().message());
+}
+
+std::vector<int32_t> Ids(const Tokenizer& tokenizer, std::string_view text) {
+  const auto encoded = tokenizer.Encode(text, {});
+  EXPECT_TRUE(encoded.ok()) << encoded.status();
+  return encoded.ok() ? encoded->ids : std::vector<int32_t>();
+}
+
+// "Ġ" is the byte-level spelling of a space.
+json Gpt2(const char* pre) {
+  return {{"tokenizer.ggml.model", "gpt2"},
+          {"tokenizer.ggml.pre", pre},
+          {"tokenizer.ggml.tokens",
+           {"a", "b", "\xC4\xA0", "1", "ab",
+            "\xC4\xA0"
+            "ab",
+            "11", "<end>"}},
+          {"tokenizer.ggml.token_type", {1, 1, 1, 1, 1, 1, 1, 3}},
+          {"tokenizer.ggml.merges", {"a b", "\xC4\xA0 ab", "1 1"}},
+          {"tokenizer.ggml.eos_token_id", 7},
+          {"tokenizer.chat_template", "{{ messages }}"},
+          {"tokenizer.chat_template.tool_use", "{{ tools }}"}};
+}
+
+TEST(GgufTokenizerTest, ReadsByteLevelBpe) {
+  const json metadata = Gpt2("gpt-2");
+  const auto tokenizer = Make(metadata, "gpt2");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_THAT(Ids(*tokenizer, "ab ab11<end>b"), ElementsAre(4, 5, 6, 7, 1));
+  EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{4, 5, 6}), "ab ab11");
+  EXPECT_EQ(tokenizer->special_token_ids().end, 7);
+  EXPECT_EQ(GgufTokenizerConfig(metadata),
+            json({{"eos_token", "<end>"},
+                  {"chat_template",
+                   {{{"name", "default"}, {"template", "{{ messages }}"}},
+                    {{"name", "tool_use"}, {"template", "{{ tools }}"}}}}}));
+  // Digits are apart in SmolLM's words.
+  EXPECT_THAT(Ids(*Make(Gpt2("smollm"), "llama"), "ab11"),
+              ElementsAre(4, 3, 3));
+}
+
+TEST(GgufTokenizerTest, AddsTokensAroundTexts) {
+  json metadata = Gpt2("qwen2");
+  metadata["tokenizer.ggml.bos_token_id"] = 7;
+  EXPECT_THAT(Ids(*Make(metadata, "qwen2"), "ab"), ElementsAre(4));
+  metadata["tokenizer.ggml.add_bos_token"] = true;
+  EXPECT_THAT(Ids(*Make(metadata, "qwen2"), "ab"), ElementsAre(7, 4));
+  metadata["tokenizer.ggml.add_eos_token"] = true;
+  EXPECT_THAT(Ids(*Make(metadata, "qwen2"), "ab"), ElementsAre(7, 4, 7));
+  // LLaMA 3's does so unless it is told not to.
+  metadata = Gpt2("llama-bpe");
+  metadata["tokenizer.ggml.bos_token_id"] = 7;
+  EXPECT_THAT(Ids(*Make(metadata, "llama"), "ab"), ElementsAre(7, 4));
+}
+
+// "▁" is SentencePiece's spelling of a space.
+json Llama() {
+  const char* blank = "\xE2\x96\x81";
+  json tokens = {"<unk>", "<s>",   "a", "b", blank, std::string(blank) + "a",
+                 "ab",    "<0x0A>"};
+  return {{"tokenizer.ggml.model", "llama"},
+          {"tokenizer.ggml.tokens", tokens},
+          {"tokenizer.ggml.scores", {0, 0, -3, -4, -5, -1, -2, 0}},
+          {"tokenizer.ggml.token_type", {2, 3, 1, 1, 1, 1, 1, 6}},
+          {"tokenizer.ggml.bos_token_id", 1}};
+}
+
+TEST(GgufTokenizerTest, ReadsSentencePieceByScores) {
+  const auto tokenizer = Make(Llama(), "llama");
+  ASSERT_NE(tokenizer, nullptr);
+  // "▁a" has a better score than "ab".
+  EXPECT_THAT(Ids(*tokenizer, "ab"), ElementsAre(1, 5, 3));
+  EXPECT_THAT(Ids(*tokenizer, " bab\n"), ElementsAre(1, 4, 4, 3, 6, 7));
+  EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{5, 3, 4, 2, 7}), "ab a\n");
+  json without = Llama();
+  without["tokenizer.ggml.add_space_prefix"] = false;
+  without["tokenizer.ggml.add_bos_token"] = false;
+  EXPECT_THAT(Ids(*Make(without, "llama"), "ab"), ElementsAre(6));
+}
+
+// Gemma's merges follow its pieces, and spell runs of blanks as spaces.
+TEST(GgufTokenizerTest, ReadsGemmas) {
+  json metadata = Llama();
+  metadata["tokenizer.ggml.tokens"].push_back("  ");
+  metadata["tokenizer.ggml.scores"].push_back(0);
+  metadata["tokenizer.ggml.token_type"].push_back(4);
+  metadata["tokenizer.ggml.scores"][5] = -9;
+  const auto tokenizer = Make(metadata, "gemma3");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_THAT(Ids(*tokenizer, "ab  b ab"), ElementsAre(1, 6, 8, 3, 5, 3));
+}
+
+TEST(GgufTokenizerTest, CutsPiecesLikeTransformers) {
+  const std::vector<std::string> pieces = {"a", "b", "aa", "aaa", "ab"};
+  const std::vector<double> scores = {0, 0, -1, -3, -1};
+  // Better scores first; then the longer left half.
+  EXPECT_THAT(MergesFromScores(pieces, scores),
+              ElementsAre(Pair("a", "a"), Pair("a", "b"), Pair("aa", "a"),
+                          Pair("a", "aa")));
+}
+
+TEST(GgufTokenizerTest, NamesWhatItDoesNotKnow) {
+  EXPECT_THAT(Error({{"tokenizer.ggml.model", "bert"}}, "llama"),
+              HasSubstr("model is \"bert\""));
+  EXPECT_THAT(Error(Gpt2("kimi-k2"), "llama"),
+              HasSubstr("pre is \"kimi-k2\", and this server knows command-r"));
+  json metadata = Gpt2("gpt-2");
+  metadata.erase("tokenizer.ggml.pre");
+  EXPECT_EQ(Error(metadata, "gpt2"), "no error");
+  EXPECT_THAT(Error(metadata, "llama"), HasSubstr("pre is \"\""));
+}
+
+TEST(GgufTokenizerTest, NamesWhatIsBroken) {
+  const auto broken = [](json metadata, const char* key, const json& value) {
+    metadata[std::string("tokenizer.ggml.") + key] = value;
+    return Error(metadata, "llama");
+  };
+  EXPECT_THAT(broken(Llama(), "tokens", 3), HasSubstr("tokens is no list"));
+  EXPECT_THAT(broken(Llama(), "tokens", {1, 2}),
+              HasSubstr("tokens has what is no text"));
+  EXPECT_THAT(broken(Llama(), "scores", {1, 2}),
+              HasSubstr("scores is no list of 8 numbers"));
+  EXPECT_THAT(broken(Llama(), "scores", nullptr),
+              HasSubstr("scores is no list of 8 numbers"));
+  EXPECT_THAT(broken(Llama(), "token_type", {"", "", "", "", "", "", "", ""}),
+              HasSubstr("token_type has what is no number"));
+  EXPECT_THAT(broken(Llama(), "bos_token_id", 8),
+              HasSubstr("bos_token_id is no piece's id"));
+  EXPECT_THAT(broken(Gpt2("gpt-2"), "merges", "a b"),
+              HasSubstr("merges is no list"));
+  json metadata = Llama();
+  metadata.erase("tokenizer.ggml.scores");
+  EXPECT_THAT(Error(metadata, "llama"), HasSubstr("scores is missing"));
+  metadata.erase("tokenizer.ggml.model");
+  EXPECT_TRUE(GgufTokenizerJson(metadata, "llama")->is_null());
+}
+
+}  // namespace
+}  // namespace trivium

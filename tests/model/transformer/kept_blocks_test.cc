@@ -1,0 +1,139 @@
+// Blocks that nobody uses: found again, and let go for the room.
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "model/engine.h"
+#include "model/transformer/transformer.h"
+#include "model/transformer/transformer_engine.h"
+#include "tests/model/transformer/random_engine.h"
+#include "tests/support/random_transformer.h"
+
+namespace trivium {
+namespace {
+
+class KeptBlocksTest : public ::testing::TestWithParam<Formats> {
+ protected:
+  KeptBlocksTest()
+      : random_({}, 8),
+        engine_(NewEngine(random_, GetParam(), 1 << 20)),
+        tokens_(RandomIds(40, 101, 9)) {
+    for (int i = 0; i < 2; ++i) {
+      sources_.push_back(engine_->AddSource({{1, 2, 3 + i}, {}}, {}).value());
+      StepPlan plan;
+      plan.encode.push_back({sources_[i], 2});
+      StepResult result;
+      EXPECT_TRUE(engine_->Step(plan, &result).ok());
+    }
+  }
+
+  // Begins with `tokens`, reads what was not found, and returns the last
+  // token's logits.
+  std::vector<float> Read(SourceId source, std::span<const int32_t> tokens,
+                          std::string_view salt, int* found) {
+    const auto [hypothesis, there] = engine_->Begin(source, tokens, salt);
+    *found = there;
+    StepPlan plan;
+    plan.decode.push_back({.hypothesis = hypothesis,
+                           .tokens = tokens.subspan(there),
+                           .queries = {&kAllLogits, 1}});
+    EXPECT_LE(engine_->BlocksNeeded(plan), engine_->free_blocks());
+    StepResult result;
+    EXPECT_TRUE(engine_->Step(plan, &result).ok());
+    engine_->ReleaseHypothesis(hypothesis);
+    const auto all = result.rows[0].logits[0].all;
+    return {all.begin(), all.end()};
+  }
+
+  RandomTransformer random_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<int32_t> tokens_;
+  std::vector<SourceId> sources_;
+};
+
+TEST_P(KeptBlocksTest, FoundBlocksHoldTheSameBits) {
+  const int free = engine_->free_blocks();
+  int found = -1;
+  const std::span<const int32_t> tokens = tokens_;
+  const std::vector<float> computed = Read(sources_[0], tokens, "", &found);
+  EXPECT_EQ(found, 0);
+  EXPECT_EQ(engine_->free_blocks(), free);  // kept blocks are free
+  EXPECT_EQ(Read(sources_[0], tokens, "", &found), computed);
+  EXPECT_EQ(found, 32);
+  // A beginning of it; the last token is always read.
+  EXPECT_EQ(Read(sources_[0], tokens.first(32), "", &found),
+            Decode(engine_.get(), sources_[0], tokens.first(32), 32).back());
+  EXPECT_EQ(found, 16);
+  // What parts from it.
+  std::vector<int32_t> other = tokens_;
+  other[20] = (other[20] + 1) % 101;
+  EXPECT_EQ(Read(sources_[0], other, "", &found),
+            Decode(engine_.get(), sources_[0], other, 40).back());
+  EXPECT_EQ(found, 16);
+  // Another tenant's, and what reads another source.
+  EXPECT_EQ(Read(sources_[0], tokens, "tenant", &found), computed);
+  EXPECT_EQ(found, 0);
+  Read(sources_[1], tokens, "", &found);
+  EXPECT_EQ(found, 0);
+  // An equal source's blocks, long after the source itself went.
+  engine_->ReleaseSource(sources_[0]);
+  sources_[0] = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
+  StepPlan plan;
+  plan.encode.push_back({sources_[0], 2});
+  StepResult result;
+  ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  EXPECT_EQ(Read(sources_[0], tokens, "", &found), computed);
+  EXPECT_EQ(found, 32);
+}
+
+TEST_P(KeptBlocksTest, TheLeastRecentlyUsedGoWhenTheRoomIsNeeded) {
+  const int blocks = engine_->free_blocks();
+  std::vector<std::vector<int32_t>> all;
+  std::vector<std::vector<float>> computed;
+  int found = 0;
+  // Two blocks of each are kept.
+  for (int i = 0; i < blocks; ++i) {
+    all.push_back(RandomIds(40, 101, 100 + i));
+    computed.push_back(Read(sources_[0], all[i], "", &found));
+    EXPECT_EQ(found, 0);
+    EXPECT_EQ(engine_->free_blocks(), blocks);
+    EXPECT_EQ(Read(sources_[0], all[0], "", &found), computed[0]);
+    EXPECT_EQ(found, 32) << i;  // used all the time
+  }
+  for (int i = 0; i < blocks; ++i) {
+    EXPECT_EQ(Read(sources_[0], all[i], "", &found), computed[i]);
+  }
+  Read(sources_[0], all[1], "", &found);
+  EXPECT_EQ(found, 0);
+  Read(sources_[0], all[blocks - 1], "", &found);
+  EXPECT_EQ(found, 32);
+}
+
+// Of a hypothesis that was not announced, and only what it has read.
+TEST_P(KeptBlocksTest, KeepsWhatItIsTold) {
+  int found = 0;
+  const std::vector<float> computed =
+      Decode(engine_.get(), sources_[0], tokens_, 1).back();
+  Read(sources_[0], std::span(tokens_).first(3), "", &found);
+  const HypothesisId hypothesis = engine_->AddHypothesis(sources_[0]);
+  StepResult result;
+  for (const int32_t& token : tokens_) {
+    StepPlan plan;
+    plan.decode.push_back({.hypothesis = hypothesis, .tokens = {&token, 1}});
+    ASSERT_TRUE(engine_->Step(plan, &result).ok());
+  }
+  const HypothesisId fork = engine_->Fork(hypothesis);
+  engine_->Keep(hypothesis, tokens_, "");
+  engine_->Keep(fork, tokens_, "");
+  engine_->ReleaseHypothesis(hypothesis);
+  engine_->ReleaseHypothesis(fork);
+  EXPECT_EQ(Read(sources_[0], tokens_, "", &found), computed);
+  EXPECT_EQ(found, 32);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, KeptBlocksTest,
+                         ::testing::Values(kF32Formats, kInt8Formats));
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,150 @@
+// What a decoder alone loses by its precision, on a text:
+//
+//   trivium-perplexity MODEL TEXT.txt [TOKENS [THREADS]]
+//
+// The text's first TOKENS (100,000) tokens are read in windows of 512, in f32,
+// bf16 and int8. Perplexity is exp(-mean log p(token | the window's earlier
+// ones)), over all tokens but each window's first. Beside it: how often the
+// likeliest next token is the one that f32 has, and the mean of |log p - that
+// of f32|.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "model/model.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kWindow = 512;
+
+struct Prediction {
+  float logprob;  // of the token that comes
+  int32_t best;   // the likeliest
+};
+
+// log p = logit - log(sum(exp(logit)) of the others + exp(logit)).
+Prediction PredictionOf(const LogitsRow& row, int32_t next) {
+  const double logit = row.watched[0];
+  const double rest = row.rest_log_sum_exp;
+  const double most = std::max(logit, rest);
+  const double total =
+      most + std::log(std::exp(logit - most) + std::exp(rest - most));
+  const bool right = row.best.empty() || row.best[0].logit < row.watched[0];
+  return {static_cast<float>(logit - total), right ? next : row.best[0].token};
+}
+
+absl::Status ReadWindow(Engine* engine, std::span<const int32_t> tokens,
+                        std::vector<Prediction>* out) {
+  const std::span<const int32_t> next = tokens.subspan(1);
+  std::vector<LogitsQuery> queries;
+  for (const int32_t& token : next) {
+    queries.push_back({.top_k = 1, .watched = {&token, 1}});
+  }
+  const HypothesisId hypothesis = engine->AddHypothesis(kNoSource);
+  StepPlan plan;
+  plan.decode.push_back({hypothesis, tokens.first(next.size()), queries});
+  StepResult result;
+  const absl::Status status = engine->Step(plan, &result);
+  if (status.ok()) {
+    for (size_t i = 0; i < next.size(); ++i) {
+      out->push_back(PredictionOf(result.rows[0].logits[i], next[i]));
+    }
+  }
+  engine->ReleaseHypothesis(hypothesis);
+  return status;
+}
+
+absl::StatusOr<std::vector<Prediction>> Read(const std::string& path,
+                                             const std::string& text,
+                                             Precision precision, size_t most,
+                                             int threads) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
+                           Model::Load(path, {.precision = precision}));
+  if (model->tokenizer() == nullptr ||
+      model->info().design != Design::kDecoder) {
+    return absl::FailedPreconditionError(
+        "the model is no decoder alone with a tokenizer");
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const Encoding encoding,
+      model->tokenizer()->Encode(text, {.add_special_tokens = false}));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Engine> engine,
+      model->NewEngine({.kv_cache_bytes = 256 << 20, .threads = threads}));
+  const std::span<const int32_t> ids =
+      std::span(encoding.ids).first(std::min(most, encoding.ids.size()));
+  const size_t window =
+      std::min<size_t>(kWindow, model->info().max_target_tokens);
+  std::vector<Prediction> predictions;
+  for (size_t begin = 0; begin + 1 < ids.size(); begin += window) {
+    TRIVIUM_RETURN_IF_ERROR(ReadWindow(
+        engine.get(), ids.subspan(begin, std::min(window, ids.size() - begin)),
+        &predictions));
+  }
+  return predictions;
+}
+
+absl::Status Run(const std::string& path, const std::string& file, size_t most,
+                 int threads) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  if (text.empty()) {
+    return absl::InvalidArgumentError(file + ": cannot be read, or is empty");
+  }
+  std::vector<Prediction> exact;
+  fmt::print("{:9} {:>11} {:>11} {:>14} {:>10} {:>8}\n", "precision",
+             "perplexity", "over f32", "same choice", "|log p|", "tok/s");
+  for (const Precision precision :
+       {Precision::kF32, Precision::kBf16, Precision::kInt8}) {
+    const absl::Time begin = absl::Now();
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Prediction> found,
+                             Read(path, text, precision, most, threads));
+    const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+    if (found.empty()) {
+      return absl::InvalidArgumentError(file + ": has fewer than two tokens");
+    }
+    if (exact.empty()) exact = found;
+    const double count = static_cast<double>(found.size());
+    double sum = 0, exact_sum = 0, difference = 0, same = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+      sum += found[i].logprob;
+      exact_sum += exact[i].logprob;
+      difference += std::abs(found[i].logprob - exact[i].logprob);
+      same += found[i].best == exact[i].best ? 1 : 0;
+    }
+    fmt::print("{:9} {:11.4f} {:9.3f} % {:12.2f} % {:10.4f} {:8.0f}\n",
+               PrecisionName(precision), std::exp(-sum / count),
+               100 * (std::exp((exact_sum - sum) / count) - 1),
+               100 * same / count, difference / count, count / seconds);
+    std::fflush(stdout);
+  }
+  fmt::print("{} tokens\n", exact.size());
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace trivium
+
+int main(int argc, char** argv) {
+  if (argc < 3 || argc > 5) {
+    fmt::print(stderr,
+               "usage: trivium-perplexity MODEL TEXT.txt [TOKENS [THREADS]]\n");
+    return 2;
+  }
+  const absl::Status status = trivium::Run(
+      argv[1], argv[2], argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 100'000,
+      argc > 4 ? std::atoi(argv[4]) : 1);
+  if (status.ok()) return 0;
+  fmt::print(stderr, "{}\n", std::string(status.message()));
+  return 1;
+}

@@ -1,0 +1,119 @@
+#include "server/rpc/relayed_refusal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/server/rpc/rpc_fixture.h"
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ParseTimeoutTest, ReadsWhatGrpcWrites) {
+  EXPECT_EQ(ParseTimeout("200m"), absl::Milliseconds(200));
+  EXPECT_EQ(ParseTimeout("99999999n"), absl::Nanoseconds(99999999));
+  EXPECT_EQ(ParseTimeout("1S"), absl::Seconds(1));
+  EXPECT_EQ(ParseTimeout("0u"), absl::ZeroDuration());
+  EXPECT_EQ(ParseTimeout("2M"), absl::Minutes(2));
+  EXPECT_EQ(ParseTimeout("99999999H"), absl::Hours(99999999));
+  for (const char* none :
+       {"", "S", "5", "-5S", "+5S", "1.5S", "5s", "5 S", "123456789m"}) {
+    EXPECT_FALSE(ParseTimeout(none)) << none;
+  }
+}
+
+constexpr char kMessage[] = "late: 100 % sure, f\xc3\xbcr \"alle\"";
+
+class RelayedRefusalTest : public RpcTest {
+ protected:
+  // A call that is answered, after which the relay may refuse others, which
+  // would be late from then on.
+  void RefuseFromNowOn() {
+    Translated();
+    RefuseAll();
+  }
+  void RefuseAll() {
+    batcher_->RefuseBeforehand(absl::ResourceExhaustedError(kMessage));
+  }
+  void Translated() {
+    v1::TranslateResponse response;
+    const grpc::Status status =
+        stub_->Translate(Context().get(), TextsRequest({"a"}), &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+};
+
+TEST_F(RelayedRefusalTest, IsWhatTheHandlerWouldSay) {
+  RefuseFromNowOn();
+  for (const bool early : {true, false}) {
+    auto context = Context();
+    context->AddMetadata("x-request-id", "seven");
+    // A connection's first call is gRPC's.
+    if (!early) {
+      StartServer();
+      RefuseAll();
+    }
+    const int before = batcher_->asked_early();
+    v1::TranslateResponse response;
+    const grpc::Status status =
+        stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+    EXPECT_EQ(batcher_->asked_early() - before, early ? 1 : 0);
+    EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(status.error_message(),
+              std::string(kMessage) + " (request seven)");
+    EXPECT_EQ(Trailer(*context, "x-request-id"), "seven");
+    const int pushback = std::stoi(Trailer(*context, "grpc-retry-pushback-ms"));
+    EXPECT_GE(pushback, 200);
+    EXPECT_LE(pushback, 300);
+    google::rpc::RetryInfo retry;
+    ASSERT_EQ(Details(status).details_size(), 1);
+    ASSERT_TRUE(Details(status).details(0).UnpackTo(&retry));
+    EXPECT_EQ(retry.retry_delay().nanos() / 1'000'000, pushback);
+    EXPECT_THAT(metrics_->Text(),
+                HasSubstr("trivium_requests_in_flight{rpc=\"Translate\"} 0"));
+  }
+}
+
+TEST_F(RelayedRefusalTest, AConnectionIsAsGoodAsBefore) {
+  RefuseFromNowOn();
+  // More than the windows of stream and connection, in messages large and
+  // small, with fields that the client puts into its table.
+  for (int i = 0; i < 40; ++i) {
+    auto context = Context();
+    context->AddMetadata("a-new-field-" + std::to_string(i / 2), "value");
+    v1::TranslateResponse response;
+    const grpc::Status status = stub_->Translate(
+        context.get(), TextsRequest({std::string(i % 2 * 20000, 'a')}),
+        &response);
+    EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
+  }
+  EXPECT_EQ(batcher_->asked_early(), 40);
+  batcher_->RefuseBeforehand({});
+  for (int i = 0; i < 20; ++i) {
+    auto context = Context();
+    context->AddMetadata("a-new-field-" + std::to_string(i), "value");
+    v1::TranslateResponse response;
+    const grpc::Status status =
+        stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+}
+
+TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
+  RefuseFromNowOn();
+  const int before = batcher_->asked_early();
+  v1::TokenizeRequest request;
+  request.add_texts("a");
+  v1::TokenizeResponse response;
+  EXPECT_TRUE(stub_->Tokenize(Context().get(), request, &response).ok());
+  EXPECT_EQ(SendBytes("/trivium.v1.Inference/NoCall", "").error_code(),
+            grpc::UNIMPLEMENTED);
+  EXPECT_EQ(batcher_->asked_early(), before);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -104,9 +104,11 @@ function buildGrid() {
   });
 }
 
+const draw = (paper) =>
+    state.view === 'lines' ? drawLines(paper) : drawMatrix(paper);
+let layout = null;  // of what is on the screen
 const redraw = onceAFrame(() => {
-  if (state.view === 'lines') drawLines();
-  else drawMatrix();
+  layout = draw(SCREEN);
 });
 
 function showAll() {
@@ -142,6 +144,15 @@ function showAll() {
   }
   showDetails();
   redraw();
+}
+
+// Scrolls to a token that is not in sight.
+function comeIntoSight(token) {
+  const scroller = $('scroller');
+  const down = layout ? layout.down(token) : 0, margin = 40;
+  scroller.scrollTop = Math.max(
+      down + margin - scroller.clientHeight,
+      Math.min(scroller.scrollTop, down - margin));
 }
 
 // Changes the state as given and shows it; the address says it too.
@@ -218,6 +229,11 @@ function start() {
     state.threshold = +event.target.value;
     showAll();
   });
+  $('save').addEventListener('click', () => {
+    const file = new SvgPaper();
+    draw(file);
+    saveSvg(file.drawing, $('caption').textContent, 'attention.svg');
+  });
   const canvas = $('canvas');
   const tokenAt = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -247,15 +263,19 @@ function start() {
     if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey) return;
     const set = shown();
     const last = set.heads.length - 1;
-    const token = (by) => {
-      const count = set.queries.length;
-      const now = state.pinned && state.pinned.side === 'query' ?
+    const token = (side, by) => {
+      const count = (side === 'query' ? set.queries : set.keys).length;
+      const now = state.pinned && state.pinned.side === side ?
           state.pinned.index : by > 0 ? -1 : 0;
       state.hover = null;
-      go({pinned: {side: 'query', index: (now + by + count) % count}});
+      go({pinned: {side, index: (now + by + count) % count}});
+      comeIntoSight(state.pinned);
     };
-    if (event.key === 'n') token(1);
-    else if (event.key === 'p') token(-1);
+    if (event.key === 'n') token('query', 1);
+    else if (event.key === 'p') token('query', -1);
+    else if (event.key === 'N') token('key', 1);
+    else if (event.key === 'P') token('key', -1);
+    else if (event.key === 'Escape') go({pinned: null});
     else if (event.key === 'ArrowUp') go({layer: state.layer - 1});
     else if (event.key === 'ArrowDown') go({layer: state.layer + 1});
     else if (event.key === 'ArrowLeft') {

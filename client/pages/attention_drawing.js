@@ -48,9 +48,25 @@ function imageOf(set, map) {
   return canvas;
 }
 
-let layout = null;  // of what is on the canvas, for the pointer
+// Where a map is drawn: here the page, of which a long text's lines need only
+// what is in sight; attention_svg.js has the other place.
+const SCREEN = {
+  whole: false,
+  begin(width, height, extent) {
+    $('extent').style.width = extent.width ? extent.width + 'px' : '';
+    $('extent').style.height = extent.height + 'px';
+    return prepare($('canvas'), width, height);
+  },
+  hatch,
+  image(context, set, map, x, y, width, height) {
+    context.imageSmoothingEnabled = false;
+    context.drawImage(imageOf(set, map), x, y, width, height);
+  },
+};
 
-function drawLines() {
+// Both give a layout: which token is `at` a place, and how far `down` one is.
+
+function drawLines(paper) {
   const set = shown();
   const map = set.map(state.layer, state.head);
   const scroller = $('scroller');
@@ -58,11 +74,10 @@ function drawLines() {
   const rows = Math.max(set.queries.length, set.keys.length);
   const step = rows <= 40 ? 24 : rows <= 120 ? 19 : 16;
   const total = rows * step + 8;
-  $('extent').style.height = total + 'px';
-  $('extent').style.width = '';
-  const height = Math.min(total, Math.round(window.innerHeight * .78));
-  const context = prepare($('canvas'), width, height);
-  const top = scroller.scrollTop - 4;
+  const height = paper.whole ?
+      total : Math.min(total, Math.round(window.innerHeight * .78));
+  const context = paper.begin(width, height, {height: total});
+  const top = (paper.whole ? 0 : scroller.scrollTop) - 4;
   context.font = `${step > 20 ? 14 : 12}px ${FONT}`;
   context.textBaseline = 'middle';
   const most = width * .34;
@@ -127,7 +142,7 @@ function drawLines() {
   context.globalAlpha = 1;
   // What the chosen token may not see.
   if (token && token.side === 'query' && set.seen(token.index) < set.keys.length) {
-    context.fillStyle = hatch(context);
+    context.fillStyle = paper.hatch(context);
     const from = y(set.seen(token.index)) - step / 2;
     context.fillRect(right, from, width - right,
                      y(set.keys.length) - step / 2 - from);
@@ -144,7 +159,7 @@ function drawLines() {
     context.stroke();
     context.setLineDash([]);
   }
-  layout = {
+  return {
     at(x, at) {
       const index = Math.floor((at + top) / step);
       if (x < left + 4 && index < set.queries.length) {
@@ -153,6 +168,7 @@ function drawLines() {
       if (x > right - 4 && index < set.keys.length) return {side: 'key', index};
       return null;
     },
+    down: (token) => token.index * step,
   };
 }
 
@@ -162,7 +178,7 @@ function boundaryRow(set) {
   return found < 0 ? set.rows.length : found;
 }
 
-function drawMatrix() {
+function drawMatrix(paper) {
   const set = shown();
   const map = set.map(state.layer, state.head);
   const scroller = $('scroller');
@@ -185,15 +201,11 @@ function drawMatrix() {
   const tall = Math.max(cell, Math.min(24, 400 / rows));
   const width = Math.ceil(leftMargin + keys * cell);
   const height = Math.ceil(topMargin + rows * tall);
-  $('extent').style.width = width + 'px';
-  $('extent').style.height = height + 'px';
-  const context = prepare($('canvas'), width, height);
-  context.imageSmoothingEnabled = false;
-  context.drawImage(imageOf(set, map), leftMargin, topMargin, keys * cell,
-                    rows * tall);
+  const context = paper.begin(width, height, {width, height});
+  paper.image(context, set, map, leftMargin, topMargin, keys * cell, rows * tall);
   // Masks: what a row may not see.
   if (set.seen_first !== null) {
-    context.fillStyle = hatch(context);
+    context.fillStyle = paper.hatch(context);
     for (let q = 0; q < rows; ++q) {
       const from = leftMargin + set.seen(q) * cell;
       context.fillRect(from, topMargin + q * tall,
@@ -265,7 +277,7 @@ function drawMatrix() {
                          rows * tall);
     }
   }
-  layout = {
+  return {
     at(x, y) {
       const k = Math.floor((x - leftMargin) / cell);
       const q = Math.floor((y - topMargin) / tall);
@@ -273,5 +285,7 @@ function drawMatrix() {
       if (q < 0 || q >= rows || k >= keys) return null;
       return {side: 'query', index: q, other: k};
     },
+    down: (token) =>
+        token.side === 'key' ? 0 : topMargin + token.index * tall,
   };
 }

@@ -12,15 +12,6 @@ const GROUPS = {
   ended: 'ended', ended_too_low: 'lost', outscored: 'lost',
 };
 
-function svg(tag, attributes, text) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    made.setAttribute(name, value);
-  }
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 const nodes = data.steps.map((step, s) => step.map((one, rank) => ({
   ...one, step: s, rank, label: visible(one.token),
 })));
@@ -132,7 +123,6 @@ function show() {
 // The tree as a file of its own: with the colours that the page has.
 function drawing() {
   const copy = $('tree').cloneNode(true);
-  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   const from = $('tree').querySelectorAll('rect, path, text');
   copy.querySelectorAll('rect, path, text').forEach((one, i) => {
     const style = getComputedStyle(from[i]);
@@ -141,16 +131,7 @@ function drawing() {
       one.style.setProperty(name, style.getPropertyValue(name));
     }
   });
-  return new XMLSerializer().serializeToString(copy);
-}
-
-function save() {
-  const link = element('a');
-  link.href = URL.createObjectURL(
-      new Blob([drawing()], {type: 'image/svg+xml'}));
-  link.download = 'beams.svg';
-  link.click();
-  URL.revokeObjectURL(link.href);
+  return copy;
 }
 
 function start() {
@@ -174,7 +155,8 @@ function start() {
   $('pruned').addEventListener('change', (event) => {
     $('tree').classList.toggle('bare', !event.target.checked);
   });
-  $('save').addEventListener('click', save);
+  $('save').addEventListener(
+      'click', () => saveSvg(drawing(), document.title, 'beams.svg'));
   draw();
   const hash = readHash();
   if ('result' in hash) state.result = +hash.result;

@@ -39,6 +39,29 @@ function element(tag, className, ...children) {
   return made;
 }
 
+// An element of a drawing.
+function svg(tag, attributes, text) {
+  const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, value);
+  }
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// Hands a drawing over as a file of its own, on the page's ground.
+function saveSvg(drawing, title, name) {
+  drawing.prepend(
+      svg('title', {}, title),
+      svg('rect', {width: '100%', height: '100%', fill: `rgb(${color('panel')})`}));
+  const text = new XMLSerializer().serializeToString(drawing);
+  const link = element('a');
+  link.href = URL.createObjectURL(new Blob([text], {type: 'image/svg+xml'}));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 // The page's colours as [r, g, b], by their names.
 function color(name) {
   const text =

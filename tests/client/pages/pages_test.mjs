@@ -1,0 +1,230 @@
+// What the pages of `trivium attention` and `trivium beams` do, in the browser
+// of browser.mjs.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {Page} from './browser.mjs';
+
+// Weights [layers, heads, queries, keys] of 16 bits, from a function.
+function map(kind, queries, keys, weight, more = {}) {
+  const layers = [0, 1], heads = [0, 1];
+  const codes = [];
+  for (const layer of layers) {
+    for (const head of heads) {
+      queries.forEach((_, q) => keys.forEach((_, k) => {
+        codes.push(Math.round(65535 * weight(layer, head, q, k)));
+      }));
+    }
+  }
+  const bytes = Buffer.from(new Uint16Array(codes).buffer);
+  return {
+    kind, layers, heads, rows: queries.map((_, q) => q), queries, keys,
+    boundary: null, seen_first: null, weights: bytes.toString('base64'), ...more,
+  };
+}
+
+const SOURCE = ['▁I', '▁ate', '▁<b>&', '</s>'];
+const TARGET = ['▁Ich', '▁aß', '</s>'];
+const TEXT = 'I ate <b>&';
+
+const encoder = map('encoder', SOURCE, SOURCE, () => .25);
+// The later a key, the more is it looked at; by head 1 the other way about.
+const cross = map('cross', TARGET, SOURCE, (layer, head, q, k) =>
+    (head ? [.4, .3, .2, .1] : [.1, .2, .3, .4])[k]);
+const decoder = map('decoder', TARGET, TARGET, (layer, head, q, k) =>
+    k <= q ? 1 / (q + 1) : 0, {seen_first: 1});
+const translation = {
+  model: 'en-de', bits: 16, texts: [TEXT, 'Ich aß'], maps: [encoder, decoder, cross],
+};
+const encoding = {model: 'bert', bits: 16, texts: [TEXT], maps: [encoder]};
+
+test('the title says the text, and no more of it than fits', () => {
+  assert.equal(new Page('attention', translation).document.title,
+               'Attention: I ate <b>&');
+  const long = {...encoding, texts: ['so '.repeat(100)]};
+  assert.equal(new Page('attention', long).document.title,
+               'Attention: ' + 'so '.repeat(20) + '…');
+});
+
+test('a translation opens on cross-attention, another text on its own', () => {
+  const page = new Page('attention', translation);
+  assert.match(page.text('caption'), /^Cross-attention: layer 1, mean of 2 heads$/);
+  assert.equal(page.pressed('kinds')[0].textContent, 'Cross-attention');
+  assert.match(new Page('attention', encoding).text('caption'), /^Encoder/);
+  const chosen = new Page('attention', translation, '#kind=decoder&layer=0&head=1');
+  assert.equal(chosen.text('caption'), 'Decoder self-attention: layer 0, head 1');
+});
+
+test('the mean is the first column', () => {
+  const grid = new Page('attention', translation).byId('grid').children;
+  assert.deepEqual(grid.slice(0, 4).map((one) => one.textContent),
+                   ['', 'mean', '0', '1']);
+  assert.deepEqual(
+      grid.slice(4, 8).map((one) => one.getAttribute('aria-label')),
+      [null, 'layer 0, mean of 2 heads', 'layer 0, head 0', 'layer 0, head 1']);
+});
+
+test('arrow keys go through layers and heads', () => {
+  const page = new Page('attention', translation);
+  const after = (key) => {
+    assert.ok(page.press(key));
+    return page.text('caption').replace('Cross-attention: ', '');
+  };
+  assert.equal(after('ArrowUp'), 'layer 0, mean of 2 heads');
+  assert.equal(after('ArrowUp'), 'layer 0, mean of 2 heads');
+  assert.equal(after('ArrowRight'), 'layer 0, head 0');
+  assert.equal(after('ArrowRight'), 'layer 0, head 1');
+  assert.equal(after('ArrowRight'), 'layer 0, mean of 2 heads');
+  assert.equal(after('ArrowLeft'), 'layer 0, head 1');
+  assert.equal(after('ArrowDown'), 'layer 1, head 1');
+  assert.equal(page.pressed('grid')[0].dataset.place, '1/1');
+  assert.ok(page.place.includes('layer=1&head=1'));
+  // What others need the keys for is left alone.
+  assert.ok(!page.press('ArrowUp', page.byId('threshold')));
+  assert.ok(!page.press('ArrowUp', page.document, {ctrlKey: true}));
+  assert.ok(!page.press('Tab'));
+});
+
+test('letters go through the tokens of both sides', () => {
+  const page = new Page('attention', translation);
+  const after = (key) => {
+    assert.ok(page.press(key));
+    return page.text('details-title');
+  };
+  assert.equal(after('n'), '▁Ich 0 looks at');
+  assert.equal(after('n'), '▁aß 1 looks at');
+  assert.equal(after('p'), '▁Ich 0 looks at');
+  assert.equal(after('p'), '</s> 2 looks at');
+  assert.equal(after('N'), '▁I 0 is looked at by');
+  assert.equal(after('P'), '</s> 3 is looked at by');
+  assert.equal(after('Escape'), 'Weights of a token');
+});
+
+test('a token that is chosen by a key comes into sight', () => {
+  const many = Array.from({length: 300}, (_, i) => `t${i}`);
+  const page = new Page('attention', {
+    ...encoding, maps: [map('encoder', many, ['▁a'], () => 1)]});
+  page.press('p');
+  assert.match(page.text('details-title'), /^t299/);
+  assert.ok(page.byId('scroller').scrollTop > 300 * 16 - 400);
+  page.press('n');
+  assert.equal(page.byId('scroller').scrollTop, 0);
+});
+
+test('a token\'s list is sorted by weight and has nothing else', () => {
+  const page = new Page('attention', translation, '#head=0&view=matrix');
+  const list = () => page.byId('weights').children.map((one) => one.textContent);
+  const sorted = ['</s>0.4000', '▁<b>&0.3000', '▁ate0.2000', '▁I0.1000'];
+  page.press('n');
+  assert.deepEqual(list(), sorted);
+  // The cell under the pointer is told above the list.
+  page.byId('canvas').fire(
+      'pointermove', {pointerType: 'mouse', clientX: 100, clientY: 70});
+  assert.match(page.text('details-title'), /looks at▁\S+ 0\.\d{4}$/);
+  assert.deepEqual(list(), sorted);
+});
+
+test('signs and words are explained once', () => {
+  for (const name of ['attention', 'beams']) {
+    const {html} = new Page(name, name === 'beams' ? beams : translation);
+    assert.equal(html.match(/▁[^.]*stands for/g).length, 1, name);
+  }
+  const {html} = new Page('attention', translation);
+  assert.equal(html.match(/layer after layer; in each layer several heads/g).length, 1);
+});
+
+test('whatever can be clicked is reached by keys', () => {
+  for (const page of [new Page('attention', translation), new Page('beams', beams)]) {
+    for (const one of page.document.all()) {
+      const clicks = 'click' in one.listeners || 'change' in one.listeners;
+      // The canvas's tokens have keys of their own.
+      if (!clicks || one.tag === 'canvas') continue;
+      assert.ok(['button', 'input'].includes(one.tag) ||
+                    (one.getAttribute('tabindex') === '0' && one.listeners.keydown),
+                one.tag);
+    }
+    assert.equal(page.byId('scroller').getAttribute('tabindex'), '0');
+  }
+});
+
+test('attention is saved as a file of its own', () => {
+  const page = new Page('attention', translation);
+  for (const view of ['lines', 'matrix']) {
+    page.byId('view-' + view).click();
+    page.byId('save').click();
+    const {name, type, text} = page.saved.pop();
+    assert.equal(name, 'attention.svg');
+    assert.equal(type, 'image/svg+xml');
+    assert.match(text, /^<svg width="\d+" height="\d+" viewBox=/);
+    assert.match(text, /<title>Cross-attention: layer 1, mean of 2 heads<\/title>/);
+    // The pieces, of both sides.
+    for (const piece of ['▁Ich', '▁aß', '▁I', '▁ate', '▁&lt;b>&amp;']) {
+      assert.ok(text.includes(piece), piece);
+    }
+    // Nothing that is not in the file, and nothing that was left out.
+    assert.doesNotMatch(text, /href|var\(|rgba|undefined|NaN/);
+    assert.match(text, /<path d="M/);
+  }
+  // All of a long text, not what is in sight alone; masks, too.
+  const many = Array.from({length: 300}, (_, i) => `t${i}`);
+  const long = new Page('attention', {
+    ...encoding,
+    maps: [map('decoder', many, many, (layer, head, q, k) => k === q ? 1 : 0,
+               {seen_first: 1})]});
+  long.press('n');
+  long.byId('save').click();
+  assert.equal(long.saved[0].text.match(/<text/g).length, 600);
+  assert.match(long.saved[0].text, /<pattern id="hatch".*fill="url\(#hatch\)"/s);
+});
+
+const step = (parent, token, logprob, sum, fate, why, more = {}) =>
+    ({parent, token, logprob, sum, score: sum / 2, fate, why, ...more});
+const beams = {
+  model: 'en-de', text: TEXT, truncated: false,
+  hypotheses: [{text: 'Ich aß', score: -.3, tokens: 2, reason: 'end'}],
+  steps: [
+    [step(0, '▁Ich', -.1, -.1, 'continued', 'goes on'),
+     step(0, '▁Wir', -3, -3, 'pruned', 'others are better')],
+    [step(0, '</s>', -.5, -.6, 'ended', 'ended', {hypothesis: 0}),
+     step(0, '▁aß', -.7, -.8, 'pruned', 'others are better')],
+  ],
+};
+
+test('a beam search shows its results first, then its tree', () => {
+  const page = new Page('beams', beams);
+  assert.equal(page.document.title, 'Beam search: I ate <b>&');
+  assert.ok(page.html.indexOf('id="results"') < page.html.indexOf('id="tree"'));
+  assert.equal(page.text('hypotheses'), '-0.3000Ich aßend');
+});
+
+const boxes = (page) => [...page.byId('tree').all()].filter(
+    (one) => one.getAttribute('role') === 'button');
+
+test('boxes show what they are sorted by', () => {
+  const page = new Page('beams', beams);
+  assert.deepEqual(
+      boxes(page).map((one) => one.children.at(-1).textContent),
+      ['-0.10', '-3.00', '-0.60', '-0.80']);
+  assert.match(page.text('meaning'), /sum of their log-probabilities/);
+});
+
+test('a candidate tells its story to who comes by keys', () => {
+  const page = new Page('beams', beams);
+  const [, second] = boxes(page);
+  assert.equal(second.getAttribute('tabindex'), '0');
+  second.fire('focus');
+  assert.equal(page.text('details-title'), 'others are better');
+  assert.equal(page.text('story'), '▁Wir');
+  assert.ok(second.fire('keydown', {key: 'Enter'}));
+  second.fire('blur');
+  assert.equal(second.getAttribute('class'), 'pruned selected');
+  assert.ok(!second.fire('keydown', {key: 'Tab'}));
+});
+
+test('a beam tree is saved as a file of its own', () => {
+  const page = new Page('beams', beams);
+  page.byId('save').click();
+  const [{name, text}] = page.saved;
+  assert.equal(name, 'beams.svg');
+  assert.match(text, /<title>Beam search: I ate &lt;b>&amp;<\/title>/);
+  assert.match(text, /▁Ich/);
+});

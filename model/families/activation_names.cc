@@ -1,5 +1,6 @@
 #include "model/families/activation_names.h"
 
+#include <string>
 #include <utility>
 
 namespace trivium {
@@ -20,6 +21,13 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
 };
 
 }  // namespace
+
+std::optional<Activation> FindActivation(std::string_view name) {
+  for (const auto& [known, activation] : kActivations) {
+    if (known == name) return activation;
+  }
+  return std::nullopt;
+}
 
 Activation ReadActivation(ConfigReader* config, std::string_view key,
                           Activation fallback) {

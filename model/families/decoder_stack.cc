@@ -8,9 +8,7 @@
 #include "model/families/sizes.h"
 
 namespace trivium {
-namespace {
 
-// A folder that was trained to tell something else has no text to give.
 void RefuseOtherHeads(ConfigReader* config) {
   const ConfigReader::Layer architectures = config->Find("architectures");
   if (architectures.json == nullptr || !architectures.json->is_array()) return;
@@ -28,8 +26,6 @@ void RefuseOtherHeads(ConfigReader* config) {
     }
   }
 }
-
-}  // namespace
 
 StackDescription ReadDecoderConfig(ConfigReader* config,
                                    const DecoderKeys& keys) {

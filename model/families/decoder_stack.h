@@ -31,8 +31,11 @@ struct DecoderKeys {
   bool even_heads = true;  // d_model must be a multiple of heads
 };
 
-// Sizes, and learned positions. Refuses what
-// is no language model.
+// Refuses a folder that was trained to tell something else: it has no text to
+// give.
+void RefuseOtherHeads(ConfigReader* config);
+
+// Sizes, and learned positions. Refuses other heads.
 StackDescription ReadDecoderConfig(ConfigReader* config,
                                    const DecoderKeys& keys);
 

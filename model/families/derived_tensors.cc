@@ -79,6 +79,20 @@ std::vector<const TensorView*> SplitRows(const TensorView& tensor,
   return parts;
 }
 
+const TensorView* Scaled(const TensorView& tensor, float factor,
+                         TensorMemory* memory) {
+  TensorView f32 = tensor;
+  f32.dtype = DType::kF32;
+  f32.row_scales = nullptr;
+  OwnedTensor* const scaled = NewTensor(f32, tensor.shape, memory);
+  if (tensor.data.empty()) return &scaled->view;
+  std::vector<float> values(tensor.elements());
+  CopyToF32(tensor, 0, values);
+  for (float& value : values) value *= factor;
+  std::memcpy(scaled->data.data(), values.data(), scaled->data.size());
+  return &scaled->view;
+}
+
 const TensorView* Transpose(const TensorView& matrix, TensorMemory* memory) {
   assert(matrix.shape.size() == 2);
   TensorMemory plain_memory;

@@ -29,6 +29,10 @@ std::vector<const TensorView*> SplitRows(const TensorView& joined,
 // W [in, out].
 const TensorView* Transpose(const TensorView& tensor, TensorMemory* memory);
 
+// The tensor times a factor, in f32.
+const TensorView* Scaled(const TensorView& tensor, float factor,
+                         TensorMemory* memory);
+
 // Of tensor [n, m, columns], matrix `index` turned over: its columns `first`,
 // first + step, ... as rows, [columns / step, m]. Of tensor [n, columns] such
 // elements of row `index`, [columns / step]. GPT-OSS keeps all experts in one

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/families/albert.h"
+#include "model/families/bart.h"
 #include "model/families/bert.h"
 #include "model/families/deberta.h"
 #include "model/families/distilbert.h"
@@ -20,12 +21,14 @@
 #include "model/families/qwen.h"
 #include "model/families/qwen3_moe.h"
 #include "model/families/smollm3.h"
+#include "model/families/t5.h"
 
 namespace trivium {
 namespace {
 
 constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"albert", LoadAlbert},
+    {"bart", LoadBart},
     {"bert", LoadBert},
     {"camembert", LoadRoberta},
     {"deberta", LoadDeberta},
@@ -37,17 +40,22 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"gpt_neo", LoadGptNeo},
     {"gpt_oss", LoadGptOss},
     {"llama", LoadLlama},
+    {"m2m_100", LoadM2m100},
     {"marian", LoadMarian},
+    {"mbart", LoadMbart},
     {"mistral", LoadMistral},
     {"mixtral", LoadMixtral},
     {"mpnet", LoadMpnet},
+    {"mt5", LoadMt5},
     {"openai-gpt", LoadOpenAiGpt},
     {"opt", LoadOpt},
+    {"pegasus", LoadPegasus},
     {"qwen2", LoadQwen2},
     {"qwen3", LoadQwen3},
     {"qwen3_moe", LoadQwen3Moe},
     {"roberta", LoadRoberta},
     {"smollm3", LoadSmolLm3},
+    {"t5", LoadT5},
     {"xlm-roberta", LoadRoberta},
 };
 

@@ -68,6 +68,8 @@ struct Rows {
   const float* query[kQueries];  // of KV head 0 ...
   float* out[kQueries];
   const float* sink[kQueries];  // of KV head 0, or null
+  const float* bias[kQueries];  // of KV head 0 and key 0, or null
+  size_t bias_stride;           // from query head to query head
   KeyRange seen[kQueries];      // keys
   KeyRange tiles;               // whole tiles of what any row sees
   // Pairs of keys: some row sees one of the pairs from any.begin to any.end,
@@ -84,15 +86,22 @@ struct HeadRows {
   float* weights;  // of the first row
 };
 
-// weights = exp(weights - max) over [begin, end), and zero in what else their
-// first and last vector have; returns 1 / their sum. A sink, if any, is one
-// more of them, which is not kept.
-HWY_INLINE float Exponentials(int begin, int end, const float* sink,
-                              float* HWY_RESTRICT weights) {
+// weights = exp(weights + bias - max) over [begin, end), and zero in what else
+// their first and last vector have; returns 1 / their sum. A sink, if any, is
+// one more of them, which is not kept.
+HWY_INLINE float Exponentials(int begin, int end, const float* bias,
+                              const float* sink, float* HWY_RESTRICT weights) {
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int first = begin / lanes * lanes;
   const int last = (end - 1) / lanes * lanes;
+  if (bias != nullptr) {
+    for (int i = first; i <= last; i += lanes) {
+      const auto sum =
+          hn::Add(hn::LoadU(d, weights + i), hn::LoadU(d, bias + i));
+      hn::StoreU(sum, d, weights + i);
+    }
+  }
   const auto valid = hn::FirstN(d, static_cast<size_t>(end - last));
   const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
   // Weights before the first become exp(-87), which adds nothing to a sum of 1
@@ -137,12 +146,15 @@ HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
   for (int h = 0; h < count; ++h) {
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      inverse[h][q] = Exponentials(rows.seen[q].begin - rows.layout.origin,
-                                   rows.seen[q].end - rows.layout.origin,
-                                   rows.sink[q] == nullptr
-                                       ? nullptr
-                                       : rows.sink[q] + heads[h].query_head,
-                                   heads[h].weights + q * rows.layout.stride);
+      const int origin = rows.layout.origin;
+      const int query_head = heads[h].query_head;
+      inverse[h][q] = Exponentials(
+          rows.seen[q].begin - origin, rows.seen[q].end - origin,
+          rows.bias[q] == nullptr
+              ? nullptr
+              : rows.bias[q] + query_head * rows.bias_stride + origin,
+          rows.sink[q] == nullptr ? nullptr : rows.sink[q] + query_head,
+          heads[h].weights + q * rows.layout.stride);
     }
   }
 }
@@ -196,6 +208,7 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
                          int sharing, int first, F attend) {
   Rows<kQueries> rows(layout);
   rows.first = first == 0;
+  rows.bias_stride = call.bias_stride;
   KeyRange any, all;
   int query_head = 0;
   int query = first;
@@ -205,6 +218,10 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
     rows.query[q] = call.query + query * call.query_stride + head_offset;
     rows.out[q] = call.out + query * call.out_stride + head_offset;
     rows.sink[q] = call.sinks == nullptr ? nullptr : call.sinks + query_head;
+    rows.bias[q] = call.bias == nullptr
+                       ? nullptr
+                       : call.bias + query_head * call.bias_stride -
+                             (call.position + query);
     const KeyRange seen = SeenKeys(call, query);
     rows.seen[q] = seen;
     any = q == 0 ? seen

@@ -14,7 +14,7 @@ inline constexpr int kAllHeads = std::numeric_limits<int>::max();
 
 // Scaled dot-product attention of all heads for several queries (Vaswani et al.
 // 2017):
-//   weights = softmax(scale * q K^T), out = weights V
+//   weights = softmax(scale * q K^T + bias), out = weights V
 // A head of keys and values may serve several heads of queries (Ainslie et al.
 // 2023), which then share its reading: query head h reads KV head
 // h / (query_heads / shape.heads).
@@ -55,6 +55,11 @@ struct AttentionCall {
   // Of each query head, the logit of a key beside the others whose value is
   // zero ("attention sinks", Xiao et al. 2023, learned as in GPT-OSS); or null.
   const float* sinks = nullptr;
+  // What a score gets by distance, or null: that of query head h at place p and
+  // key j gets bias[h * bias_stride + j - p] (T5, Raffel et al. 2019). Around
+  // what is seen there are kTileTokens floats more to read.
+  const float* bias = nullptr;
+  size_t bias_stride = 0;
   float* out;         // [queries] rows of query_heads * head_size floats ...
   size_t out_stride;  // ... this far apart; may be the queries
   // Of AttentionScratchSize() floats.

@@ -60,9 +60,9 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
   const AttentionGeometry& geometry = task.weights.geometry;
   const int width = geometry.query_width(), kv_width = geometry.kv_width();
   const Linear& projection = task.weights.projection;
-  stride_ = task.relative != nullptr ? projection.out() : width;
+  stride_ = task.in_tiles() ? width : projection.out();
   query_.Reserve(static_cast<size_t>(rows->rows()) * stride_);
-  const bool store = task.relative == nullptr && !task.places.empty();
+  const bool store = task.in_tiles() && !task.places.empty();
   return projection.Forward(
       rows->input, rows->rows(), workspace,
       [&](int row, const auto& product, float* key) {
@@ -98,7 +98,7 @@ void AttentionSublayer::ListPieces(const AttentionTask& task) {
   pieces_.clear();
   for (size_t i = 0; i < task.groups.size(); ++i) {
     const int rows = task.groups[i].rows;
-    const int most = task.relative != nullptr ? rows : kQueriesAtOnce;
+    const int most = task.in_tiles() ? kQueriesAtOnce : rows;
     for (int first = 0; first < rows; first += most) {
       pieces_.push_back({i, first, std::min(most, rows - first)});
     }
@@ -113,7 +113,7 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
   scratch_.resize(threads);
   float* out = query_.data();
   size_t out_stride = stride_;
-  if (task.relative != nullptr) {
+  if (!task.in_tiles()) {
     out = out_.Reserve(static_cast<size_t>(rows->rows()) * width);
     out_stride = width;
   }
@@ -142,7 +142,7 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
           const Heads heads = {geometry.kv_heads * part / parts,
                                geometry.kv_heads * (part + 1) / parts};
           const AttentionGroup& group = task.groups[piece.group];
-          if (task.relative != nullptr) {
+          if (!task.in_tiles()) {
             AttendRelatively(task, group, heads, &scratch);
           } else {
             const bool last = item + 1 == end || (item + 1) % pieces == 0;
@@ -183,6 +183,10 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
                         .sinks = task.weights.sinks.data(),
                         .out = query,
                         .out_stride = stride_};
+  if (task.relative != nullptr) {
+    call.bias = task.relative->bias();
+    call.bias_stride = task.relative->bias_stride();
+  }
   call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
   const size_t padded = PaddedKeys(group.keys);
   if (group.maps != nullptr) {

@@ -47,8 +47,13 @@ struct AttentionTask {
   std::span<const KvPlace> places = {};
   const RotaryTurns* turns = nullptr;           // of these rows; with places
   KvTiles tiles = {};                           // of this layer
-  const RelativeAttention* relative = nullptr;  // of the stack; needs no tiles
+  const RelativeAttention* relative = nullptr;  // of the stack
   const Linear* reader = nullptr;               // see Rows
+
+  // Disentangled attention has its keys and values beside its queries.
+  bool in_tiles() const {
+    return relative == nullptr || !relative->disentangled();
+  }
 };
 
 // The attention sublayer of encoders and decoders, to their own tokens or to a

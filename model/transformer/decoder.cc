@@ -42,15 +42,17 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
   for (int layer = 0; layer < layers; ++layer) {
     const Layer& weights = stack_.layers[layer];
     const std::optional<Attention>& cross = weights.cross_attention;
-    const AttentionTask task = {.weights = weights.self_attention,
-                                .layer = layer,
-                                .groups = self_groups_,
-                                .places = places_,
-                                .turns = &turns_,
-                                .tiles = cache->Tiles(layer),
-                                .reader = cross.has_value()
-                                              ? &cross->projection
-                                              : weights.feed_forward.reader()};
+    const AttentionTask task = {
+        .weights = weights.self_attention,
+        .layer = layer,
+        .groups = self_groups_,
+        .places = places_,
+        .turns = &turns_,
+        .tiles = cache->Tiles(layer),
+        .relative =
+            stack_.relative_attention ? &*stack_.relative_attention : nullptr,
+        .reader = cross.has_value() ? &cross->projection
+                                    : weights.feed_forward.reader()};
     TRIVIUM_RETURN_IF_ERROR(attention_.Run(task, &rows_, workspace));
     timer->End(&PhaseSeconds::self_attention);
     if (cross.has_value()) {
@@ -95,9 +97,9 @@ void Decoder::Arrange(std::span<const Item> items) {
 absl::Status Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
   tokens_.clear();
   for (const Item& item : items) {
-    int position = item.hypothesis->length;
+    int place = item.hypothesis->length;
     for (const int32_t token : item.work->tokens) {
-      tokens_.push_back({token, position++});
+      tokens_.push_back({token, stack_.embeddings.Position(token, place++)});
     }
   }
   return embedding_.Run(tokens_, &rows_, workspace);

@@ -24,6 +24,9 @@ enum class PositionEncoding {
   // Marian's table: sin of the first half of the dimensions, cos of the
   // second; frequency of pair i is 10000^(-2i / d_model).
   kSinusoidal,
+  // M2M-100's: as above with frequencies 10000^(-i / (d_model / 2 - 1)), the
+  // last of which is 1 / 10000; position_padding_id's row is zero.
+  kSinusoidalToEnd,
   kLearned,  // EmbeddingTensors::positions
 };
 
@@ -115,8 +118,8 @@ struct AttentionDescription {
 //   score = scale * (q_i . k_j + q_i . K_x + k_j . Q_x) + b_x
 // where K = relative embeddings W_k and Q = relative embeddings W_q are a
 // layer's own (DeBERTa's "disentangled" attention, He et al. 2020: content to
-// position and position to content) and b is the same in all layers (MPNet,
-// Song et al. 2020). What a model lacks is null.
+// position and position to content) and b is the same in all layers (T5,
+// Raffel et al. 2019). What a model lacks is null.
 struct RelativeAttentionDescription {
   enum class Buckets {
     kEach,         // a row for each distance from -span to span - 1
@@ -124,6 +127,8 @@ struct RelativeAttentionDescription {
                    // fewer and fewer for far ones (DeBERTa v2)
     kT5,           // span rows, half of them for keys after the query, nearly
                    // as above (Raffel et al. 2019)
+    kT5Past,       // the same where no key is after the query: all span rows
+                   // for those before it
   };
   Buckets buckets = Buckets::kEach;
   int span = 0;
@@ -194,7 +199,7 @@ struct StackDescription {
   std::optional<GateClip> gate_clip;  // instead of the activation and its gate
   float norm_epsilon = 1e-5f;
   PositionEncoding positions = PositionEncoding::kSinusoidal;
-  // The row of the first position in the table of learned ones.
+  // The row of the first position in the table.
   int position_offset = 0;
   // Tokens with this id take no position: they read the row of that number,
   // and the next token goes on where they came (RoBERTa).

@@ -14,13 +14,16 @@ namespace {
 // More positions than published models of this kind have.
 constexpr int kTabulatedPositions = 4096;
 
-// Marian's sinusoidal position encodings: the sines of all frequencies, then
-// their cosines (Vaswani et al. 2017 interleave them).
-float Sinusoidal(int position, int i, int width) {
+// The sines of all frequencies, then their cosines (Vaswani et al. 2017
+// interleave them).
+float Sinusoidal(PositionEncoding encoding, int row, int i, int width) {
   const int sines = (width + 1) / 2;
   const bool is_sine = i < sines;
-  const double angle =
-      position / std::pow(10000.0, 2.0 * (is_sine ? i : i - sines) / width);
+  const int pair = is_sine ? i : i - sines;
+  const double exponent = encoding == PositionEncoding::kSinusoidal
+                              ? 2.0 * pair / width
+                              : 1.0 * pair / std::max(sines - 1, 1);
+  const double angle = row / std::pow(10000.0, exponent);
   return static_cast<float>(is_sine ? std::sin(angle) : std::cos(angle));
 }
 
@@ -62,6 +65,7 @@ Embeddings::Embeddings(const StackDescription& stack,
                        std::shared_ptr<const TokenTable> tokens)
     : width_(static_cast<int>(stack.embeddings.tokens->shape[1])),
       scale_(stack.embedding_scale),
+      encoding_(stack.positions),
       position_offset_(stack.position_offset),
       position_padding_id_(stack.position_padding_id),
       tokens_(std::move(tokens)) {
@@ -74,11 +78,14 @@ Embeddings::Embeddings(const StackDescription& stack,
     case PositionEncoding::kNone:
       break;
     case PositionEncoding::kSinusoidal:
-      for (int position = 0;
-           position < std::min(stack.max_positions, kTabulatedPositions);
-           ++position) {
+    case PositionEncoding::kSinusoidalToEnd:
+      for (int row = 0; row < std::min(stack.max_positions + position_offset_,
+                                       kTabulatedPositions);
+           ++row) {
         for (int i = 0; i < width_; ++i) {
-          positions_.push_back(Sinusoidal(position, i, width_));
+          positions_.push_back(row == position_padding_id_
+                                   ? 0.0f
+                                   : Sinusoidal(encoding_, row, i, width_));
         }
       }
       break;
@@ -96,12 +103,14 @@ void Embeddings::Lookup(int32_t token, float* x) const {
 
 void Embeddings::AddPosition(int position, float* x) const {
   if (positions_.empty()) return;
-  const size_t at =
-      (static_cast<size_t>(position_offset_) + position) * positions_width_;
+  const int row = position_offset_ + position;
+  const size_t at = static_cast<size_t>(row) * positions_width_;
   if (at < positions_.size()) {
     AddRow({.f32 = &positions_[at], .n = positions_width_}, x);
   } else {
-    for (int i = 0; i < width_; ++i) x[i] += Sinusoidal(position, i, width_);
+    for (int i = 0; i < width_; ++i) {
+      x[i] += Sinusoidal(encoding_, row, i, width_);
+    }
   }
 }
 
@@ -110,14 +119,19 @@ void Embeddings::AddType(int32_t type, float* x) const {
   AddRow({.f32 = &types_[static_cast<size_t>(type) * width_], .n = width_}, x);
 }
 
+int Embeddings::Position(int32_t token, int place) const {
+  return token == position_padding_id_
+             ? *position_padding_id_ - position_offset_
+             : place;
+}
+
 void Embeddings::Positions(std::span<const int32_t> tokens,
                            std::vector<int>* positions) const {
   positions->clear();
   int next = 0;
   for (const int32_t token : tokens) {
-    positions->push_back(position_padding_id_ == token
-                             ? *position_padding_id_ - position_offset_
-                             : next++);
+    positions->push_back(Position(token, next));
+    if (token != position_padding_id_) ++next;
   }
 }
 

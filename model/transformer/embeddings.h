@@ -49,8 +49,11 @@ class Embeddings {
   // Adds the embedding of a segment in [0, type_vocabulary); nothing where the
   // model has none.
   void AddType(int32_t type, float* x) const;
-  // What AddPosition takes for the positions of a sequence from its start: 0,
-  // 1, 2... but for tokens that take none.
+  // What AddPosition takes for a token whose place in its sequence is `place`,
+  // unless it is one that takes none.
+  int Position(int32_t token, int place) const;
+  // For all tokens of a sequence from its start: 0, 1, 2... where those that
+  // take none do not count.
   void Positions(std::span<const int32_t> tokens,
                  std::vector<int>* positions) const;
 
@@ -61,6 +64,7 @@ class Embeddings {
  private:
   int width_ = 0;
   float scale_ = 1;
+  PositionEncoding encoding_ = PositionEncoding::kNone;
   int position_offset_ = 0;
   std::optional<int32_t> position_padding_id_;
   std::shared_ptr<const TokenTable> tokens_;

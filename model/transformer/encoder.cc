@@ -140,7 +140,7 @@ absl::Status Encoder::SelfAttention(int index, Workspace* workspace) {
                                         ? &*stack_.relative_attention
                                         : nullptr,
                         .reader = layer.feed_forward.reader()};
-  if (task.relative == nullptr) {
+  if (task.in_tiles()) {
     task.tiles.shape = {weights_.formats().encoder_kv, geometry.kv_heads,
                         geometry.head_size};
     task.tiles.stride = KvTileBytes(task.tiles.shape);

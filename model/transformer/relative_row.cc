@@ -20,16 +20,14 @@ int LogarithmicRow(int distance, int span, int max_distance) {
   return distance > 0 ? row : -row;
 }
 
-int T5Row(int distance, int span, int max_distance) {
-  const int side = span / 2;
+// Of the `side` rows of keys on one side of the query.
+int T5Row(int apart, int side, int max_distance) {
   const int exact = side / 2;
-  const int first = distance < 0 ? side : 0;  // of keys after the query
-  const int apart = std::abs(distance);
-  if (apart < exact) return first + apart;
+  if (apart < exact) return apart;
   const float part = std::log(static_cast<float>(apart) / exact) /
                      static_cast<float>(std::log(1.0 * max_distance / exact)) *
                      (side - exact);
-  return first + std::min(exact + static_cast<int>(part), side - 1);
+  return std::min(exact + static_cast<int>(part), side - 1);
 }
 
 }  // namespace
@@ -45,7 +43,10 @@ int RelativeRow(const RelativeAttentionDescription& description, int distance) {
       row = LogarithmicRow(distance, span, description.max_distance);
       break;
     case Buckets::kT5:
-      return T5Row(distance, span, description.max_distance);
+      return (distance < 0 ? span / 2 : 0) +
+             T5Row(std::abs(distance), span / 2, description.max_distance);
+    case Buckets::kT5Past:
+      return T5Row(std::max(distance, 0), span, description.max_distance);
   }
   return std::clamp(row + span, 0, 2 * span - 1);
 }

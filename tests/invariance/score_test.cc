@@ -2,13 +2,13 @@
 // logits, and the same bits in any company.
 #include <cmath>
 #include <filesystem>
+#include <future>
 #include <random>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "model/model.h"
 #include "model/weights/weights.h"
@@ -23,17 +23,13 @@ constexpr int64_t kScoreCacheBytes = 32 << 20;
 class ScoreAnswer : public RequestObserver {
  public:
   void OnDone(absl::StatusOr<RequestResult> result) override {
-    result_ = std::move(result);
-    done_.Notify();
+    result_.set_value(std::move(result));
   }
-  absl::StatusOr<RequestResult>& Wait() {
-    done_.WaitForNotification();
-    return result_;
-  }
+  // Once.
+  absl::StatusOr<RequestResult> Wait() { return result_.get_future().get(); }
 
  private:
-  absl::Notification done_;
-  absl::StatusOr<RequestResult> result_ = absl::UnknownError("not done");
+  std::promise<absl::StatusOr<RequestResult>> result_;
 };
 
 // A model and a batcher that serves it.
@@ -78,7 +74,7 @@ class Served {
     EXPECT_TRUE(submission.status.ok()) << submission.status;
     std::vector<RequestResult> results(count);
     for (size_t i = 0; submission.status.ok() && i < count; ++i) {
-      auto& result = answers[i]->Wait();
+      auto result = answers[i]->Wait();
       EXPECT_TRUE(result.ok()) << result.status();
       if (result.ok()) results[i] = *std::move(result);
     }

@@ -116,11 +116,11 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
   stack.positions = shape_.positions;
   stack.embedding_scale = std::sqrt(static_cast<float>(shape_.d_model));
   stack.embeddings.tokens = tokens;
+  if (shape_.position_padding_id.has_value()) {
+    stack.position_padding_id = shape_.position_padding_id;
+    stack.position_offset = *shape_.position_padding_id + 1;
+  }
   if (shape_.positions == PositionEncoding::kLearned) {
-    if (shape_.position_padding_id.has_value()) {
-      stack.position_padding_id = shape_.position_padding_id;
-      stack.position_offset = *shape_.position_padding_id + 1;
-    }
     stack.embeddings.positions =
         Tensor({shape_.max_positions + stack.position_offset,
                 causal ? shape_.d_model : width},
@@ -134,7 +134,7 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     stack.embeddings.projection = Linear(shape_.d_model, width);
   }
   if (shape_.embedding_norm) stack.embedding_norm = Norm(width);
-  if (shape_.relative.has_value()) stack.relative_attention = Relative();
+  if (shape_.relative.has_value()) stack.relative_attention = Relative(causal);
   if (shape_.rotary_pairs > 0) {
     stack.rotary = {Rotary(10000, 1), Rotary(50, 1.2f)};
   }
@@ -209,13 +209,14 @@ ExpertsDescription RandomTransformer::Experts() {
   return description;
 }
 
-RelativeAttentionDescription RandomTransformer::Relative() {
+RelativeAttentionDescription RandomTransformer::Relative(bool causal) {
   using Buckets = RelativeAttentionDescription::Buckets;
   RelativeAttentionDescription relative;
   relative.buckets = *shape_.relative;
   relative.span = 8;
   relative.max_distance = 20;
   if (relative.buckets == Buckets::kT5) {
+    if (causal) relative.buckets = Buckets::kT5Past;
     relative.bias = Tensor({relative.span, shape_.heads}, 0, 1);
     return relative;
   }

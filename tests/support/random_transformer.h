@@ -81,7 +81,7 @@ class RandomTransformer {
                          const TensorView* tied_tokens);
   ExpertsDescription Experts();
   RotaryDescription Rotary(double base, float magnitude) const;
-  RelativeAttentionDescription Relative();
+  RelativeAttentionDescription Relative(bool causal);
   HeadDescription Head();
 
   Shape shape_;

@@ -93,6 +93,8 @@ class RelativeScores {
     }
   }
 
+  bool disentangled() const { return key_.rows > 0 || query_.rows > 0; }
+
   // q . K_x + k . Q_x over the dimensions [begin, end).
   double Terms(const double* q, const double* k, int distance, int begin,
                int end) const {
@@ -160,19 +162,20 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const RelativeScores* relative, const Numbers& numbers,
                  std::vector<double>* maps) {
   const AttentionGeometry& geometry = tensors.geometry;
+  const bool disentangled = relative != nullptr && relative->disentangled();
   const Matrix query =
       numbers.Query(Placed(numbers.Product(x, tensors.query), stack, geometry,
                            tensors.query_norm),
-                    geometry.heads, relative != nullptr);
+                    geometry.heads, disentangled);
   Numbers of_memory = numbers;
   if (&memory != &x) of_memory.closest_tie = numbers.closest_source_tie;
   const Matrix key =
       of_memory.KeyOrValue(Placed(of_memory.Product(memory, tensors.key), stack,
                                   geometry, tensors.key_norm),
-                           geometry.kv_heads, relative != nullptr);
+                           geometry.kv_heads, disentangled);
   const Matrix value =
       of_memory.KeyOrValue(of_memory.Product(memory, tensors.value),
-                           geometry.kv_heads, relative != nullptr);
+                           geometry.kv_heads, disentangled);
   const int head_size = geometry.head_size;
   // A key more, of no value (Xiao et al. 2023).
   const std::vector<float> sinks =
@@ -212,7 +215,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         sum += weight;
       }
       const std::vector<double> rounded = numbers.Weights(
-          weights, first, value, begin + shift, head_size, relative != nullptr);
+          weights, first, value, begin + shift, head_size, disentangled);
       maps->insert(maps->end(), first, 0.0);
       for (int j = first; j <= last; ++j) {
         maps->push_back(weights[j - first] / sum);
@@ -288,16 +291,35 @@ Matrix FeedForward(const Matrix& x, const LayerDescription& tensors,
       tensors.down);
 }
 
-// The row of the table of learned positions for every token.
+// The row of the table of positions for every token. Padding takes no place in
+// a source, and one in what a decoder reads.
 std::vector<int> PositionRows(const StackDescription& stack,
                               std::span<const int32_t> ids) {
   std::vector<int> rows;
+  const bool decoder =
+      stack.layer.front().self_attention.geometry.look_ahead == 0;
   int next = stack.position_offset;
   for (const int32_t id : ids) {
     const bool padding = stack.position_padding_id == id;
-    rows.push_back(padding ? *stack.position_padding_id : next++);
+    rows.push_back(padding ? *stack.position_padding_id : next);
+    if (!padding || decoder) ++next;
   }
   return rows;
+}
+
+bool IsSinusoidal(PositionEncoding encoding) {
+  return encoding == PositionEncoding::kSinusoidal ||
+         encoding == PositionEncoding::kSinusoidalToEnd;
+}
+
+double Sinusoid(PositionEncoding encoding, int row, int k, int width) {
+  const int half = (width + 1) / 2;
+  const int pair = k < half ? k : k - half;
+  const double exponent = encoding == PositionEncoding::kSinusoidalToEnd
+                              ? pair / (half - 1.0)
+                              : 2.0 * pair / width;
+  const double angle = row / std::pow(10000.0, exponent);
+  return k < half ? std::sin(angle) : std::cos(angle);
 }
 
 // What enters the first layer; `types` (segments) may be empty.
@@ -314,7 +336,6 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
   }
   if (tensors.types != nullptr) segments = Values(tensors.types);
   const int width = static_cast<int>(tensors.tokens->shape[1]);
-  const int half = (width + 1) / 2;
   const std::vector<int> rows = PositionRows(stack, ids);
   // Else they are added behind the projection.
   const bool narrow_positions =
@@ -326,10 +347,9 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
       double position = 0;
       if (stack.positions == PositionEncoding::kLearned && narrow_positions) {
         position = positions[static_cast<size_t>(rows[i]) * width + k];
-      } else if (stack.positions == PositionEncoding::kSinusoidal) {
-        const int pair = k < half ? k : k - half;
-        const double angle = i / std::pow(10000.0, 2.0 * pair / width);
-        position = k < half ? std::sin(angle) : std::cos(angle);
+      } else if (IsSinusoidal(stack.positions) &&
+                 rows[i] != stack.position_padding_id) {
+        position = Sinusoid(stack.positions, rows[i], k, width);
       }
       x.row(i)[k] =
           stack.embedding_scale *

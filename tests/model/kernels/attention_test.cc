@@ -106,6 +106,8 @@ struct Heads {
                           .query_stride = static_cast<size_t>(width),
                           .scale = 1 / std::sqrt(static_cast<float>(size)),
                           .sinks = sinks.empty() ? nullptr : sinks.data(),
+                          .bias = bias.empty() ? nullptr : &bias[kFarthest],
+                          .bias_stride = kBiasStride,
                           .out = out,
                           .out_stride = static_cast<size_t>(width)};
     // Whoever writes beyond it is found out by the address sanitizer.
@@ -119,18 +121,27 @@ struct Heads {
     return call;
   }
 
+  // Of query head `head` for a key `ahead` of the query.
+  float Bias(int head, int ahead) const {
+    return bias.empty() ? 0 : bias[head * kBiasStride + kFarthest + ahead];
+  }
+
+  static constexpr int kFarthest = 64;
+  static constexpr size_t kBiasStride = 2 * kFarthest + kTileTokens;
+
   KvShape shape;
   int size, sharing, query_heads, kv_width, width, keys, queries;
   std::vector<float> k, val, q, weights;
   std::vector<float> sinks;  // [query_heads], or empty
+  std::vector<float> bias;   // [query_heads, kBiasStride], or empty
   std::unique_ptr<float[]> scratch;
   std::vector<char> memory;
   std::vector<const char*> tiles;
 };
 
-// The formula in doubles for one query of one query head over the keys [begin,
-// end).
-void Expect(const Heads& heads, int query, int head, KeyRange seen,
+// The formula in doubles for one query, at `place`, of one query head over the
+// keys [begin, end).
+void Expect(const Heads& heads, int query, int place, int head, KeyRange seen,
             const float* weights, const float* out) {
   const KvType type = heads.shape.type;
   const int at = head * heads.size;
@@ -149,6 +160,7 @@ void Expect(const Heads& heads, int query, int head, KeyRange seen,
       score[j] += static_cast<double>(asked[d]) * key[d];
     }
     score[j] /= std::sqrt(static_cast<double>(heads.size));
+    score[j] += heads.Bias(head, j - place);
     most = std::max(most, score[j]);
   }
   if (!heads.sinks.empty()) {
@@ -202,7 +214,7 @@ void ExpectAll(Heads* heads, const View& view) {
     ASSERT_EQ(SeenKeys(call, i).end, seen.end);
     for (int head = 0; head < heads->query_heads; ++head) {
       Expect(
-          *heads, i, head, seen,
+          *heads, i, at, head, seen,
           &heads
                ->weights[(head * heads->queries + i) * PaddedKeys(heads->keys)],
           &out[i * heads->width]);
@@ -322,6 +334,26 @@ TEST(AttendTest, SinksTakeTheirShare) {
   }
 }
 
+TEST(AttendTest, ABiasByDistanceIsAdded) {
+  std::mt19937 generator(10);
+  std::normal_distribution<float> normal(0, 3);
+  for (const KvType type : kTypes) {
+    for (const int keys : {1, 5, 16, 17, 40, 63}) {
+      for (const int sharing : {1, 3}) {
+        Heads heads(type, 17, keys, std::min(keys, 7), sharing);
+        heads.bias.resize(heads.query_heads * Heads::kBiasStride);
+        for (float& x : heads.bias) x = normal(generator);
+        ExpectAll(&heads, {});
+        for (const int look_back : {5, kAllKeys}) {
+          ExpectAll(&heads, {.position = keys - heads.queries,
+                             .look_back = look_back,
+                             .look_ahead = 0});
+        }
+      }
+    }
+  }
+}
+
 TEST(AttendTest, QueriesDoNotSeeEachOther) {
   for (const KvType type : kTypes) {
     for (const int size : {8, 20, 64}) {
@@ -397,7 +429,7 @@ TEST(AttendTest, ZerosAreTheirOwnScale) {
   std::vector<float> out(heads.width);
   Attend(heads.Call(0, 1, out.data(), /*keep=*/true));
   for (int head = 0; head < heads.query_heads; ++head) {
-    Expect(heads, 0, head, {0, heads.keys},
+    Expect(heads, 0, 0, head, {0, heads.keys},
            &heads.weights[head * PaddedKeys(heads.keys)], out.data());
   }
 }

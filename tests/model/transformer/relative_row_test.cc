@@ -22,7 +22,7 @@ int64_t Checksum(Buckets buckets, int span, int max_distance) {
 }
 
 // The sums are Transformers' (make_log_bucket_position of DeBERTa v2,
-// relative_position_bucket of MPNet), computed by torch in f32.
+// relative_position_bucket of MPNet and T5), computed by torch in f32.
 TEST(RelativeRowTest, EqualsTransformers) {
   EXPECT_EQ(Checksum(Buckets::kLogarithmic, 256, 512), 932668);
   EXPECT_EQ(Checksum(Buckets::kLogarithmic, 32, 512), 468709);
@@ -30,6 +30,9 @@ TEST(RelativeRowTest, EqualsTransformers) {
   EXPECT_EQ(Checksum(Buckets::kLogarithmic, 6, 20), 232989);
   EXPECT_EQ(Checksum(Buckets::kLogarithmic, 2, 10), 164585);
   EXPECT_EQ(Checksum(Buckets::kT5, 32, 128), 95047);
+  EXPECT_EQ(Checksum(Buckets::kT5, 8, 20), 250767);
+  EXPECT_EQ(Checksum(Buckets::kT5Past, 32, 128), 957523);
+  EXPECT_EQ(Checksum(Buckets::kT5Past, 8, 20), 597921);
 }
 
 TEST(RelativeRowTest, EachDistanceHasARowUpToTheSpan) {

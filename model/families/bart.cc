@@ -1,0 +1,71 @@
+#include "model/families/bart.h"
+
+#include <utility>
+
+#include "model/families/bart_stack.h"
+#include "model/families/family_reader.h"
+
+namespace trivium {
+namespace {
+
+FamilyModel Load(const BartOptions& options, nlohmann::json generation_defaults,
+                 const nlohmann::json& json, const Weights* weights,
+                 Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  FamilyModel model;
+  model.generation_defaults = std::move(generation_defaults);
+  TransformerDescription description;
+  ReadBartConfig(options, family.config(), &description);
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
+  ReadBartTensors(options, family.config(), tensors, &description);
+  model.description = std::move(description);
+  return model;
+}
+
+}  // namespace
+
+FamilyModel LoadBart(const nlohmann::json& config, const Weights* weights,
+                     Problems* problems) {
+  return Load({.embedding_norm = true, .position_offset = 2},
+              {{"decoder_start_token_id", 2},
+               {"eos_token_id", 2},
+               {"forced_eos_token_id", 2}},
+              config, weights, problems);
+}
+
+FamilyModel LoadMbart(const nlohmann::json& config, const Weights* weights,
+                      Problems* problems) {
+  return Load({.norm_before = true,
+               .final_norm = true,
+               .embedding_norm = true,
+               .position_offset = 2},
+              {{"eos_token_id", 2}, {"forced_eos_token_id", 2}}, config,
+              weights, problems);
+}
+
+FamilyModel LoadM2m100(const nlohmann::json& config, const Weights* weights,
+                       Problems* problems) {
+  return Load({.norm_before = true,
+               .final_norm = true,
+               .positions = PositionEncoding::kSinusoidalToEnd,
+               .position_offset = 2,
+               .position_padding_id = 1,
+               .activation = Activation::kRelu,
+               .scale_embedding = true},
+              {{"decoder_start_token_id", 2}, {"eos_token_id", 2}}, config,
+              weights, problems);
+}
+
+FamilyModel LoadPegasus(const nlohmann::json& config, const Weights* weights,
+                        Problems* problems) {
+  return Load({.norm_before = true,
+               .final_norm = true,
+               .positions = PositionEncoding::kSinusoidal},
+              {{"decoder_start_token_id", 0},
+               {"eos_token_id", 1},
+               {"forced_eos_token_id", 1}},
+              config, weights, problems);
+}
+
+}  // namespace trivium

@@ -1,0 +1,224 @@
+#include "model/families/t5.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/families/activation_names.h"
+#include "model/families/decoder_stack.h"
+#include "model/families/derived_tensors.h"
+#include "model/families/family_reader.h"
+#include "model/families/sizes.h"
+
+namespace trivium {
+namespace {
+
+// No text is too long for attention that knows distances only, but a limit
+// there must be. Trained on 512 tokens, T5 is given a few thousand at most.
+constexpr int kPositions = 4096;
+
+struct T5Config {
+  StackDescription encoder;
+  StackDescription decoder;
+  AttentionGeometry geometry;
+  bool gated = false;
+  bool scaled_output = false;  // by 1 / sqrt(d_model)
+};
+
+// "relu", "gated-gelu", "gated-silu"...: an activation, perhaps of a gate.
+// Transformers has "gelu" mean that by tanh here, where there is a gate.
+Activation ReadFeedForward(ConfigReader* config, bool* gated) {
+  constexpr char kKey[] = "feed_forward_proj";
+  constexpr std::string_view kGated = "gated-";
+  const std::string text = config->Text(kKey).value_or("relu");
+  *gated = text.starts_with(kGated);
+  const std::string name = *gated ? text.substr(kGated.size()) : text;
+  if (*gated && name == "gelu") return Activation::kGeluTanh;
+  if (const auto activation = FindActivation(name)) return *activation;
+  config->Report(kKey, config->Find(kKey),
+                 "give \"relu\", \"gated-gelu\" or another activation by name");
+  return Activation::kRelu;
+}
+
+T5Config ReadT5Config(ConfigReader* config, bool may_scale) {
+  RefuseOtherHeads(config);
+  T5Config result;
+  StackDescription& stack = result.encoder;
+  stack.layers = config->RequiredInteger("num_layers", 1, kMaxLayers);
+  stack.d_model = config->RequiredInteger("d_model", 1, kMaxWidth);
+  stack.heads = config->RequiredInteger("num_heads", 1, kMaxWidth);
+  stack.feed_forward = config->RequiredInteger("d_ff", 1, kMaxWidth);
+  stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
+  stack.max_positions = kPositions;
+  stack.activation = ReadFeedForward(config, &result.gated);
+  stack.norm_epsilon = static_cast<float>(
+      config->Real("layer_norm_epsilon", 0, 1).value_or(1e-6));
+  stack.positions = PositionEncoding::kNone;
+
+  RelativeAttentionDescription relative;
+  relative.buckets = RelativeAttentionDescription::Buckets::kT5;
+  constexpr char kBuckets[] = "relative_attention_num_buckets";
+  constexpr char kFarthest[] = "relative_attention_max_distance";
+  relative.span = config->Integer(kBuckets, 4, kMaxPositions).value_or(32);
+  relative.max_distance =
+      config->Integer(kFarthest, 2, kMaxPositions).value_or(128);
+  if (relative.max_distance <= relative.span / 2) {
+    config->Report(kFarthest, config->Find(kFarthest),
+                   fmt::format("it must exceed half of {}, {}", kBuckets,
+                               relative.span / 2));
+  }
+  stack.relative_attention = relative;
+
+  AttentionGeometry& geometry = result.geometry;
+  geometry.heads = geometry.kv_heads = stack.heads;
+  geometry.head_size = config->RequiredInteger("d_kv", 1, kMaxWidth);
+  geometry.scale = 1;
+
+  result.decoder = stack;
+  result.decoder.layers = config->Integer("num_decoder_layers", 1, kMaxLayers)
+                              .value_or(stack.layers);
+  result.decoder.relative_attention->buckets =
+      RelativeAttentionDescription::Buckets::kT5Past;
+  // Folders say it by whether the output is tied, which in truth they tell by
+  // having an lm_head.weight or none; Transformers 5 writes it by its name.
+  const bool tied = config->Boolean("tie_word_embeddings").value_or(true);
+  result.scaled_output =
+      may_scale && config->Boolean("scale_decoder_outputs").value_or(tied);
+  return result;
+}
+
+class T5Reader {
+ public:
+  T5Reader(const T5Config& config, TensorReader* tensors)
+      : config_(config), tensors_(tensors) {}
+
+  void Read(const std::string& side, StackDescription* stack) const {
+    const bool decoder = side == "decoder";
+    stack->relative_attention->bias = tensors_->Required(
+        side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+        {stack->relative_attention->span, stack->heads});
+    for (int i = 0; i < stack->layers; ++i) {
+      const std::string name = fmt::format("{}.block.{}.layer.", side, i);
+      if (!tensors_->HasAnyWith(name)) {
+        tensors_->problems()->push_back(fmt::format(
+            "config.json: {} is {}, but the weights have only {} layers; take "
+            "both files from the same model",
+            decoder ? "num_decoder_layers" : "num_layers", stack->layers, i));
+        return;
+      }
+      stack->layer.push_back(Layer(name, decoder));
+    }
+    stack->final_norm = Norm(side + ".final_layer_norm");
+  }
+
+ private:
+  LayerDescription Layer(const std::string& name, bool decoder) const {
+    LayerDescription layer;
+    AttentionGeometry geometry = config_.geometry;
+    const AttentionGeometry cross = geometry;
+    if (decoder) geometry.look_ahead = 0;
+    layer.self_attention = Attention(name + "0.SelfAttention", geometry);
+    layer.self_attention_norms.before = Norm(name + "0.layer_norm");
+    if (decoder) {
+      layer.cross_attention = Attention(name + "1.EncDecAttention", cross);
+      layer.cross_attention_norms.before = Norm(name + "1.layer_norm");
+    }
+    const std::string last = name + (decoder ? "2." : "1.");
+    const std::string dense = last + "DenseReluDense.";
+    const int d_model = config_.encoder.d_model;
+    const int width = config_.encoder.feed_forward;
+    if (config_.gated) {
+      layer.gate = Linear(dense + "wi_0", width, d_model);
+      layer.up = Linear(dense + "wi_1", width, d_model);
+    } else {
+      layer.up = Linear(dense + "wi", width, d_model);
+    }
+    layer.down = Linear(dense + "wo", d_model, width);
+    layer.feed_forward_norms.before = Norm(last + "layer_norm");
+    return layer;
+  }
+
+  AttentionDescription Attention(const std::string& name,
+                                 const AttentionGeometry& geometry) const {
+    const int d_model = config_.encoder.d_model;
+    const int width = geometry.query_width();
+    return {geometry, Linear(name + ".q", width, d_model),
+            Linear(name + ".k", width, d_model),
+            Linear(name + ".v", width, d_model),
+            Linear(name + ".o", d_model, width)};
+  }
+
+  LinearTensors Linear(const std::string& name, int out, int in) const {
+    return {tensors_->Required(name + ".weight", {out, in})};
+  }
+
+  NormTensors Norm(const std::string& name) const {
+    return {.weight =
+                tensors_->Required(name + ".weight", {config_.encoder.d_model}),
+            .kind = NormTensors::Kind::kRms};
+  }
+
+  const T5Config& config_;
+  TensorReader* const tensors_;
+};
+
+// One table of tokens; the output's own where the weights have one.
+void ReadEmbeddings(TensorReader* tensors,
+                    TransformerDescription* description) {
+  StackDescription& encoder = *description->encoder;
+  const std::vector<int64_t> shape = {encoder.vocabulary, encoder.d_model};
+  const TensorView* const shared =
+      tensors->RequiredOneOf({"shared.weight", "encoder.embed_tokens.weight",
+                              "decoder.embed_tokens.weight"},
+                             shape);
+  encoder.embeddings.tokens = shared;
+  description->decoder->embeddings.tokens = shared;
+  constexpr char kOutput[] = "lm_head.weight";
+  description->output_projection.weight =
+      tensors->Has(kOutput) ? tensors->Required(kOutput, shape) : shared;
+}
+
+FamilyModel Load(bool may_scale, const nlohmann::json& json,
+                 const Weights* weights, Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  const T5Config config = ReadT5Config(family.config(), may_scale);
+  FamilyModel model;
+  model.generation_defaults = {{"decoder_start_token_id", 0},
+                               {"eos_token_id", 1}};
+  TensorReader* const tensors = family.OpenTensors("");
+  if (tensors == nullptr) return model;
+  TransformerDescription& description = model.description;
+  description.encoder = config.encoder;
+  description.decoder = config.decoder;
+  ReadEmbeddings(tensors, &description);
+  const T5Reader reader(config, tensors);
+  reader.Read("encoder", &*description.encoder);
+  reader.Read("decoder", &*description.decoder);
+  // A factor of the states that the output projection reads is one of the
+  // norm's before it.
+  std::optional<NormTensors>& norm = description.decoder->final_norm;
+  if (config.scaled_output && norm && norm->weight != nullptr) {
+    const float factor =
+        1 / std::sqrt(static_cast<float>(config.decoder.d_model));
+    norm->weight = Scaled(*norm->weight, factor, &description.memory);
+  }
+  return model;
+}
+
+}  // namespace
+
+FamilyModel LoadT5(const nlohmann::json& config, const Weights* weights,
+                   Problems* problems) {
+  return Load(/*may_scale=*/true, config, weights, problems);
+}
+
+FamilyModel LoadMt5(const nlohmann::json& config, const Weights* weights,
+                    Problems* problems) {
+  return Load(/*may_scale=*/false, config, weights, problems);
+}
+
+}  // namespace trivium

@@ -1,0 +1,21 @@
+#ifndef TRIVIUM_MODEL_FAMILIES_T5_H_
+#define TRIVIUM_MODEL_FAMILIES_T5_H_
+
+#include "model/families/registry.h"
+
+namespace trivium {
+
+// T5 (Raffel et al. 2019), its versions 1.0 and 1.1, Flan-T5, MADLAD-400: an
+// encoder-decoder without biases whose attention knows distances, not places,
+// with norms by the root mean square before each sublayer. As Transformers'
+// models/t5/modeling_t5.py.
+FamilyModel LoadT5(const nlohmann::json& config, const Weights* weights,
+                   Problems* problems);
+
+// mT5 (Xue et al. 2020): T5 1.1.
+FamilyModel LoadMt5(const nlohmann::json& config, const Weights* weights,
+                    Problems* problems);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_FAMILIES_T5_H_

@@ -1,0 +1,124 @@
+// BART and its relatives, and T5: what their folders become, and what is said
+// of folders that do not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tests/model/families/golden_folder.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Seq2SeqFamiliesTest, SizesAndOptionsAreChecked) {
+  Folder folder("bart.generate");
+  folder.config["decoder_attention_heads"] = 3;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("decoder_attention_heads is 3; it must "
+                                    "divide d_model, 32")));
+  folder = Folder("m2m_100.translate");
+  folder.config["d_model"] = 33;
+  folder.config["encoder_attention_heads"] = 3;
+  folder.config["decoder_attention_heads"] = 3;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("d_model is 33; it must be even")));
+  folder = Folder("t5.gated");
+  folder.config["feed_forward_proj"] = "gated-mish";
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("feed_forward_proj is \"gated-mish\"")));
+  folder = Folder("t5.gated");
+  folder.config["relative_attention_max_distance"] = 4;
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(HasSubstr("it must exceed half of "
+                                    "relative_attention_num_buckets, 4")));
+}
+
+TEST(Seq2SeqFamiliesTest, OtherHeadsAreRefused) {
+  for (const char* name : {"bart.generate", "t5.generate"}) {
+    Folder folder(name);
+    folder.config["architectures"] = {"AnyForSequenceClassification"};
+    EXPECT_THAT(folder.LoadWithoutWeights(),
+                ElementsAre(HasSubstr("as a language model only")));
+  }
+}
+
+TEST(Seq2SeqFamiliesTest, MissingLayersAreTold) {
+  Folder folder("mbart.translate");
+  folder.config["encoder_layers"] = 3;
+  EXPECT_THAT(folder.Load(), ElementsAre(HasSubstr("encoder_layers is 3, but "
+                                                   "the weights have only 2")));
+  folder = Folder("t5.generate");
+  folder.config["num_decoder_layers"] = 5;
+  EXPECT_THAT(folder.LoadReal(),
+              ElementsAre(HasSubstr("num_decoder_layers is 5, but the weights "
+                                    "have only 2")));
+}
+
+// Marian's and Pegasus' may stand in the weights, M2M-100's are never read.
+TEST(Seq2SeqFamiliesTest, StoredSinesAreReadWhereTransformersReadsThem) {
+  Folder folder("pegasus.summarize");
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->positions, PositionEncoding::kLearned);
+  folder.weights.Remove("model.encoder.embed_positions.weight");
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->positions,
+            PositionEncoding::kSinusoidal);
+  EXPECT_EQ(folder.description.decoder->positions, PositionEncoding::kLearned);
+  folder = Folder("m2m_100.translate");
+  folder.weights.Set("model.encoder.embed_positions.weight", {64, 32});
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->positions,
+            PositionEncoding::kSinusoidalToEnd);
+}
+
+// Whether T5's output is tied is what its weights say; whether its states are
+// scaled, what the configuration says.
+TEST(Seq2SeqFamiliesTest, OutputsOfT5) {
+  const auto first_scale = [](const Folder& folder) {
+    std::vector<float> weight(32);
+    CopyToF32(*folder.description.decoder->final_norm->weight, 0, weight);
+    return weight[0];
+  };
+  Folder folder("t5.generate");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.output_projection.weight,
+            folder.description.decoder->embeddings.tokens);
+  const float scaled = first_scale(folder);
+  folder.config.erase("scale_decoder_outputs");
+  folder.config["tie_word_embeddings"] = false;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_FLOAT_EQ(scaled * std::sqrt(32.0f), first_scale(folder));
+  folder.config["tie_word_embeddings"] = true;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(scaled, first_scale(folder));
+  folder.config["model_type"] = "mt5";
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_FLOAT_EQ(scaled * std::sqrt(32.0f), first_scale(folder));
+
+  folder = Folder("t5.gated");
+  folder.weights.Set("lm_head.weight", {307, 32});
+  ASSERT_THAT(folder.Load(), IsEmpty());
+  EXPECT_NE(folder.description.output_projection.weight,
+            folder.description.decoder->embeddings.tokens);
+}
+
+TEST(Seq2SeqFamiliesTest, DefaultsAreThoseOfTransformers) {
+  Folder folder("bart.generate");
+  folder.LoadWithoutWeights();
+  EXPECT_EQ(folder.generation_defaults, json::parse(R"({
+      "decoder_start_token_id": 2, "eos_token_id": 2,
+      "forced_eos_token_id": 2})"));
+  folder = Folder("t5.generate");
+  folder.LoadWithoutWeights();
+  EXPECT_EQ(folder.generation_defaults, json::parse(R"({
+      "decoder_start_token_id": 0, "eos_token_id": 1})"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -78,13 +78,11 @@ HWY_INLINE void ScoreVector(const RelativeAttentionCall& call, int i, int first,
     }
   }
   const auto scale = hn::Set(d, call.scale);
-  const auto bias =
-      tables.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, tables.bias + column);
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     if constexpr (kQuery) sum[q] = hn::Add(sum[q], from_key[q]);
-    sum[q] = hn::Add(hn::Mul(sum[q], scale), bias);
-    hn::StoreU(sum[q], d, scores + q * stride + kLead + first + q);
+    hn::StoreU(hn::Mul(sum[q], scale), d,
+               scores + q * stride + kLead + first + q);
   }
 }
 

@@ -14,7 +14,6 @@ namespace trivium {
 struct RelativeTables {
   const float* key = nullptr;    // K [head_size, columns], rows `stride` apart
   const float* query = nullptr;  // Q, likewise
-  const float* bias = nullptr;   // b [columns]
   size_t stride = 0;
   int positions = 0;
 };
@@ -29,9 +28,8 @@ constexpr size_t RelativeColumns(int positions) {
 }
 
 // Attention of one head inside one sequence, whose scores also depend on how
-// far query i and key j are apart (DeBERTa, He et al. 2020; MPNet, Song et al.
-// 2020):
-//   score(i, j) = scale * (q_i . k_j + q_i . K_c + k_j . Q_c) + b_c
+// far query i and key j are apart (DeBERTa, He et al. 2020):
+//   score(i, j) = scale * (q_i . k_j + q_i . K_c + k_j . Q_c)
 //   weights = softmax(score), out = weights V
 // in f32 and in an order that depends on the sequence alone.
 struct RelativeAttentionCall {

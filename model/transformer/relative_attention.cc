@@ -117,7 +117,6 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
 RelativeTables RelativeAttention::tables(int layer, int head) const {
   return {.key = Table(keys_, layer, head),
           .query = Table(queries_, layer, head),
-          .bias = bias_.empty() ? nullptr : &bias_[head * columns_],
           .stride = columns_,
           .positions = positions_};
 }

@@ -24,8 +24,10 @@ class RelativeAttention {
   // only the bias, which attention over tiles adds (kernels/attention.h).
   bool disentangled() const { return !keys_.empty() || !queries_.empty(); }
   RelativeTables tables(int layer, int head) const;
-  // That of head 0 at distance 0; heads are bias_stride() apart.
-  const float* bias() const { return bias_.data() + positions_ - 1; }
+  // That of head 0 at distance 0, if any; heads are bias_stride() apart.
+  const float* bias() const {
+    return bias_.empty() ? nullptr : bias_.data() + positions_ - 1;
+  }
   size_t bias_stride() const { return columns_; }
   int64_t bytes() const;
 

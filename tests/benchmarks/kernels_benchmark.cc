@@ -287,7 +287,6 @@ void FinishOneRow(benchmark::State& state) {
                           .x = {1, 100},
                           .scale = x.data(),
                           .offset = x.data(),
-                          .bias = x.data(),
                           .n = n};
   for (auto _ : state) {
     benchmark::DoNotOptimize(ActivateRow(row, Activation::kRelu, y.data()));

@@ -20,6 +20,8 @@ constexpr std::array<const char*, 7> kRoles = {
     "bos_token", "eos_token",  "cls_token", "sep_token",
     "pad_token", "mask_token", "unk_token"};
 
+constexpr int kMostExtraIds = 10'000;
+
 // A string, or an object with its flags.
 std::optional<AddedToken> SpecialToken(const nlohmann::json& value) {
   AddedToken token;
@@ -96,6 +98,15 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
   for (const auto& [name, value] : tokenizer.items()) {
     if (value.is_boolean()) config.flags[name] = *value.get_ptr<const bool*>();
   }
+  const auto extra = tokenizer.find("extra_ids");
+  if (extra != tokenizer.end()) {
+    if (!extra->is_number_integer() || *extra < 0 || *extra > kMostExtraIds) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: extra_ids is {}, give a number from 0 to {}", path,
+                      extra->dump(), kMostExtraIds));
+    }
+    config.extra_ids = extra->get<int>();
+  }
   // Ascending ids: those that the model lacks are numbered in this order.
   std::map<int64_t, AddedToken> with_ids;
   for (const auto& [content, id] : added.items()) {
@@ -168,6 +179,18 @@ std::string FolderConfig::Special(const std::string& role,
     assumed.insert(role);
   }
   return otherwise;
+}
+
+void FolderConfig::AddSpecial(const std::string& content) {
+  for (AddedToken& token : added_tokens) {
+    if (token.content != content) continue;
+    token.special = true;
+    return;
+  }
+  AddedToken token;
+  token.content = content;
+  token.special = true;
+  added_tokens.push_back(std::move(token));
 }
 
 void FolderConfig::KeepKnown(const TokenModel& model) {

@@ -33,6 +33,8 @@ struct FolderConfig {
   // Those with ids of their own, ascending, then additional special tokens.
   std::vector<AddedToken> added_tokens;
   std::set<std::string> assumed;  // roles that Special() filled
+  // How many pieces <extra_id_N> T5's tokenizer adds.
+  int extra_ids = 100;
 
   static absl::StatusOr<FolderConfig> Load(const std::string& folder);
   // What tokenizer_config.json alone says of flags and special tokens.
@@ -43,6 +45,8 @@ struct FolderConfig {
   // names none. `otherwise` empty: stays without.
   std::string Special(const std::string& role, const std::string& otherwise,
                       bool left_strip = false);
+  // One more special token, unless it is one already.
+  void AddSpecial(const std::string& content);
   // Forgets special tokens that Special() assumed and the model lacks: ids of
   // their own would be beyond its embeddings.
   void KeepKnown(const TokenModel& model);

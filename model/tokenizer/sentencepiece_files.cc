@@ -17,7 +17,7 @@ using Item = PostProcessor::Item;
 
 // How a family uses its SentencePiece file.
 struct Family {
-  const char* begin;  // empty: no token in front
+  const char* begin;  // empty: there is no such token
   const char* end;
   const char* padding;
   const char* mask;
@@ -51,6 +51,9 @@ std::optional<Family> FamilyOf(const std::string& name) {
   }
   if (name == "albert") {
     return Family{"[CLS]", "[SEP]", "<pad>", "[MASK]", true, 1, 1, {}};
+  }
+  if (name == "t5" || name == "mt5") {
+    return Family{"", "</s>", "<pad>", "", false, 1, 0, {}};
   }
   if (name == "deberta-v2") {
     return Family{"[CLS]", "[SEP]", "[PAD]", "[MASK]",
@@ -101,14 +104,18 @@ absl::StatusOr<PostProcessor> MakePostProcessor(const Family& family,
                     "to this model",
                     item->piece));
   };
-  // Decoders call theirs begin and end of a text.
+  // Who generates calls them begin and end of a text.
+  const bool has_begin = *family.begin != '\0';
   const bool plain = family.separators == 0;
+  adds_begin = adds_begin && has_begin;
   Item begin;
   Item end;
-  TRIVIUM_RETURN_IF_ERROR(
-      special(plain ? "bos_token" : "cls_token", family.begin, &begin));
-  TRIVIUM_RETURN_IF_ERROR(
-      special(plain ? "eos_token" : "sep_token", family.end, &end));
+  if (has_begin) {
+    TRIVIUM_RETURN_IF_ERROR(
+        special(plain ? "bos_token" : "cls_token", family.begin, &begin));
+  }
+  TRIVIUM_RETURN_IF_ERROR(special(
+      plain || !has_begin ? "eos_token" : "sep_token", family.end, &end));
   const Item a = {Item::Kind::kFirst, 0, 0, ""};
   const Item b = {Item::Kind::kSecond, family.second_type, 0, ""};
   PostProcessor::Template single;
@@ -142,6 +149,13 @@ absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
         "{}: this version does not know how family \"{}\" uses a SentencePiece "
         "model; without the tokenizer's files the model serves token ids",
         path, name));
+  }
+  if (name == "t5" || name == "mt5") {
+    // The sentinels of spans that a text lacks, the last first.
+    for (int i = config.extra_ids; i-- > 0;) {
+      family->layout.back.push_back(fmt::format("<extra_id_{}>", i));
+      config.AddSpecial(family->layout.back.back());
+    }
   }
   TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadFile(path));
   const auto broken = [&path](const absl::Status& status) {

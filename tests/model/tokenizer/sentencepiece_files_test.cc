@@ -159,6 +159,29 @@ TEST_F(SentencePieceFilesTest, AlbertNormalizesFirst) {
             Wrapped(0, FileIds("\xC3\x84PFEL \"x\""), 2, 0));
 }
 
+TEST_F(SentencePieceFilesTest, T5EndsTextsAndHasSentinels) {
+  const auto tokenizer =
+      Load("t5", "spiece.model",
+           R"({"eos_token": "</s>", "pad_token": "<0x00>", "extra_ids": 3})");
+  const int32_t size = model_->size();
+  EXPECT_EQ(tokenizer->vocabulary_size(TextSide::kSource), size + 3);
+  std::vector<int32_t> expected = FileIds("a");
+  expected.push_back(size + 2);  // <extra_id_0> is the last
+  for (const int32_t id : FileIds("apple")) expected.push_back(id);
+  expected.push_back(size);
+  expected.push_back(0);
+  EXPECT_EQ(
+      tokenizer->Encode("a <extra_id_0> apple<extra_id_2>", {}).value().ids,
+      expected);
+  EXPECT_EQ(tokenizer->Decode(expected), "a apple");
+  const auto pair = tokenizer->EncodePair("a", "a", {}).value();
+  const int32_t a = FileIds("a").at(0);
+  EXPECT_EQ(pair.ids, (std::vector<int32_t>{a, 0, a, 0}));
+  folder_.Write("tokenizer_config.json", R"({"extra_ids": -1})");
+  EXPECT_THAT(LoadTokenizer(folder_.path()).status().ToString(),
+              HasSubstr("extra_ids is -1, give a number from 0 to 10000"));
+}
+
 TEST_F(SentencePieceFilesTest, DebertaAddsItsMask) {
   const auto tokenizer = Load("deberta-v2", "spm.model",
                               "{\"cls_token\": \"</s>\", \"sep_token\": "

@@ -3,12 +3,12 @@
 #include "base/status.h"
 #include "client/commands/batches.h"
 #include "client/commands/command.h"
+#include "client/commands/inputs.h"
 #include "fmt/format.h"
 
 namespace trivium {
 namespace {
 
-// A line is a context, a tab and what follows it, or the latter alone.
 class ScoreCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -49,20 +49,16 @@ class ScoreCommand : public Command {
   }
 
   absl::Status Add(const std::string& line, v1::ScoreRequest* request) const {
+    const v1::ScoreInput texts = ToScored(line);
     v1::ScoreInput* added = request->add_inputs();
-    const size_t tab = line.find('\t');
-    const std::string target =
-        tab == std::string::npos ? line : line.substr(tab + 1);
     if (!ids_) {
-      if (tab != std::string::npos) added->set_text(line.substr(0, tab));
-      added->set_target(target);
+      *added = texts;
       return absl::OkStatus();
     }
-    if (tab != std::string::npos) {
-      TRIVIUM_RETURN_IF_ERROR(
-          AddIds(line.substr(0, tab), added->mutable_ids()));
+    if (texts.has_text()) {
+      TRIVIUM_RETURN_IF_ERROR(AddIds(texts.text(), added->mutable_ids()));
     }
-    return AddIds(target, added->mutable_target_ids());
+    return AddIds(texts.target(), added->mutable_target_ids());
   }
 
   static absl::Status AddIds(const std::string& text, v1::TokenIds* to) {

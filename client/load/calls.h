@@ -23,6 +23,7 @@ struct CallOptions {
     kEncode,
     kEncodeStream,
     kGenerate,
+    kScore,
     kClassify,
     kRerank,
     kTag,
@@ -40,7 +41,8 @@ struct CallOptions {
   v1::DecodingOptions decoding;
   // Sent with every call.
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::vector<v1::Input> inputs;  // taken in turn; not empty
+  // Taken in turn; not empty. Of Score they are lines (ToScored).
+  std::vector<v1::Input> inputs;
 };
 
 // Starts calls that end by themselves.

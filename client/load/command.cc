@@ -25,10 +25,9 @@ constexpr char kDescription[] =
     "start.";
 constexpr char kFooter[] =
     "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL and TRIVIUM_JSON "
-    "in "
-    "the\nenvironment stand for these flags; the flag wins.\nExit codes: 0 "
-    "some calls succeeded, 1 none did, 2 wrong usage, 5 "
-    "a file failed,\n130 interrupted (after the report).";
+    "in the\nenvironment stand for these flags; the flag wins.\n"
+    "Exit codes: 0 some calls succeeded, 1 none did, 2 wrong usage, 5 a file "
+    "failed,\n130 interrupted (after the report).";
 
 using Kind = CallOptions::Kind;
 
@@ -39,6 +38,7 @@ const std::map<std::string, Kind>& Kinds() {
       {"encode", Kind::kEncode},
       {"encode-stream", Kind::kEncodeStream},
       {"generate", Kind::kGenerate},
+      {"score", Kind::kScore},
       {"classify", Kind::kClassify},
       {"rerank", Kind::kRerank},
       {"tag", Kind::kTag},
@@ -72,7 +72,10 @@ void AddFlags(CLI::App& app, LoadFlags* flags) {
   AddConnectionFlags(app, &flags->connection);
   AddModelFlag(app, &flags->call.model);
   AddJsonFlag(app, &flags->json);
-  app.add_option("--file", flags->file, "Texts, one a line, taken in turn")
+  app.add_option(
+         "--file", flags->file,
+         "Texts, one a line, taken in turn; of score SOURCE<tab>TARGET, "
+         "or TARGET alone")
       ->required();
   app.add_flag("--ids", flags->ids,
                "The lines are token ids with spaces, not texts");
@@ -165,8 +168,8 @@ absl::StatusOr<std::vector<v1::Input>> ReadInputs(const std::string& file,
 
 absl::Status CheckIds(const LoadFlags& flags) {
   const Kind kind = flags.call.kind;
-  const bool texts =
-      kind == Kind::kRerank || kind == Kind::kAnswer || kind == Kind::kTokenize;
+  const bool texts = kind == Kind::kRerank || kind == Kind::kAnswer ||
+                     kind == Kind::kTokenize || kind == Kind::kScore;
   if (flags.ids && texts) {
     return absl::InvalidArgumentError(
         fmt::format("--call {} takes texts; leave --ids out", flags.kind));

@@ -53,6 +53,9 @@ absl::Status Generation::Open(Transport* transport) {
                           "is not for chats, whose end is what is answered; "
                           "send fewer messages");
     }
+  } else if (model.info().design == Design::kDecoder &&
+             request_.input().input_case() == v1::Input::INPUT_NOT_SET) {
+    return InvalidField("input", "is empty; set text or ids, or send a chat");
   }
   options_.model = &model;
   options_.limits = &limits;

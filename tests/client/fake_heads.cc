@@ -75,7 +75,7 @@ grpc::Status FakeServer::Score(grpc::ServerContext* context,
                                const v1::ScoreRequest* request,
                                v1::ScoreResponse* response) {
   if (grpc::Status status = Begin(context); !status.ok()) return status;
-  last_score = *request;
+  Keep(*request, &last_score);
   for (int i = 0; i < request->inputs_size(); ++i) {
     const v1::ScoreInput& input = request->inputs(i);
     if (input.target() == "bad") {

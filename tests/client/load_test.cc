@@ -205,9 +205,9 @@ TEST_F(LoadCommandTest, CallsWithoutWork) {
 }
 
 TEST_F(LoadCommandTest, EveryCallCanBeMade) {
-  for (const char* call :
-       {"translate", "translate-stream", "encode", "generate", "classify",
-        "rerank", "tag", "answer", "fill-mask", "tokenize", "model"}) {
+  for (const char* call : {"translate", "translate-stream", "encode",
+                           "generate", "score", "classify", "rerank", "tag",
+                           "answer", "fill-mask", "tokenize", "model"}) {
     const CommandRun run =
         Run({"--call", call, "--count", "3", "--inputs-per-call", "2"});
     EXPECT_EQ(run.code, kExitOk) << call << ": " << run.err << run.out;
@@ -218,6 +218,7 @@ TEST_F(LoadCommandTest, EveryCallCanBeMade) {
   }
   EXPECT_EQ(server_.last_rerank.query(), "one");
   EXPECT_EQ(server_.last_rerank.documents_size(), 2);
+  EXPECT_EQ(server_.last_score.inputs_size(), 2);
   // The fake does not know these; the calls reach it.
   for (const char* call : {"encode-stream", "detokenize"}) {
     std::ofstream(file_) << "17 4\n";
@@ -227,6 +228,15 @@ TEST_F(LoadCommandTest, EveryCallCanBeMade) {
   }
   EXPECT_EQ(Run({"--call", "detokenize"}).code, kExitUsage);
   EXPECT_EQ(Run({"--call", "answer", "--ids"}).code, kExitUsage);
+  EXPECT_EQ(Run({"--call", "score", "--ids"}).code, kExitUsage);
+}
+
+TEST_F(LoadCommandTest, ScoresWhatFollowsATab) {
+  std::ofstream(file_) << "ab\tcde\n";
+  const CommandRun run = Run({"--call", "score", "--count", "1"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_EQ(server_.last_score.inputs(0).ShortDebugString(),
+            "text: \"ab\" target: \"cde\"");
 }
 
 // A text that fails in a stream that goes on is a failure.

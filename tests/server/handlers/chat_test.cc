@@ -302,6 +302,10 @@ TEST_F(ChatHandlerTest, AChatGoesAlone) {
                         request->set_truncate(true);
                       }),
               StartsWith("truncate: is not for chats"));
+  EXPECT_EQ(
+      Refusal(Says("x"), kInvalid,
+              [](v1::GenerateRequest* request) { request->clear_chat(); }),
+      "input: is empty; set text or ids, or send a chat");
   // What the server does with texts says nothing of chats.
   environment_.truncate = true;
   EXPECT_EQ(PromptOf(Says("x")), "<user>x[end]<assistant>");

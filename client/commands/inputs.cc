@@ -130,14 +130,6 @@ absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io) {
   return item->input;
 }
 
-v1::ScoreInput ToScored(const std::string& line) {
-  v1::ScoreInput input;
-  const size_t tab = line.find('\t');
-  if (tab != std::string::npos) input.set_text(line.substr(0, tab));
-  input.set_target(tab == std::string::npos ? line : line.substr(tab + 1));
-  return input;
-}
-
 absl::Status ExpectOneResult(int results) {
   if (results == 1) return absl::OkStatus();
   return absl::InternalError(

@@ -40,9 +40,6 @@ absl::StatusOr<std::unique_ptr<CommandInputs>> OpenInputs(
 // The one text that there must be.
 absl::StatusOr<v1::Input> OneInput(const InputFlags& flags, const Io& io);
 
-// A line of Score: a context, a tab and the target, or a target alone.
-v1::ScoreInput ToScored(const std::string& line);
-
 // INTERNAL where the server sent more or fewer results for it than one.
 absl::Status ExpectOneResult(int results);
 

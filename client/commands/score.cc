@@ -1,9 +1,10 @@
+#include "client/commands/score.h"
+
 #include <string>
 
 #include "base/status.h"
 #include "client/commands/batches.h"
 #include "client/commands/command.h"
-#include "client/commands/inputs.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -78,6 +79,14 @@ class ScoreCommand : public Command {
 };
 
 }  // namespace
+
+v1::ScoreInput ToScored(const std::string& line) {
+  v1::ScoreInput input;
+  const size_t tab = line.find('\t');
+  if (tab != std::string::npos) input.set_text(line.substr(0, tab));
+  input.set_target(tab == std::string::npos ? line : line.substr(tab + 1));
+  return input;
+}
 
 Subcommand AddScore(CLI::App& app) {
   auto command = std::make_unique<ScoreCommand>();

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "client/channel.h"
-#include "client/commands/inputs.h"
+#include "client/commands/score.h"
 #include "client/load/outcomes.h"
 #include "client/load/streams.h"
 #include "trivium/v1/inference.grpc.pb.h"

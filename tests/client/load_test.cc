@@ -6,6 +6,7 @@
 #include "client/load/pacer.h"
 #include "client/load/report.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
 #include "nlohmann/json.hpp"
 #include "tests/client/fake_server.h"
 #include "tests/client/run_command.h"
@@ -205,9 +206,11 @@ TEST_F(LoadCommandTest, CallsWithoutWork) {
 }
 
 TEST_F(LoadCommandTest, EveryCallCanBeMade) {
+  int made = 0;
   for (const char* call : {"translate", "translate-stream", "encode",
                            "generate", "score", "classify", "rerank", "tag",
                            "answer", "fill-mask", "tokenize", "model"}) {
+    ++made;
     const CommandRun run =
         Run({"--call", call, "--count", "3", "--inputs-per-call", "2"});
     EXPECT_EQ(run.code, kExitOk) << call << ": " << run.err << run.out;
@@ -221,11 +224,16 @@ TEST_F(LoadCommandTest, EveryCallCanBeMade) {
   EXPECT_EQ(server_.last_score.inputs_size(), 2);
   // The fake does not know these; the calls reach it.
   for (const char* call : {"encode-stream", "detokenize"}) {
+    ++made;
     std::ofstream(file_) << "17 4\n";
     const CommandRun run = Run({"--call", call, "--ids", "--count", "2"});
     EXPECT_EQ(run.code, kExitFailed);
     EXPECT_THAT(run.out, HasSubstr("UNIMPLEMENTED 2")) << run.out;
   }
+  // All of Inference, and a call of Models.
+  EXPECT_EQ(made - 1, google::protobuf::DescriptorPool::generated_pool()
+                          ->FindServiceByName("trivium.v1.Inference")
+                          ->method_count());
   EXPECT_EQ(Run({"--call", "detokenize"}).code, kExitUsage);
   EXPECT_EQ(Run({"--call", "answer", "--ids"}).code, kExitUsage);
   EXPECT_EQ(Run({"--call", "score", "--ids"}).code, kExitUsage);

@@ -12,6 +12,7 @@ namespace trivium {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -193,15 +194,27 @@ TEST_F(ErrorsTest, MessagesCarryTheRequestId) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("request"));
 }
 
-TEST_F(ErrorsTest, OversizedMessagesAreRefused) {
-  v1::TranslateRequest request;
-  for (int i = 0; i < 6; ++i) {
-    request.add_inputs()->set_text(std::string(1 << 20, 'a'));
+// The limit that is told is the one that holds, to the byte.
+TEST_F(ErrorsTest, OversizedMessagesAreToldTheLimit) {
+  const auto sent = [&](size_t bytes) {
+    v1::TranslateRequest request;
+    while (request.ByteSizeLong() + 1'000'000 < bytes) {
+      request.add_inputs()->set_text(std::string(900'000, 'a'));
+    }
+    std::string* last = request.add_inputs()->mutable_text();
+    *last = std::string(500'000, 'a');
+    last->resize(last->size() + bytes - request.ByteSizeLong(), 'a');
+    EXPECT_EQ(request.ByteSizeLong(), bytes);
+    const absl::Status status = client_->Translate(request).status();
+    EXPECT_EQ(status.code(), kInvalid) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(sent(4'194'304), Not(HasSubstr("4194304")));
+  for (const size_t bytes : {4'194'305, 15'000'000}) {
+    EXPECT_THAT(sent(bytes), HasSubstr("has " + std::to_string(bytes) +
+                                       " bytes and the server takes at most "
+                                       "4194304"));
   }
-  const absl::Status status = client_->Translate(request).status();
-  EXPECT_TRUE(status.code() == absl::StatusCode::kResourceExhausted ||
-              status.code() == kInvalid)
-      << status;
 }
 
 TEST_F(ErrorsTest, ShortDeadlinesAreMissedNotBroken) {

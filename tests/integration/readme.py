@@ -1,0 +1,218 @@
+"""Runs what README.md shows, from its top to its bottom, as it is pasted.
+
+readme.py PROGRAMS STUBS PACKAGES: the folder of the built programs, protoc's
+Python stubs (for grpcurl's stand-in), and a folder that keeps what pip
+installs. Other than on the page are only the addresses, the folder of the
+server's example, and that ./run and ./test, which run this, are not run.
+What PyPI would be needed for is skipped, and said so, where it has not been
+fetched before (smollm2) or cannot be reached.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS, STUBS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:])
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SMOLLM2 = ROOT / "build" / "smollm2.gguf"
+# The models that the page calls by name, and goldens that have their heads.
+HEADS = {"sentiment": "bert.classify", "ms-marco": "bert.classify",
+         "ner": "bert.tag", "squad": "bert.answer", "bert": "bert.fill_mask"}
+
+
+def make_checkout(folder):
+    """A checkout whose build/release is what has been built."""
+    for entry in ROOT.iterdir():
+        if entry.name != "build":
+            (folder / entry.name).symlink_to(entry)
+    (folder / "build" / "release").mkdir(parents=True)
+    (folder / "build" / "release" / "bin").symlink_to(PROGRAMS)
+    if SMOLLM2.exists():
+        (folder / "build" / "smollm2.gguf").symlink_to(SMOLLM2)
+    (folder / "sentences.txt").write_text("Good morning!\nI ate an apple.\n")
+
+
+def make_tools(folder):
+    """What the page takes to be installed."""
+    folder.mkdir()
+    (folder / "python").symlink_to(sys.executable)
+    tool = folder / "grpcurl"
+    tool.write_text(f"#!/bin/sh\nexec {sys.executable} "
+                    f"{ROOT}/tests/integration/grpcurl.py {STUBS} \"$@\"\n")
+    tool.chmod(0o755)
+
+
+def make_head_models(folder):
+    """Flags of the server for models with heads, which know letters only."""
+    letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "."]
+    vocabulary += [piece for c in letters for piece in (c, "##" + c)]
+    # As many as the models have embeddings.
+    vocabulary += [f"[unused{i}]" for i in range(len(vocabulary), 307)]
+    for name, golden in HEADS.items():
+        model = folder / "models" / name
+        model.mkdir(parents=True)
+        for file in ("config.json", "model.safetensors"):
+            shutil.copy(ROOT / "tests" / "golden" / golden / file, model)
+        (model / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+        yield f"--model {model}"
+
+
+class Reader:
+    """Someone with a terminal for the server and one for everything else."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.exports = ""  # what the terminal has been told before
+        self.server = None
+        self.address = ""
+        self.env = {name: value for name, value in os.environ.items()
+                    if not name.startswith("TRIVIUM_")}
+        self.env["PATH"] = f"{folder}/tools:{self.env['PATH']}"
+        self.checkout = folder / "checkout"
+        self.checkout.mkdir()
+        make_checkout(self.checkout)
+        make_tools(folder / "tools")
+
+    def shell(self, command, **options):
+        return ["bash", "-euo", "pipefail", "-c", self.exports + command], {
+            "cwd": self.checkout, "env": self.env, **options}
+
+    def start(self, command):
+        """Has the first terminal run a server in place of the one before."""
+        self.stop()
+        ports = self.folder / "ports"
+        ports.unlink(missing_ok=True)
+        self.env.update(TRIVIUM_LISTEN="127.0.0.1:0", TRIVIUM_METRICS_LISTEN="off",
+                        TRIVIUM_PORT_FILE=str(ports), TRIVIUM_LOG_LEVEL="warn")
+        arguments, options = self.shell("exec " + command)
+        print("==", command, flush=True)
+        self.server = subprocess.Popen(arguments, **options)
+        while not (ports.exists() and ports.read_text().startswith("grpc ")):
+            if self.server.poll() is not None:
+                sys.exit("the server did not start")
+            time.sleep(0.02)
+        self.address = "127.0.0.1:" + ports.read_text().split()[1]
+        self.env["TRIVIUM_ADDRESS"] = self.address
+
+    def stop(self):
+        if self.server is None:
+            return
+        self.server.terminate()
+        if self.server.wait(60) != 0:
+            sys.exit(f"the server ended with {self.server.returncode}")
+
+    def run(self, command):
+        """What a command prints in the second terminal."""
+        print("$", command, flush=True)
+        command = command.replace("127.0.0.1:50051", self.address)
+        arguments, options = self.shell(command, stdin=subprocess.DEVNULL)
+        done = subprocess.run(arguments, **options, check=False, timeout=300,
+                              stdout=subprocess.PIPE, encoding="utf-8")
+        print(done.stdout[:2000])
+        if done.returncode != 0:
+            sys.exit(f"that failed with {done.returncode}")
+        return done.stdout
+
+    def paste(self, block):
+        """A block of commands; the servers in it go to the first terminal."""
+        if block.startswith("$ "):
+            command, _, expected = block[2:].partition("\n")
+            if (printed := self.run(command)) != expected:
+                sys.exit(f"the page says that it prints {expected}")
+            return
+        for line in block.splitlines():
+            if line.startswith("export "):
+                self.exports += line + "\n"
+        servers = re.findall(r"^trivium-server .*", block, re.MULTILINE)
+        rest = re.sub(r"^trivium-server .*", "", block, flags=re.MULTILINE)
+        if rest.strip():
+            self.run(rest)
+        for command in servers:
+            self.start(command.replace("/models/opus-mt-en-fr", "model/embedded"))
+
+
+def have_packages():
+    """Installs what the page says that its Python needs."""
+    wanted = " ".join(re.findall(r"`pip install ([^`]*)`", README)).split()
+    done = PACKAGES / "done"
+    if done.exists() and done.read_text() == " ".join(wanted):
+        return True
+    installed = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
+         "--timeout", "20", "--target", PACKAGES, "--upgrade", *wanted],
+        check=False, capture_output=True, text=True)
+    if installed.returncode != 0:
+        print("skipped: README's Python, as pip could not install its packages:",
+              (installed.stderr.strip().splitlines() or [""])[-1])
+        return False
+    done.write_text(" ".join(wanted))
+    return True
+
+
+def check_flags():
+    """The flags that the page names are those of some program."""
+    helps = [[PROGRAMS / "trivium-server", "--help"], [PROGRAMS / "trivium-load", "--help"]]
+    for command in ("attention", "beams", "generate"):
+        helps.append([PROGRAMS / "trivium", command, "--help-all"])
+    known = "".join(subprocess.run(one, check=True, capture_output=True,
+                                   text=True).stdout for one in helps)
+    for script in ("run", "test"):
+        known += (ROOT / script).read_text(encoding="utf-8")
+    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", README)
+                     if not code.startswith("python "))
+    unknown = {flag for flag in re.findall(r"--[a-z][a-z-]+", named)
+               if not re.search(re.escape(flag) + r"(?![a-z-])", known)}
+    if unknown:
+        sys.exit(f"README.md names flags that there are not: {sorted(unknown)}")
+
+
+def paste_python(reader, block):
+    (reader.checkout / "example.py").write_text(
+        block.replace("127.0.0.1:50051", reader.address))
+    if "Apfel" not in reader.run(f"PYTHONPATH={PACKAGES} python example.py"):
+        sys.exit("that is no translation")
+
+
+def main(folder):
+    check_flags()
+    reader = Reader(folder)
+    python = have_packages()
+    section = ""
+    if not SMOLLM2.exists():
+        print("skipped: README's chats, as", SMOLLM2, "is not there")
+    try:
+        for heading, language, block in re.findall(
+                r"^## ([^\n]*)$|^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL):
+            if heading:
+                section = heading
+                if heading == "Calling it":  # while ./run serves, the page says
+                    reader.start("trivium-server model/embedded " +
+                                 " ".join(make_head_models(folder)))
+            elif section == "Two commands" and block.startswith("./run"):
+                continue
+            elif section == "Generate and chats" and not SMOLLM2.exists():
+                continue
+            elif language == "python":
+                if python:
+                    paste_python(reader, block)
+            else:
+                reader.paste(block)
+        if python:
+            for command in re.findall(r"`(python -m [^`]*)`", README):
+                reader.run(f"PYTHONPATH={PACKAGES} {command}")
+            reader.run(f"PYTHONPATH={PACKAGES} python -c 'import "
+                       "trivium.v1.inference_pb2_grpc, trivium.v1.models_pb2_grpc'")
+    finally:
+        reader.stop()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        main(pathlib.Path(scratch))

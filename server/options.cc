@@ -28,19 +28,16 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       options->models.push_back(*std::move(spec));
     }
   };
+  // One option, so that models have the order in which they are given.
   // Delimiter: for the environment, where an option cannot be repeated.
   flags->Finish(
       "model",
       app->add_option_function<std::vector<std::string>>(
-             "--model", add,
+             "--model,folders", add,
              "Serve [NAME=]FOLDER[,precision=...][,shortlist=on|off]; repeat "
              "for more, the first is the default. None: the embedded model")
           ->delimiter(';')
           ->type_name("[NAME=]FOLDER"));
-  app->add_option_function<std::vector<std::string>>("folders", add,
-                                                     "The same as --model")
-      ->type_name("[NAME=]FOLDER")
-      ->group("Models");
   flags
       ->Parsed("precision",
                "auto, f32, bf16 or int8; auto picks by the CPU's features",

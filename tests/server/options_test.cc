@@ -136,7 +136,7 @@ TEST_F(OptionsTest, AModelWithoutANameHasItsFolders) {
   ASSERT_FALSE(exit_code_);
   std::vector<std::string> names;
   for (const ModelSpec& spec : options.models) names.push_back(spec.name);
-  EXPECT_THAT(names, testing::UnorderedElementsAre("a", "b", "c"));
+  EXPECT_THAT(names, testing::ElementsAre("a", "b", "c"));
 }
 
 TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
@@ -148,6 +148,7 @@ TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
   EXPECT_TRUE(Parse({}).truncate);
   EXPECT_EQ(Parse({"--workers", "2"}).workers, 2);
   EXPECT_EQ(Parse({"--model", "c=/z"}).models.size(), 1);
+  EXPECT_EQ(Parse({"/z"}).models.size(), 1);
 }
 
 TEST_F(OptionsTest, RefusesNonsense) {

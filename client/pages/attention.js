@@ -42,7 +42,7 @@ function showDetails() {
     const rest = weights.slice(most).reduce((sum, one) => sum + one[1], 0);
     list.append(element(
         'li', 'quiet', element('b', '', `${weights.length - most} others`),
-        element('span', '', rest.toFixed(3))));
+        element('span', '', rest.toFixed(digits))));
   }
 }
 

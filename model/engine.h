@@ -41,7 +41,7 @@ struct EncoderInput {
 };
 
 // Of which tokens the last layer's hidden states are wanted.
-enum class States { kNone, kFirst, kAll };
+enum class States { kNone, kFirst, kLast, kAll };
 
 // What to keep of an encoded source. The last layer's feed-forward runs for no
 // more tokens than that needs.

@@ -14,6 +14,7 @@
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
 #include "model/shortlist_file.h"
+#include "model/state_use.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/compressed_tensors.h"
 #include "model/weights/digest.h"
@@ -151,12 +152,15 @@ void ReadGeneration(const json& generation_json, const json& family_defaults,
                                      folder->description.encoder.has_value()});
 }
 
-// What an encoder is for: its head, its mask, its embeddings.
+// What an encoder is for, or a decoder that is used as one (state_use.h): its
+// head, its mask, its embeddings.
 void ReadEncoderUse(const std::string& path, Problems* problems,
                     ModelFolder* folder) {
+  UseStates(path, problems, folder);
   const TransformerDescription& description = folder->description;
   if (!description.encoder || description.decoder) return;
-  if (description.head && description.head->output.weight != nullptr) {
+  if (!folder->head && description.head &&
+      description.head->output.weight != nullptr) {
     ConfigReader config({{"config.json", &folder->config}}, problems);
     folder->head = ReadHeadInfo(
         description.head->kind,
@@ -164,13 +168,6 @@ void ReadEncoderUse(const std::string& path, Problems* problems,
   }
   if (folder->tokenizer != nullptr) {
     folder->mask_id = FindMask(*folder->tokenizer, folder->tokenizer_config);
-  }
-  absl::StatusOr<SentenceEncoder> sentences =
-      SentenceEncoder::Load(path, description.encoder->d_model);
-  if (sentences.ok()) {
-    folder->sentence_encoder = *std::move(sentences);
-  } else {
-    problems->push_back(std::string(sentences.status().message()));
   }
 }
 
@@ -259,10 +256,10 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   if (problems->empty() && !folder.weights->imagined()) {
     CheckFinite(folder.description, *folder.weights, problems);
   }
+  ReadEncoderUse(path, problems, &folder);
   if (folder.description.decoder) {
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }
-  ReadEncoderUse(path, problems, &folder);
   ReadChatTemplates(path, &folder);
   if (folder.tokenizer != nullptr) {
     CheckVocabulary(*folder.tokenizer, folder.description, problems);

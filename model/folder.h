@@ -11,6 +11,7 @@
 #include "model/families/registry.h"
 #include "model/generation_config.h"
 #include "model/model.h"
+#include "model/pair_template.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
@@ -30,6 +31,7 @@ struct ModelFolder {
   std::optional<HeadInfo> head;
   std::optional<int32_t> mask_id;
   SentenceEncoder sentence_encoder;
+  std::optional<PairTemplate> pair_template;
   ChatTemplates chat_templates;
   Precision precision = Precision::kF32;  // resolved
   std::string revision;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -11,6 +12,7 @@
 #include "model/folder.h"
 #include "model/kernels/runtime.h"
 #include "model/languages.h"
+#include "model/pair_template.h"
 #include "model/precision.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"
@@ -39,6 +41,7 @@ class LoadedModel : public Model {
       : info_(std::move(info)),
         tokenizer_(std::move(folder->tokenizer)),
         sentence_encoder_(std::move(folder->sentence_encoder)),
+        pair_template_(std::move(folder->pair_template)),
         chat_templates_(std::move(folder->chat_templates)),
         generation_(std::move(folder->generation)),
         languages_(tokenizer_.get(), folder->tokenizer_config.is_object()
@@ -56,6 +59,9 @@ class LoadedModel : public Model {
   const Tokenizer* tokenizer() const override { return tokenizer_.get(); }
   const SentenceEncoder& sentence_encoder() const override {
     return sentence_encoder_;
+  }
+  const PairTemplate* pair_template() const override {
+    return pair_template_ ? &*pair_template_ : nullptr;
   }
   const ChatTemplates& chat_templates() const override {
     return chat_templates_;
@@ -81,6 +87,7 @@ class LoadedModel : public Model {
   ModelInfo info_;
   const std::unique_ptr<Tokenizer> tokenizer_;
   const SentenceEncoder sentence_encoder_;
+  const std::optional<PairTemplate> pair_template_;
   const ChatTemplates chat_templates_;
   const GenerationConfig generation_;
   const LanguageTable languages_;

@@ -61,6 +61,7 @@ struct HeadInfo {
 };
 
 class ChatTemplates;
+class PairTemplate;
 
 // What GetModel tells.
 struct ModelInfo {
@@ -124,6 +125,10 @@ class Model {
 
   // How the folder makes embeddings of token vectors.
   virtual const SentenceEncoder& sentence_encoder() const;
+
+  // How pairs of texts are read whose relation a decoder scores; null: as the
+  // tokenizer reads pairs.
+  virtual const PairTemplate* pair_template() const { return nullptr; }
 
   // Of decoders alone; empty where the folder has none.
   virtual const ChatTemplates& chat_templates() const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/json.h"
@@ -119,15 +120,28 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
           folder + "/" + path, encoder.embedding_size(d_model)));
     } else if (type == "Normalize") {
       encoder.normalize_ = true;
+    } else if (type == "LogitScore") {
+      TRIVIUM_RETURN_IF_ERROR(encoder.ReadLogitScore(folder + "/" + path));
     } else {
       return Unusable(
           file, fmt::format("module {} at \"{}\" is not one of Transformer (at "
-                            "\"\"), Pooling, Dense and Normalize",
+                            "\"\"), Pooling, Dense, Normalize and LogitScore",
                             text("type"), path));
     }
   }
-  TRIVIUM_RETURN_IF_ERROR(encoder.ReadPrompts(folder));
+  TRIVIUM_RETURN_IF_ERROR(encoder.ReadSettings(folder));
   return encoder;
+}
+
+std::optional<SentenceEncoder> SentenceEncoder::OfPooling(
+    std::string_view pooling) {
+  for (const auto& [name, known] : kPoolings) {
+    if (pooling != name) continue;
+    SentenceEncoder encoder;
+    encoder.poolings_ = {known};
+    return encoder;
+  }
+  return std::nullopt;
 }
 
 absl::Status SentenceEncoder::ReadPooling(const std::string& folder,
@@ -208,7 +222,28 @@ absl::Status SentenceEncoder::ReadDense(const std::string& folder, int in) {
   return absl::OkStatus();
 }
 
-absl::Status SentenceEncoder::ReadPrompts(const std::string& folder) {
+absl::Status SentenceEncoder::ReadLogitScore(const std::string& folder) {
+  const std::string file = folder + "/config.json";
+  TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
+  const auto id = [&](const char* key) -> std::optional<int32_t> {
+    const auto found = config.find(key);
+    if (found == config.end() || !found->is_number_unsigned() ||
+        *found > std::numeric_limits<int32_t>::max()) {
+      return std::nullopt;
+    }
+    return found->get<int32_t>();
+  };
+  const std::optional<int32_t> true_id = id("true_token_id");
+  const std::optional<int32_t> false_id = id("false_token_id");
+  if (!true_id ||
+      (!false_id && !config.value("false_token_id", json()).is_null())) {
+    return Unusable(file, "true_token_id and false_token_id must be ids");
+  }
+  logit_score_ = {.true_id = *true_id, .false_id = false_id};
+  return absl::OkStatus();
+}
+
+absl::Status SentenceEncoder::ReadSettings(const std::string& folder) {
   const std::string file = folder + "/config_sentence_transformers.json";
   const absl::StatusOr<json> config = ReadJsonFile(file);
   if (absl::IsNotFound(config.status())) return absl::OkStatus();
@@ -217,6 +252,14 @@ absl::Status SentenceEncoder::ReadPrompts(const std::string& folder) {
   if (prompts.is_object()) {
     for (const auto& [name, prompt] : prompts.items()) {
       if (prompt.is_string()) prompts_[name] = prompt.get<std::string>();
+    }
+  }
+  const json activation = config->value("activation_fn", json());
+  if (logit_score_ && activation.is_string()) {
+    const std::string function = LastPart(activation.get<std::string>());
+    logit_score_->sigmoid = function == "Sigmoid";
+    if (!logit_score_->sigmoid && function != "Identity") {
+      return Unusable(file, "activation_fn is neither Sigmoid nor Identity");
     }
   }
   const json name = config->value("default_prompt_name", json());
@@ -235,11 +278,15 @@ int SentenceEncoder::embedding_size(int d_model) const {
 }
 
 States SentenceEncoder::Reads(const Overrides& overrides) const {
-  const bool first =
-      overrides.pooling
-          ? *overrides.pooling == TokenPooling::kFirst
-          : poolings_ == std::vector<TokenPooling>{TokenPooling::kFirst};
-  return first ? States::kFirst : States::kAll;
+  if (!overrides.pooling && poolings_.size() > 1) return States::kAll;
+  switch (overrides.pooling.value_or(poolings_.front())) {
+    case TokenPooling::kFirst:
+      return States::kFirst;
+    case TokenPooling::kLast:
+      return States::kLast;
+    default:
+      return States::kAll;
+  }
 }
 
 std::vector<float> SentenceEncoder::Embed(std::span<const float> states,

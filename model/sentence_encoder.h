@@ -1,10 +1,12 @@
 #ifndef TRIVIUM_MODEL_SENTENCE_ENCODER_H_
 #define TRIVIUM_MODEL_SENTENCE_ENCODER_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,9 +23,18 @@ enum class TokenPooling {
   kMeanRoot,  // the sum over the square root of the count
 };
 
+// A decoder's score of what it read: the logit of one token, or by how much it
+// is above another's; then score = 1 / (1 + exp(-x)) of that x, or x itself.
+struct LogitScore {
+  int32_t true_id = 0;
+  std::optional<int32_t> false_id = std::nullopt;
+  bool sigmoid = true;
+};
+
 // What a sentence-transformers folder does after the Transformer, as its
-// modules.json says: pooling, dense layers, normalization; and the prompts
-// that texts begin with. A folder without modules.json pools the mean.
+// modules.json says: pooling, dense layers, normalization, or the score of a
+// decoder; and the prompts that texts begin with. A folder without modules.json
+// pools the mean.
 //
 //   encoder.Embed(states, d_model, {})   // [embedding_size]
 class SentenceEncoder {
@@ -38,6 +49,10 @@ class SentenceEncoder {
   // what is wrong and what is possible.
   static absl::StatusOr<SentenceEncoder> Load(const std::string& folder,
                                               int d_model);
+
+  // The vector of `pooling` ("lasttoken", as sentence-transformers names them),
+  // of length 1; null where there is no such.
+  static std::optional<SentenceEncoder> OfPooling(std::string_view pooling);
 
   // The states that Embed needs.
   States Reads(const Overrides& overrides) const;
@@ -54,6 +69,8 @@ class SentenceEncoder {
   // By name. `default_prompt` is what texts begin with where nothing is asked.
   const std::map<std::string, std::string>& prompts() const { return prompts_; }
   const std::string& default_prompt() const { return default_prompt_; }
+  // Instead of embeddings.
+  const std::optional<LogitScore>& logit_score() const { return logit_score_; }
 
  private:
   struct Dense {
@@ -65,7 +82,8 @@ class SentenceEncoder {
 
   absl::Status ReadPooling(const std::string& folder, int d_model);
   absl::Status ReadDense(const std::string& folder, int in);
-  absl::Status ReadPrompts(const std::string& folder);
+  absl::Status ReadLogitScore(const std::string& folder);
+  absl::Status ReadSettings(const std::string& folder);
 
   std::vector<TokenPooling> poolings_ = {TokenPooling::kMean};  // joined
   std::vector<Dense> dense_;
@@ -73,6 +91,7 @@ class SentenceEncoder {
   int max_tokens_ = 0;
   std::map<std::string, std::string> prompts_;
   std::string default_prompt_;
+  std::optional<LogitScore> logit_score_;
 };
 
 // To Euclidean length 1; a vector of zeros stays one.

@@ -108,15 +108,7 @@ Subcommand AddEncode(CLI::App& app) {
          },
          "mean, cls, last, max, pooler or none")
       ->check(CLI::IsMember({"mean", "cls", "last", "max", "pooler", "none"}));
-  CLI::Option* name = sub->add_option_function<std::string>(
-      "--prompt-name",
-      [request](const std::string& text) { request->set_prompt_name(text); },
-      "Texts begin with this prompt of the folder");
-  sub->add_option_function<std::string>(
-         "--prompt",
-         [request](const std::string& text) { request->set_prompt(text); },
-         "What texts begin with")
-      ->excludes(name);
+  AddPromptFlags(*sub, request);
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [request](int64_t count) { request->set_normalize(count > 0); },

@@ -73,7 +73,22 @@ void AddTruncationFlags(CLI::App& app, Message* message) {
       ->group(kMoreFlags);
 }
 
-// Those, the languages and --tokens of a message that has these fields.
+// --prompt-name and --prompt of a message that has these fields.
+template <typename Message>
+void AddPromptFlags(CLI::App& app, Message* message) {
+  CLI::Option* const name = app.add_option_function<std::string>(
+      "--prompt-name",
+      [message](const std::string& text) { message->set_prompt_name(text); },
+      "Texts begin with this prompt of the folder");
+  app.add_option_function<std::string>(
+         "--prompt",
+         [message](const std::string& text) { message->set_prompt(text); },
+         "What texts begin with")
+      ->excludes(name);
+}
+
+// --truncate, --truncation-direction, the languages and --tokens of a message
+// that has these fields.
 template <typename Message>
 void AddTextFlags(CLI::App& app, Message* message) {
   AddLanguageFlags(app, message);

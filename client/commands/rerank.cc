@@ -70,6 +70,7 @@ Subcommand AddRerank(CLI::App& app) {
   AddTruncationFlags(*sub, request);
   sub->add_option("--query", *request->mutable_query(), "What is asked")
       ->required();
+  AddPromptFlags(*sub, request);
   sub->add_option_function<uint32_t>(
       "--top", [request](uint32_t top) { request->set_top(top); },
       "How many documents to show; default: all");

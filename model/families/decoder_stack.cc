@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "model/families/encoder_head.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -73,7 +74,8 @@ void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
       config->Boolean("tie_word_embeddings").value_or(tied_by_default);
   if (tied || tokens == nullptr) {
     description->output_projection.weight = tokens;
-  } else {
+  } else if (tensors->HasAnyWith("lm_head.") ||
+             !ArchitectureEndsWith(config, "Model")) {
     description->output_projection.weight =
         tensors->Required("lm_head.weight", tokens->shape);
   }

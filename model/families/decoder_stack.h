@@ -44,7 +44,8 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
 void RequireBoolean(ConfigReader* config, const std::string& key, bool only);
 
 // The output projection: the decoder's token embeddings or, where
-// tie_word_embeddings is false, lm_head.weight.
+// tie_word_embeddings is false, lm_head.weight; none where the folder has the
+// layers alone ("MistralModel"), as many that make embeddings do.
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description);

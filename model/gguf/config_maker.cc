@@ -9,15 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "model/gguf/gguf_model.h"
+
 namespace trivium {
 namespace {
 
 using nlohmann::json;
 
 // Values that change nothing of what is computed here.
-constexpr std::array<std::string_view, 4> kWithoutEffect = {
-    "vocab_size", "tensor_data_layout", "pooling_type",
-    "rope.scaling.finetuned"};
+constexpr std::array<std::string_view, 3> kWithoutEffect = {
+    "vocab_size", "tensor_data_layout", "rope.scaling.finetuned"};
 
 constexpr std::string_view kFactors = "rope_freqs.weight";
 
@@ -165,6 +166,21 @@ void ConfigMaker::CopyTokenId(std::string_view config_key,
   if (found != file_.metadata.end()) Set(config_key, *found);
 }
 
+// llama.cpp's numbers; 4 is a reranker.
+void ConfigMaker::DescribePooling() {
+  const json* const type = Take("pooling_type");
+  if (type == nullptr || *type == 0) return;
+  for (const auto& [number, name] :
+       {std::pair(1, "mean"), {2, "cls"}, {3, "lasttoken"}}) {
+    if (*type != number) continue;
+    Set(kGgufPooling, name);
+    return;
+  }
+  Refuse("pooling_type",
+         "this server reads 0 (none), 1 (mean), 2 (cls) and 3 (last) of GGUF "
+         "files; take a reranker as a Hugging Face folder");
+}
+
 json ConfigMaker::Finish() {
   for (const std::string_view key : kWithoutEffect) Take(key);
   if (const auto tokens = file_.tensors.find("token_embd.weight");
@@ -172,6 +188,7 @@ json ConfigMaker::Finish() {
     Set("vocab_size", tokens->second.shape.front());
   }
   Set("tie_word_embeddings", !Has("output.weight"));
+  DescribePooling();
   CopyTokenId("bos_token_id", "bos_token_id");
   CopyTokenId("eos_token_id", "eos_token_id");
   CopyTokenId("pad_token_id", "padding_token_id");

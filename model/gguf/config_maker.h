@@ -52,6 +52,7 @@ class ConfigMaker {
 
  private:
   void DescribeRotaryScaling(int head_size);
+  void DescribePooling();
   // LLaMA 3's scaling, which is stored as what it divides frequencies by.
   void DescribeFrequencyFactors(int head_size, double theta);
   void CopyTokenId(std::string_view config_key, std::string_view key);

@@ -10,6 +10,11 @@
 
 namespace trivium {
 
+// The key of `config` that says how embeddings are pooled of states, as
+// sentence-transformers names it ("lasttoken"); absent: they are not. No
+// config.json has it.
+inline constexpr char kGgufPooling[] = "gguf.pooling";
+
 // A .gguf file told as the Hugging Face folder that it was made of, so that
 // families and tokenizers know one kind of model. Null is what a folder would
 // not have, or what had a problem.

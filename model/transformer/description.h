@@ -229,7 +229,7 @@ struct PoolerDescription {
 // logits = W norm(activation(D x + d)) + b, where D and the norm are optional
 // and x is a final state or the pooled output.
 struct HeadDescription {
-  enum class Input { kPooled, kFirstToken, kEveryToken };
+  enum class Input { kPooled, kFirstToken, kLastToken, kEveryToken };
 
   HeadKind kind = HeadKind::kClassify;
   Input input = Input::kEveryToken;

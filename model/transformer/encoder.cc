@@ -48,15 +48,16 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
     source.layers_done = end;
     source.ready = end == all;
     const States states = source.ready ? source.options.states : States::kAll;
-    size_t tokens = 0;
-    if (states == States::kFirst) tokens = 1;
-    if (states == States::kAll) tokens = source.tokens();
-    if (tokens == 0) {
+    if (states == States::kNone) {
       source.states = {};
       continue;
     }
-    const float* first = Row(s, 0);
-    source.states.assign(first, first + tokens * stack_.d_model);
+    const bool one = states != States::kAll;
+    const float* first =
+        Row(s, states == States::kLast ? source.tokens() - 1 : 0);
+    source.states.assign(
+        first, first + static_cast<size_t>(one ? 1 : source.tokens()) *
+                           stack_.d_model);
   }
   return absl::OkStatus();
 }
@@ -156,6 +157,7 @@ void Encoder::KeepRead(std::span<SourceState* const> sources) {
     const int s = source_of_row_[row];
     const int position = position_of_row_[row];
     if (position == 0) first_row_[s] = static_cast<int>(kept_.size());
+    const bool last = position + 1 == sources[s]->tokens();
     const SourceOptions& options = sources[s]->options;
     const bool all_hidden =
         !options.hidden_layers.empty() &&
@@ -163,6 +165,7 @@ void Encoder::KeepRead(std::span<SourceState* const> sources) {
     const bool read = options.cross_attention ||
                       options.states == States::kAll || all_hidden ||
                       (options.states == States::kFirst && position == 0) ||
+                      (options.states == States::kLast && last) ||
                       heads_.Reads(*sources[s], position);
     if (read) kept_.push_back(row);
   }

@@ -42,6 +42,8 @@ bool HeadRunner::Reads(const SourceState& source, int position) const {
       return false;
     case HeadDescription::Input::kFirstToken:
       return position == 0;
+    case HeadDescription::Input::kLastToken:
+      return position + 1 == source.tokens();
     case HeadDescription::Input::kEveryToken:
       break;
   }
@@ -101,6 +103,9 @@ absl::Status HeadRunner::Logits(std::span<SourceState* const> sources,
         break;
       case HeadDescription::Input::kFirstToken:
         rows_.push_back({state(s, 0)});
+        break;
+      case HeadDescription::Input::kLastToken:
+        rows_.push_back({state(s, source.tokens() - 1)});
         break;
       case HeadDescription::Input::kEveryToken:
         for (int i = 0; positions.empty() && i < source.tokens(); ++i) {

@@ -20,7 +20,10 @@ SourceOptions SourceOptionsOf(const Request& request) {
 
 bool Covers(const SourceOptions& have, const SourceOptions& want) {
   if (want.cross_attention && !have.cross_attention) return false;
-  if (want.states > have.states) return false;
+  if (want.states != States::kNone && have.states != want.states &&
+      have.states != States::kAll) {
+    return false;
+  }
   if (!want.hidden_layers.empty() && want.hidden_layers != have.hidden_layers) {
     return false;
   }

@@ -84,8 +84,21 @@ class RerankCall final : public UnaryCall {
     options_.wanted = [this] { return call().Wanted(); };
     TRIVIUM_RETURN_IF_ERROR(ConvertTruncation(request_, "", environment(),
                                               call().model(), &options_));
+    TRIVIUM_RETURN_IF_ERROR(ReadPrompt());
     return CheckInputCount(request_.documents_size(), "documents",
                            environment().limits);
+  }
+
+  absl::Status ReadPrompt() {
+    const bool prompted = request_.has_prompt() || request_.has_prompt_name();
+    if (prompted && model().pair_template() == nullptr) {
+      return InvalidField(request_.has_prompt() ? "prompt" : "prompt_name",
+                          "is given, but this model reads pairs without a "
+                          "prompt; leave it out");
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(options_.prompt,
+                             ConvertPrompt(request_, "", options_));
+    return absl::OkStatus();
   }
 
   int64_t TextBytes(int) const override {

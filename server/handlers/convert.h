@@ -56,7 +56,8 @@ struct InputOptions {
   // Hear of texts that are cut, if set.
   Metrics* metrics = nullptr;
   const ServedModel* served = nullptr;
-  std::string prompt;    // what texts, not pairs or ids, begin with
+  // What texts begin with, not pairs or ids; what a template for pairs is told.
+  std::string prompt;
   bool decodes = false;  // whether a target prefix makes sense
   // Asked before each part of a long text.
   std::function<absl::Status()> wanted = nullptr;
@@ -80,6 +81,24 @@ absl::Status ConvertTruncation(const Message& in, const std::string& path,
       in.truncation_direction(), path, environment, served, options);
 }
 
+// What a message's texts begin with: its prompt, the folder's of that name, or
+// the folder's usual one; unset are those that the message does not have.
+absl::StatusOr<std::string> ConvertPrompt(
+    std::optional<std::string_view> prompt,
+    std::optional<std::string_view> prompt_name, const std::string& path,
+    const InputOptions& options);
+template <typename Message>
+absl::StatusOr<std::string> ConvertPrompt(const Message& in,
+                                          const std::string& path,
+                                          const InputOptions& options) {
+  const auto set = [](bool has, const std::string& text) {
+    return has ? std::optional<std::string_view>(text) : std::nullopt;
+  };
+  return ConvertPrompt(set(in.has_prompt(), in.prompt()),
+                       set(in.has_prompt_name(), in.prompt_name()), path,
+                       options);
+}
+
 absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options);
@@ -92,7 +111,8 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
                                           const InputOptions& options);
 
 // Pairs of `first`, which is tokenized once, with each of `seconds`, for an
-// encoder; second i is at `seconds_path`[i].
+// encoder; second i is at `seconds_path`[i]. A model's template for pairs reads
+// them with options.prompt.
 absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
     const std::string& first, const std::string& first_path,
     const google::protobuf::RepeatedPtrField<std::string>& seconds,
@@ -105,6 +125,17 @@ absl::Status CheckInputCount(int count, const std::string& path,
 // INVALID_ARGUMENT for a text of more bytes than a text may have.
 absl::Status CheckTextBytes(size_t bytes, const std::string& path,
                             const RequestLimits& limits);
+
+// That, and FAILED_PRECONDITION where the model reads no texts.
+absl::Status CheckText(const std::string& text, const std::string& path,
+                       const InputOptions& options);
+
+// What an encoder reads of an encoding.
+EncoderInput ToSource(Encoding encoding, const ModelInfo& info);
+// Tells the metrics of an input that was cut.
+void CountTruncated(const PreparedInput& input, const InputOptions& options);
+
+inline constexpr char kShorten[] = "send shorter text, or set truncate";
 
 // INVALID_ARGUMENT with `advice` for more tokens than the model reads, or none.
 absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,

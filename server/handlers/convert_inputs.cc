@@ -11,15 +11,6 @@
 namespace trivium {
 namespace {
 
-absl::Status CheckText(const std::string& text, const std::string& path,
-                       const InputOptions& options) {
-  if (options.model->tokenizer() == nullptr) {
-    return absl::FailedPreconditionError(
-        path + ": the model's folder has no tokenizer; send token ids");
-  }
-  return CheckTextBytes(text.size(), path, *options.limits);
-}
-
 absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::InputIds& in,
                                                 const std::string& path,
                                                 const ModelInfo& info) {
@@ -138,7 +129,7 @@ absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
       "continues: put the beginning of the answer at the prompt's end");
 }
 
-constexpr char kShorten[] = "send shorter text, or set truncate";
+}  // namespace
 
 EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
   EncoderInput source;
@@ -153,7 +144,14 @@ void CountTruncated(const PreparedInput& input, const InputOptions& options) {
   options.metrics->OnTruncated(*options.served);
 }
 
-}  // namespace
+absl::Status CheckText(const std::string& text, const std::string& path,
+                       const InputOptions& options) {
+  if (options.model->tokenizer() == nullptr) {
+    return absl::FailedPreconditionError(
+        path + ": the model's folder has no tokenizer; send token ids");
+  }
+  return CheckTextBytes(text.size(), path, *options.limits);
+}
 
 absl::Status CheckInputCount(int count, const std::string& path,
                              const RequestLimits& limits) {
@@ -277,40 +275,6 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
     out.prefix = std::move(encoding.ids);
   }
   out.prefix.insert(out.prefix.end(), target.begin(), target.end());
-  return out;
-}
-
-absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
-    const std::string& first, const std::string& first_path,
-    const google::protobuf::RepeatedPtrField<std::string>& seconds,
-    const std::string& seconds_path, const InputOptions& options) {
-  const auto path_of = [&](int i) {
-    return fmt::format("{}[{}]", seconds_path, i);
-  };
-  TRIVIUM_RETURN_IF_ERROR(CheckText(first, first_path, options));
-  std::vector<std::string_view> texts;
-  for (int i = 0; i < seconds.size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(CheckText(seconds[i], path_of(i), options));
-    texts.push_back(seconds[i]);
-  }
-  const ModelInfo& info = options.model->info();
-  EncodeOptions encode;
-  encode.max_tokens = options.truncate ? info.max_source_tokens : 0;
-  encode.truncate_left = options.truncate_left;
-  encode.most_tokens = info.max_source_tokens;
-  encode.wanted = options.wanted;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      std::vector<Encoding> encodings,
-      options.model->tokenizer()->EncodePairs(first, texts, encode));
-  std::vector<PreparedInput> out(encodings.size());
-  for (size_t i = 0; i < encodings.size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(encodings[i],
-                                            path_of(static_cast<int>(i)),
-                                            info.max_source_tokens, kShorten));
-    out[i].truncated = encodings[i].truncated;
-    CountTruncated(out[i], options);
-    out[i].source = ToSource(std::move(encodings[i]), info);
-  }
   return out;
 }
 

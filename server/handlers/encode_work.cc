@@ -105,27 +105,9 @@ absl::Status EncodeWork::ReadPooling(const v1::EncodeRequest& request) {
 }
 
 absl::Status EncodeWork::ReadPrompt(const v1::EncodeRequest& request) {
-  const SentenceEncoder& sentences = input_options_.model->sentence_encoder();
-  input_options_.prompt = sentences.default_prompt();
   prompted_ = request.has_prompt() || request.has_prompt_name();
-  if (request.has_prompt()) {
-    input_options_.prompt = request.prompt();
-    return CheckTextBytes(request.prompt().size(), path_ + "prompt",
-                          *input_options_.limits);
-  }
-  if (!request.has_prompt_name()) return absl::OkStatus();
-  const auto found = sentences.prompts().find(request.prompt_name());
-  if (found == sentences.prompts().end()) {
-    std::string known;
-    for (const auto& one : sentences.prompts()) {
-      known += (known.empty() ? "" : ", ") + one.first;
-    }
-    return InvalidField(path_ + "prompt_name",
-                        fmt::format("is '{}'; the model's folder has {}",
-                                    Shorten(request.prompt_name()),
-                                    known.empty() ? "no prompts" : known));
-  }
-  input_options_.prompt = found->second;
+  TRIVIUM_ASSIGN_OR_RETURN(input_options_.prompt,
+                           ConvertPrompt(request, path_, input_options_));
   return absl::OkStatus();
 }
 

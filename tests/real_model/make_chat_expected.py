@@ -68,26 +68,29 @@ def read_tokenizer(path):
     return tokenizer
 
 
+def read_chat_tokenizer(path):
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=read_tokenizer(path),
+        chat_template=gguf.GGUFReader(path)
+        .fields["tokenizer.chat_template"]
+        .contents(),
+    )
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     path = pathlib.Path(sys.argv[1])
-    tokenizer = read_tokenizer(path)
+    tokenizer = read_chat_tokenizer(path)
     model = transformers.AutoModelForCausalLM.from_pretrained(
         path.parent, gguf_file=path.name, dtype=torch.float32
-    )
-    reader = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        chat_template=gguf.GGUFReader(path)
-        .fields["tokenizer.chat_template"]
-        .contents(),
     )
     # Prints where it is: this takes a while.
     answers = []
     for question in QUESTIONS:
         for topic in TOPICS:
             text = question.format(topic)
-            ids = reader.apply_chat_template(
+            ids = tokenizer.apply_chat_template(
                 [{"role": "user", "content": text}],
                 add_generation_prompt=True,
                 return_dict=False,

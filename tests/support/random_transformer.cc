@@ -89,7 +89,7 @@ AttentionDescription RandomTransformer::Attention(bool causal) {
   if (shape_.kv_heads > 0) geometry.kv_heads = shape_.kv_heads;
   if (shape_.head_size > 0) geometry.head_size = shape_.head_size;
   if (shape_.attention_scale > 0) geometry.scale = shape_.attention_scale;
-  if (causal) geometry.look_ahead = 0;
+  if (causal || shape_.causal) geometry.look_ahead = 0;
   const int width = geometry.query_width();
   // Larger queries than usual, so that attention is not uniform.
   attention.query = {Tensor({width, d}, 0, 2 / std::sqrt(1.0f * d))};
@@ -148,7 +148,9 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     AttentionGeometry& geometry = layer.self_attention.geometry;
     if (shape_.window > 0 && i % 2 == 0) {
       geometry.look_back = shape_.window - 1;
-      if (!causal) geometry.look_ahead = shape_.window / 2;
+      if (geometry.look_ahead != 0) {
+        geometry.look_ahead = shape_.window / 2;
+      }
     }
     if (shape_.rotary_pairs > 0 && i % 3 < 2) geometry.rotary = i % 3;
     if (shape_.sinks) {
@@ -234,8 +236,9 @@ HeadDescription RandomTransformer::Head() {
   head.kind = *shape_.head;
   switch (head.kind) {
     case HeadKind::kClassify:
-      head.input = shape_.pooler ? HeadDescription::Input::kPooled
-                                 : HeadDescription::Input::kFirstToken;
+      head.input = shape_.pooler   ? HeadDescription::Input::kPooled
+                   : shape_.causal ? HeadDescription::Input::kLastToken
+                                   : HeadDescription::Input::kFirstToken;
       head.output = Linear(5, shape_.d_model);
       break;
     case HeadKind::kFillMask:

@@ -59,6 +59,7 @@ class RandomTransformer {
     std::optional<int> position_padding_id = std::nullopt;
     std::optional<RelativeAttentionDescription::Buckets> relative =
         std::nullopt;
+    bool causal = false;  // as a decoder; its head reads the last token
     bool pooler = false;
     std::optional<HeadKind> head = std::nullopt;
   };

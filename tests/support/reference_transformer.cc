@@ -441,6 +441,11 @@ ReferenceTransformer::Encoded ReferenceTransformer::Encode(
       case HeadDescription::Input::kFirstToken:
         x = first;
         break;
+      case HeadDescription::Input::kLastToken:
+        x = Matrix(1, stack.d_model);
+        std::copy_n(encoded.states.row(encoded.states.rows - 1), stack.d_model,
+                    x.row(0));
+        break;
       case HeadDescription::Input::kEveryToken:
         x = encoded.states;
         break;

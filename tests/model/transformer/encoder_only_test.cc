@@ -241,6 +241,8 @@ TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
     plan.encode.clear();
     const SourceId first = add(
         {.cross_attention = false, .states = States::kFirst, .selection = {}});
+    const SourceId last = add(
+        {.cross_attention = false, .states = States::kLast, .selection = {}});
     const SourceId head = add({.cross_attention = false,
                                .pooled = pooled,
                                .logits = outputs > 0,
@@ -268,6 +270,8 @@ TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
     EXPECT_TRUE(engine->HiddenStates(everything).empty());
     EXPECT_TRUE(
         std::ranges::equal(engine->EncoderStates(first), states.first(width)));
+    EXPECT_TRUE(
+        std::ranges::equal(engine->EncoderStates(last), states.last(width)));
     EXPECT_TRUE(std::ranges::equal(engine->PooledOutput(head), all->pooled));
     EXPECT_TRUE(std::ranges::equal(engine->HeadLogits(head), logits));
     EXPECT_TRUE(std::ranges::equal(engine->EncoderStates(everything), states));
@@ -335,7 +339,33 @@ INSTANTIATE_TEST_SUITE_P(
               .norm_placement = RandomTransformer::NormPlacement::kBefore,
               .final_norm = true,
               .relative = Buckets::kT5,
-              .head = HeadKind::kClassify}));
+              .head = HeadKind::kClassify},
+        // A decoder that gives embeddings or scores.
+        Shape{.d_model = 40,
+              .heads = 4,
+              .kv_heads = 2,
+              .head_size = 16,
+              .window = 6,
+              .encoder_layers = 3,
+              .decoder_layers = 0,
+              .activation = Activation::kSwish,
+              .gated = true,
+              .norm_placement = RandomTransformer::NormPlacement::kBefore,
+              .norm_kind = NormTensors::Kind::kRms,
+              .biases = false,
+              .positions = PositionEncoding::kNone,
+              .rotary_pairs = 8,
+              .head_norms = true,
+              .sinks = true,
+              .final_norm = true,
+              .causal = true,
+              .head = HeadKind::kClassify},
+        Shape{.decoder_layers = 0,
+              .gated = true,
+              .experts = 5,
+              .norm_placement = RandomTransformer::NormPlacement::kBefore,
+              .positions = PositionEncoding::kLearned,
+              .causal = true}));
 
 }  // namespace
 }  // namespace trivium

@@ -17,6 +17,13 @@ TEST(SourceSharingTest, ASourceServesWhoNeedsNoMore) {
   first.states = States::kFirst;
   EXPECT_TRUE(Covers(all, first));
   EXPECT_FALSE(Covers(first, all));
+  SourceOptions last = all;
+  last.states = States::kLast;
+  EXPECT_TRUE(Covers(all, last));
+  EXPECT_FALSE(Covers(last, first));
+  EXPECT_FALSE(Covers(first, last));
+  EXPECT_FALSE(Covers(decode, last));
+  EXPECT_TRUE(Covers(last, decode));
   SourceOptions other = all;
   other.selection.layers = {2};
   EXPECT_FALSE(Covers(all, other));

@@ -215,10 +215,12 @@ class PuppetBatcher : public Batcher {
     result.source_tokens = static_cast<int>(request.source.ids.size());
     if (request.states != States::kNone) {
       // [tokens, 2]: the id and 1.
-      for (const int32_t id : source) {
+      std::span<const int32_t> read = source;
+      if (request.states == States::kFirst) read = read.first(1);
+      if (request.states == States::kLast) read = read.last(1);
+      for (const int32_t id : read) {
         result.states.push_back(static_cast<float>(id));
         result.states.push_back(1);
-        if (request.states == States::kFirst) break;
       }
     }
     // [layers, tokens, 2]: the id and the layer.

@@ -1,0 +1,164 @@
+#include "model/state_use.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "model/gguf/gguf_model.h"
+
+namespace trivium {
+namespace {
+
+bool HasModules(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path + "/modules.json", error);
+}
+
+// Whether the folder is a Qwen3-Reranker of before sentence-transformers 5.4:
+// a Qwen 3 as others are, but for what its README says that it is for.
+bool IsQwen3Reranker(const std::string& path, const ModelFolder& folder) {
+  if (folder.family != "qwen3" || folder.tokenizer == nullptr) return false;
+  constexpr size_t kLongest = size_t{1} << 20;
+  const auto readme = ReadFile(path + "/README.md", kLongest);
+  if (!readme.ok() || !readme->starts_with("---\n")) return false;
+  const std::string_view head =
+      std::string_view(*readme).substr(0, readme->find("\n---", 4));
+  return head.find("\npipeline_tag: text-ranking") != head.npos;
+}
+
+// A tensor of f32 that the description keeps.
+const TensorView* Keep(std::vector<float> values, int64_t columns,
+                       TransformerDescription* description) {
+  struct Owned {
+    std::vector<float> values;
+    TensorView view;
+  };
+  auto owned = std::make_shared<Owned>();
+  owned->values = std::move(values);
+  const auto rows = static_cast<int64_t>(owned->values.size()) / columns;
+  owned->view = {
+      DType::kF32, {rows, columns}, std::as_bytes(std::span(owned->values))};
+  description->memory.push_back(owned);
+  return &owned->view;
+}
+
+// The head that gives the score. `output` is the decoder's output projection.
+void AddHead(const LogitScore& score, const LinearTensors& output,
+             Problems* problems, ModelFolder* folder) {
+  TransformerDescription& description = folder->description;
+  const StackDescription& stack = *description.encoder;
+  const auto logit = [&](int32_t id) {
+    std::vector<float> row(stack.d_model + 1);
+    const auto weights = std::span(row).first(stack.d_model);
+    CopyToF32(*output.weight, int64_t{id} * stack.d_model, weights);
+    if (output.bias != nullptr) {
+      CopyToF32(*output.bias, id, std::span(row).last(1));
+    }
+    return row;
+  };
+  for (const int32_t id : {score.true_id, score.false_id.value_or(0)}) {
+    if (id < stack.vocabulary) continue;
+    problems->push_back(fmt::format(
+        "modules.json: LogitScore asks for the logit of {}, and the model has "
+        "{} tokens",
+        id, stack.vocabulary));
+    return;
+  }
+  if (folder->weights->imagined()) return;
+  std::vector<float> row = logit(score.true_id);
+  if (score.false_id) {
+    const std::vector<float> other = logit(*score.false_id);
+    for (size_t i = 0; i < row.size(); ++i) row[i] -= other[i];
+  }
+  const std::vector<float> bias = {row.back()};
+  row.pop_back();
+  HeadDescription& head = description.head.emplace();
+  head.input = HeadDescription::Input::kLastToken;
+  head.output.weight = Keep(std::move(row), stack.d_model, &description);
+  if (output.bias != nullptr) head.output.bias = Keep(bias, 1, &description);
+  folder->head = HeadInfo{.kind = HeadKind::kClassify,
+                          .scores = score.sigmoid ? HeadInfo::Scores::kSigmoid
+                                                  : HeadInfo::Scores::kNone,
+                          .labels = {folder->tokenizer->IdToPiece(
+                              score.true_id, TextSide::kSource)}};
+}
+
+}  // namespace
+
+void UseStates(const std::string& path, Problems* problems,
+               ModelFolder* folder) {
+  TransformerDescription& description = folder->description;
+  if (description.encoder.has_value() == description.decoder.has_value()) {
+    return;
+  }
+  const auto fail = [&](std::string what) {
+    problems->push_back(std::move(what));
+  };
+  const bool decodes = description.decoder.has_value();
+  const bool has_modules = HasModules(path);
+  const bool is_reranker =
+      decodes && !has_modules && IsQwen3Reranker(path, *folder);
+  const nlohmann::json pooling =
+      folder->config.value(kGgufPooling, nlohmann::json());
+  // After a problem there may be none for that reason.
+  const bool writes =
+      description.output_projection.weight != nullptr || !problems->empty();
+  if (decodes && writes && !has_modules && !is_reranker &&
+      !pooling.is_string()) {
+    return;
+  }
+  if (description.output_narrowing) {
+    return fail(
+        "modules.json: is of a decoder whose states are narrowed before the "
+        "output (OPT), of which this server makes no vectors; remove it to "
+        "generate text");
+  }
+  if (decodes) description.encoder = std::move(description.decoder);
+  description.decoder.reset();
+  const LinearTensors output = std::exchange(description.output_projection, {});
+  if (pooling.is_string()) {
+    folder->sentence_encoder =
+        SentenceEncoder::OfPooling(pooling.get<std::string>())
+            .value_or(SentenceEncoder());
+    return;
+  }
+  absl::StatusOr<SentenceEncoder> sentences =
+      SentenceEncoder::Load(path, description.encoder->d_model);
+  if (!sentences.ok()) return fail(std::string(sentences.status().message()));
+  folder->sentence_encoder = *std::move(sentences);
+
+  std::optional<LogitScore> score = folder->sentence_encoder.logit_score();
+  if (is_reranker) {
+    const Tokenizer& tokenizer = *folder->tokenizer;
+    score =
+        LogitScore{.true_id = tokenizer.PieceToId("yes", TextSide::kSource),
+                   .false_id = tokenizer.PieceToId("no", TextSide::kSource)};
+    if (score->true_id < 0 || *score->false_id < 0) {
+      return fail(
+          "README.md: says that the model ranks texts (text-ranking), but its "
+          "tokenizer has no \"yes\" and \"no\"; remove the README to "
+          "generate text");
+    }
+  }
+  if (!score) return;
+  if (output.weight == nullptr || folder->tokenizer == nullptr) {
+    return fail(
+        "modules.json: LogitScore is of a decoder with its output projection "
+        "and tokenizer, which this folder lacks; fetch a complete model");
+  }
+  absl::StatusOr<PairTemplate> pairs =
+      is_reranker ? PairTemplate::OfQwen3Reranker() : PairTemplate::Load(path);
+  if (!pairs.ok()) return fail(std::string(pairs.status().message()));
+  folder->pair_template = *std::move(pairs);
+  AddHead(*score, output, problems, folder);
+}
+
+}  // namespace trivium

@@ -63,6 +63,17 @@ ExpertsDescription ReadJoinedExperts(TensorReader* tensors,
   description.router =
       tensors->Linear(name + "router", counts.all, stack.d_model);
   const int inner = stack.feed_forward;
+  const std::string experts = name + "experts.";
+  if (tensors->HasAnyWith(experts + "0.")) {  // as GGUF files have them
+    for (int e = 0; e < counts.all; ++e) {
+      const std::string one = experts + std::to_string(e);
+      description.experts.push_back(
+          {tensors->Linear(one + ".gate_proj", inner, stack.d_model),
+           tensors->Linear(one + ".up_proj", inner, stack.d_model),
+           tensors->Linear(one + ".down_proj", stack.d_model, inner)});
+    }
+    return description;
+  }
   const JoinedExperts gate_up(tensors, name + "experts.gate_up_proj",
                               counts.all, 2 * inner, stack.d_model, memory);
   const JoinedExperts down(tensors, name + "experts.down_proj", counts.all,
@@ -140,8 +151,9 @@ FamilyModel LoadGptOss(const nlohmann::json& given, const Weights* weights,
   ReadLlamaTensors(
       tensors, has, geometries,
       [&](int, const std::string& name, LayerDescription* layer) {
-        layer->self_attention.sinks =
-            tensors->Required(name + "self_attn.sinks", {decoder.heads});
+        layer->self_attention.sinks = tensors->RequiredOneOf(
+            {name + "self_attn.sinks", name + "self_attn.sinks.weight"},
+            {decoder.heads});
         layer->experts = ReadJoinedExperts(tensors, name + "mlp.", counts,
                                            decoder, &description.memory);
       },

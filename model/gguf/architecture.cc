@@ -60,6 +60,14 @@ constexpr Name kQwen3MoeLayer[] = {
     {"ffn_down_exps", "mlp.experts.{}.down_proj", kExperts},
     {"ffn_up_exps", "mlp.experts.{}.up_proj", kExperts},
 };
+constexpr Name kGptOssLayer[] = {
+    {"attn_sinks", "self_attn.sinks"},
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_gate_inp", "mlp.router"},
+    {"ffn_gate_exps", "mlp.experts.{}.gate_proj", kExperts},
+    {"ffn_down_exps", "mlp.experts.{}.down_proj", kExperts},
+    {"ffn_up_exps", "mlp.experts.{}.up_proj", kExperts},
+};
 constexpr Name kGemmaLayer[] = {
     {"attn_norm", "input_layernorm", kPlusOne},
     {"attn_q_norm", "self_attn.q_norm", kPlusOne},
@@ -115,6 +123,25 @@ void DescribeQwen3Moe(ConfigMaker* maker) {
   maker->Set("norm_topk_prob", true);
 }
 
+void DescribeGptOss(ConfigMaker* maker) {
+  maker->DescribeRotaryDecoder("gpt_oss");
+  maker->DescribeExperts("num_local_experts");
+  maker->Copy("intermediate_size", "expert_feed_forward_length");
+  maker->Copy("sliding_window", "attention.sliding_window");
+  // YaRN's band of frequencies is that of the published configuration, whose
+  // ends are not rounded; the file does not say so.
+  const double factor = maker->Number("rope.scaling.factor", 32);
+  const double original = std::clamp(
+      maker->Number("rope.scaling.original_context_length", 4096), 1.0, 1e9);
+  maker->Set("rope_scaling",
+             {{"rope_type", "yarn"},
+              {"factor", factor},
+              {"beta_fast", maker->Number("rope.scaling.yarn_beta_fast", 32)},
+              {"beta_slow", maker->Number("rope.scaling.yarn_beta_slow", 1)},
+              {"original_max_position_embeddings", static_cast<int>(original)},
+              {"truncate", false}});
+}
+
 void DescribeSmolLm3(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("smollm3");
   maker->Set("no_rope_layer_interval", 4);
@@ -163,6 +190,7 @@ constexpr char kLayers[] = "model.layers.{}.";
 
 constexpr GgufArchitecture kArchitectures[] = {
     {"gemma3", kLayers, kGemma, kDecoderLayer, kGemmaLayer, DescribeGemma3},
+    {"gpt-oss", kLayers, kDecoder, kDecoderLayer, kGptOssLayer, DescribeGptOss},
     {"gpt2", "transformer.h.{}.", kGpt2, {}, kGpt2Layer, DescribeGpt2},
     {"llama", kLayers, kDecoder, kDecoderLayer, kLlamaLayer, DescribeLlama},
     {"qwen2", kLayers, kDecoder, kDecoderLayer, {}, DescribeQwen2},

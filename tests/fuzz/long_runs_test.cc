@@ -27,8 +27,8 @@ TEST_P(LongRunsTest, AreReadWholeAndInTime) {
   const auto tokenizer = LoadTokenizer(GetParam());
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
   ASSERT_NE(*tokenizer, nullptr);
-  for (const std::string& part : {" ", "\n", " \n", "\t ", "a", "7", "'s", "a ",
-                                  "\xC3\xA9", "\xE4\xBA\xAC"}) {
+  for (const char* const part : {" ", "\n", " \n", "\t ", "a", "7", "'s", "a ",
+                                 "\xC3\xA9", "\xE4\xBA\xAC"}) {
     std::string text;
     while (text.size() < kTimes) text += part;
     // A word before a run and one behind it.

@@ -16,14 +16,10 @@ PyPI's torch, transformers (5.23 made the committed files) and safetensors; the
 tests themselves do not.
 """
 
-import json
-import pathlib
-import sys
-
 import torch
 import transformers
+from golden_files import randomize, read_arguments, saved, write_golden
 from make_golden import generation_options
-from safetensors.torch import save_file
 
 SMALL = {
     "vocab_size": 307,
@@ -60,14 +56,7 @@ def make_model(architecture, options):
     config = config_class(**(sizes | options))
     config._attn_implementation = "eager"
     config.architectures = [architecture]
-    model = model_class(config).eval()
-    for name, parameter in model.named_parameters():
-        # Conv1D's weights are [in, out], all others [out, in].
-        scale = 1 / max(parameter.shape[-1], 1) ** 0.5 if parameter.dim() > 1 else 0.3
-        norm = any(part in name.lower() for part in ("norm", "ln_"))
-        mean = 1.0 if norm and name.endswith("weight") else 0.0
-        torch.nn.init.normal_(parameter, mean, 1.5 * scale)
-    return model
+    return randomize(model_class(config).eval())
 
 
 def search(model, prompt, name):
@@ -92,17 +81,10 @@ def search(model, prompt, name):
 
 @torch.no_grad()
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[1])
-    options = dict(pair.split("=", 1) for pair in sys.argv[3:])
-    options = {key: json.loads(value) for key, value in options.items()}
-    torch.manual_seed(options.pop("seed", 0))
-    dtype = getattr(torch, options.pop("dtype", "float32"))
+    folder, architecture, options = read_arguments(__doc__)
+    dtype = options.pop("dtype", "float32")
     longest = options.pop("longest", 23)
-    model = make_model(sys.argv[2], options)
-    model.to(dtype).save_pretrained(folder)
-    model = type(model).from_pretrained(folder, attn_implementation="eager").float().eval()
+    model = saved(make_model(architecture, options), folder, dtype)
 
     generator = torch.Generator().manual_seed(1)
     runs, tensors = [], {}
@@ -120,15 +102,7 @@ def main():
             if score is not None:
                 run["beam4_score"] = score
         runs.append(run)
-    golden = {
-        "kind": "decoder",
-        "architecture": sys.argv[2],
-        "transformers": transformers.__version__,
-        "runs": runs,
-    }
-    (folder / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
-    save_file(tensors, folder / "golden.safetensors")
-    print(folder)
+    write_golden(folder, "decoder", architecture, runs, tensors)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,9 @@ without padding, in f32. Needs PyPI's torch, transformers (5.23 made the
 committed files) and safetensors; the tests themselves do not.
 """
 
-import json
-import pathlib
-import sys
-
 import torch
 import transformers
-from safetensors.torch import save_file
+from golden_files import randomize, read_arguments, saved, write_golden
 
 SMALL = {
     "vocab_size": 307,
@@ -48,12 +44,7 @@ def make_model(architecture, options):
         setattr(config, key, value)
     config._attn_implementation = "eager"
     config.architectures = [architecture]
-    model = model_class(config).eval()
-    for name, parameter in model.named_parameters():
-        scale = 1 / max(parameter.shape[-1], 1) ** 0.5 if parameter.dim() > 1 else 0.3
-        mean = 1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0
-        torch.nn.init.normal_(parameter, mean, 1.5 * scale)
-    return model
+    return randomize(model_class(config).eval())
 
 
 @torch.no_grad()
@@ -72,17 +63,10 @@ def run_model(model, ids, types, attentions):
 
 
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[1])
-    options = dict(pair.split("=", 1) for pair in sys.argv[3:])
-    options = {key: json.loads(value) for key, value in options.items()}
-    torch.manual_seed(options.pop("seed", 0))
-    dtype = getattr(torch, options.pop("dtype", "float32"))
+    folder, architecture, options = read_arguments(__doc__)
+    dtype = options.pop("dtype", "float32")
     length = options.pop("longest", 23)
-    model = make_model(sys.argv[2], options)
-    model.to(dtype).save_pretrained(folder)
-    model = type(model).from_pretrained(folder, attn_implementation="eager").float().eval()
+    model = saved(make_model(architecture, options), folder, dtype)
     (folder / "generation_config.json").unlink(missing_ok=True)
 
     generator = torch.Generator().manual_seed(1)
@@ -98,15 +82,7 @@ def main():
         runs.append(run)
         for name, tensor in run_model(model, ids, run.get("token_type_ids"), i == 0).items():
             tensors[f"{i}.{name}"] = tensor.contiguous()
-    golden = {
-        "kind": "encoder",
-        "architecture": sys.argv[2],
-        "transformers": transformers.__version__,
-        "runs": runs,
-    }
-    (folder / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
-    save_file(tensors, folder / "golden.safetensors")
-    print(folder)
+    write_golden(folder, "encoder", architecture, runs, tensors)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 ARCHITECTURES = {
     "gemma3_text": gguf.MODEL_ARCH.GEMMA3,
     "gpt2": gguf.MODEL_ARCH.GPT2,
+    "gpt_oss": gguf.MODEL_ARCH.GPT_OSS,
     "llama": gguf.MODEL_ARCH.LLAMA,
     "mixtral": gguf.MODEL_ARCH.LLAMA,
     "qwen2": gguf.MODEL_ARCH.QWEN2,
@@ -64,6 +65,27 @@ def join_experts(tensors):
     return joined
 
 
+def split_experts(tensors):
+    """GPT-OSS's, of which inputs come first, and gates stand beside what they
+    gate."""
+    split = {}
+    for name, weight in tensors.items():
+        if ".experts." not in name:
+            split[name + ".weight" * name.endswith(".sinks")] = weight
+            continue
+        head, _, part = name.rpartition(".")
+        kind = ".bias" if part.endswith("_bias") else ".weight"
+        part = part.removesuffix("_bias")
+        if kind == ".weight":
+            weight = weight.swapaxes(1, 2)
+        if part == "gate_up_proj":
+            split[f"{head}.gate_proj{kind}"] = weight[:, 0::2]
+            split[f"{head}.up_proj{kind}"] = weight[:, 1::2]
+        else:
+            split[f"{head}.{part}{kind}"] = weight
+    return split
+
+
 def describe(writer, config):
     get = config.get
     heads = get("num_attention_heads") or get("n_head")
@@ -100,6 +122,14 @@ def describe(writer, config):
     if experts := get("num_local_experts") or get("num_experts"):
         writer.add_expert_count(experts)
         writer.add_expert_used_count(get("num_experts_per_tok"))
+    if config["model_type"] == "gpt_oss":
+        writer.add_expert_feed_forward_length(get("intermediate_size"))
+        writer.add_sliding_window(get("sliding_window"))
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(rope["factor"])
+        writer.add_rope_scaling_orig_ctx_len(
+            rope["original_max_position_embeddings"]
+        )
     if get("moe_intermediate_size"):
         writer.add_expert_feed_forward_length(get("moe_intermediate_size"))
 
@@ -117,7 +147,11 @@ def convert(folder):
         name: change(config, name, weight)
         for name, weight in load_file(folder / "model.safetensors").items()
     }
-    for name, weight in sorted(join_experts(tensors).items()):
+    if config["model_type"] == "gpt_oss":
+        tensors = split_experts(tensors)
+    else:
+        tensors = join_experts(tensors)
+    for name, weight in sorted(tensors.items()):
         gguf_name = names.get_name(name, try_suffixes=(".weight", ".bias"))
         writer.add_tensor(
             gguf_name, numpy.ascontiguousarray(weight, numpy.float32)

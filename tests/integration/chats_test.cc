@@ -1,7 +1,5 @@
 // Chats behind a real server: a tiny Qwen 3 with a chat template, whose prompts
 // and answers are jinja2's and Transformers' (chats/make_chats.py).
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -9,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/integration/server_process.h"
+#include "tests/integration/folder_server.h"
 
 namespace trivium {
 namespace {
@@ -100,50 +98,28 @@ v1::Chat ChatOf(const ordered_json& in) {
 class ChatsTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new fs::path(fs::temp_directory_path() /
-                           ("chats_test." + std::to_string(getpid())));
-    MakeChatFolder(*folder_ / "chat");
-    // One whose template has what we lack: it serves prompts.
-    MakeChatFolder(*folder_ / "odd");
-    std::ofstream(*folder_ / "odd" / "chat_template.jinja")
-        << "{{ messages | sing }}";
-    server_ = new ServerProcess({"--precision", "f32", "--model",
-                                 (*folder_ / "chat").string(), "--model",
-                                 (*folder_ / "odd").string()});
+    server_ = new FolderServer("chats_test", [](const fs::path& folder) {
+      MakeChatFolder(folder / "chat");
+      // One whose template has what we lack: it serves prompts.
+      MakeChatFolder(folder / "odd");
+      std::ofstream(folder / "odd" / "chat_template.jinja")
+          << "{{ messages | sing }}";
+      return std::vector<std::string>{"--precision", "f32",
+                                      "--model",     (folder / "chat").string(),
+                                      "--model",     (folder / "odd").string()};
+    });
   }
-  static void TearDownTestSuite() {
-    EXPECT_TRUE(server_->running()) << "the server died";
-    delete server_;
-    fs::remove_all(*folder_);
-    delete folder_;
+  static void TearDownTestSuite() { delete server_; }
+
+  WholeAnswer Generate(const v1::GenerateRequest& request) {
+    return GenerateWhole(*client_, request);
   }
 
-  struct Answer {
-    absl::Status status;
-    std::string text;
-    std::vector<uint32_t> ids;
-    v1::GenerateResponse::Done done;
-  };
-  Answer Generate(const v1::GenerateRequest& request) {
-    Answer answer;
-    answer.status =
-        client_->Generate(request, [&](const v1::GenerateResponse& response) {
-          answer.text += response.piece().text();
-          answer.ids.insert(answer.ids.end(), response.piece().ids().begin(),
-                            response.piece().ids().end());
-          if (response.has_done()) answer.done = response.done();
-          return absl::OkStatus();
-        });
-    return answer;
-  }
-
-  static fs::path* folder_;
-  static ServerProcess* server_;
-  const std::unique_ptr<Client> client_ = server_->NewClient();
+  static FolderServer* server_;
+  const std::unique_ptr<Client> client_ = (*server_)->NewClient();
 };
 
-fs::path* ChatsTest::folder_ = nullptr;
-ServerProcess* ChatsTest::server_ = nullptr;
+FolderServer* ChatsTest::server_ = nullptr;
 
 TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
   std::ifstream file(std::string(kChats) + "/chats.json");
@@ -157,7 +133,7 @@ TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
     const auto expected = chat.at("answer_ids").get<std::vector<uint32_t>>();
     request.mutable_decoding()->set_max_new_tokens(expected.size());
     request.mutable_decoding()->set_min_new_tokens(expected.size());
-    const Answer answer = Generate(request);
+    const WholeAnswer answer = Generate(request);
     ASSERT_TRUE(answer.status.ok()) << answer.status;
     EXPECT_EQ(answer.ids, expected) << chat;
     EXPECT_EQ(answer.done.usage().prompt_tokens(), chat.at("ids").size());
@@ -167,7 +143,7 @@ TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
     for (const uint32_t id : chat.at("ids")) {
       request.mutable_input()->mutable_ids()->add_ids(id);
     }
-    const Answer same = Generate(request);
+    const WholeAnswer same = Generate(request);
     EXPECT_EQ(same.ids, expected);
     EXPECT_EQ(same.text, answer.text);
     EXPECT_EQ(same.done.score(), answer.done.score());
@@ -214,15 +190,16 @@ TEST_F(ChatsTest, ModelsSayWhichTemplatesTheyHave) {
   request.mutable_input()->set_text("x");
   request.mutable_decoding()->set_max_new_tokens(1);
   EXPECT_TRUE(Generate(request).status.ok());
-  const ProcessResult check = RunProgram(
-      {TRIVIUM_SERVER_PROGRAM, "--check", (*folder_ / "odd").string()});
+  const ProcessResult check =
+      RunProgram({TRIVIUM_SERVER_PROGRAM, "--check",
+                  (server_->folder() / "odd").string()});
   EXPECT_EQ(check.exit_code, 0);
   EXPECT_THAT(check.out, AllOf(StartsWith("warning: "), HasSubstr("sing")));
 }
 
 TEST_F(ChatsTest, TheProgramTalks) {
   const ProcessResult run = RunProgram(
-      {TRIVIUM_PROGRAM, "chat", "--address", server_->address(), "--model",
+      {TRIVIUM_PROGRAM, "chat", "--address", (*server_)->address(), "--model",
        "chat", "--max-new-tokens", "5", "--variable", "enable_thinking=false"},
       "Hi\n/retry\n");
   EXPECT_EQ(run.exit_code, 0) << run.err;

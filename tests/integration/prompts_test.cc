@@ -1,6 +1,4 @@
 // A decoder alone behind a real server: a tiny GPT-2 that reads bytes.
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -10,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/integration/server_process.h"
+#include "tests/integration/folder_server.h"
 
 namespace trivium {
 namespace {
@@ -69,46 +67,27 @@ void MakeFolder(const fs::path& folder) {
 class PromptsTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new fs::path(fs::temp_directory_path() /
-                           ("prompts_test." + std::to_string(getpid())));
-    MakeFolder(*folder_);
-    server_ = new ServerProcess({"--precision", "f32", "--model",
-                                 "gpt2=" + folder_->string(), "--model",
-                                 std::string("ids=") + kGolden});
+    server_ = new FolderServer("prompts_test", [](const fs::path& folder) {
+      MakeFolder(folder);
+      return std::vector<std::string>{
+          "--precision", "f32",
+          "--model",     "gpt2=" + folder.string(),
+          "--model",     std::string("ids=") + kGolden};
+    });
   }
-  static void TearDownTestSuite() {
-    EXPECT_TRUE(server_->running()) << "the server died";
-    delete server_;
-    fs::remove_all(*folder_);
-    delete folder_;
-  }
+  static void TearDownTestSuite() { delete server_; }
 
-  struct Answer {
-    std::string text;
-    std::vector<uint32_t> ids;
-    v1::GenerateResponse::Done done;
-  };
-  Answer Generate(const v1::GenerateRequest& request) {
-    Answer answer;
-    const absl::Status status =
-        client_->Generate(request, [&](const v1::GenerateResponse& response) {
-          answer.text += response.piece().text();
-          answer.ids.insert(answer.ids.end(), response.piece().ids().begin(),
-                            response.piece().ids().end());
-          if (response.has_done()) answer.done = response.done();
-          return absl::OkStatus();
-        });
-    EXPECT_TRUE(status.ok()) << status;
+  WholeAnswer Generate(const v1::GenerateRequest& request) {
+    WholeAnswer answer = GenerateWhole(*client_, request);
+    EXPECT_TRUE(answer.status.ok()) << answer.status;
     return answer;
   }
 
-  static fs::path* folder_;
-  static ServerProcess* server_;
-  const std::unique_ptr<Client> client_ = server_->NewClient();
+  static FolderServer* server_;
+  const std::unique_ptr<Client> client_ = (*server_)->NewClient();
 };
 
-fs::path* PromptsTest::folder_ = nullptr;
-ServerProcess* PromptsTest::server_ = nullptr;
+FolderServer* PromptsTest::server_ = nullptr;
 
 TEST_F(PromptsTest, IdsContinueAsInTransformers) {
   std::ifstream file(std::string(kGolden) + "/golden.json");
@@ -122,7 +101,7 @@ TEST_F(PromptsTest, IdsContinueAsInTransformers) {
     request.mutable_decoding()->set_max_new_tokens(12);
     request.mutable_decoding()->set_min_new_tokens(12);  // no end token
     request.mutable_decoding()->set_beam_size(4);
-    const Answer beams = Generate(request);
+    const WholeAnswer beams = Generate(request);
     EXPECT_EQ(json(beams.ids), run.at("beam4_12"));
     EXPECT_EQ(beams.done.finish_reason(), v1::FINISH_REASON_LENGTH);
     EXPECT_EQ(beams.done.source_token_count(), run.at("input_ids").size());
@@ -135,7 +114,7 @@ TEST_F(PromptsTest, TextsDoToo) {
   request.set_tokens(true);
   request.mutable_input()->set_text("Hello, wör");
   request.mutable_decoding()->set_max_new_tokens(20);
-  const Answer text = Generate(request);
+  const WholeAnswer text = Generate(request);
   v1::GenerateRequest ids = request;
   for (const unsigned char byte : std::string("Hello, wör")) {
     ids.mutable_input()->mutable_ids()->add_ids(byte);
@@ -157,7 +136,7 @@ TEST_F(PromptsTest, TextsDoToo) {
 TEST_F(PromptsTest, TheProgramSaysWhatTheServerSays) {
   const auto run = [](std::vector<std::string> flags) {
     std::vector<std::string> arguments = {
-        TRIVIUM_PROGRAM, "generate", "--address", server_->address(),
+        TRIVIUM_PROGRAM, "generate", "--address", (*server_)->address(),
         "--model",       "gpt2",     "Say ab"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return RunProgram(arguments);

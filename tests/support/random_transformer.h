@@ -64,6 +64,25 @@ class RandomTransformer {
     std::optional<HeadKind> head = std::nullopt;
   };
 
+  // What LLaMA, Qwen 3, SmolLM 3 and Gemma 3 add up to, of a few sizes.
+  static Shape LlamaShape() {
+    return {.d_model = 24,
+            .heads = 4,
+            .kv_heads = 2,
+            .head_size = 10,
+            .window = 5,
+            .feed_forward = 24,
+            .activation = Activation::kSwish,
+            .gated = true,
+            .norm_placement = NormPlacement::kBefore,
+            .norm_kind = NormTensors::Kind::kRms,
+            .biases = false,
+            .positions = PositionEncoding::kNone,
+            .rotary_pairs = 4,
+            .head_norms = true,
+            .final_norm = true};
+  }
+
   RandomTransformer(const Shape& shape, uint32_t seed);
   RandomTransformer(const RandomTransformer&) = delete;
 

@@ -285,6 +285,17 @@ TEST_P(EncoderOnlyTest, WantingLessDoesNotChangeBits) {
   }
 }
 
+// A decoder that gives embeddings or scores.
+Shape CausalEncoder() {
+  Shape shape = RandomTransformer::LlamaShape();
+  shape.encoder_layers = 3;
+  shape.decoder_layers = 0;
+  shape.sinks = true;
+  shape.causal = true;
+  shape.head = HeadKind::kClassify;
+  return shape;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, EncoderOnlyTest,
     ::testing::Values(
@@ -340,26 +351,7 @@ INSTANTIATE_TEST_SUITE_P(
               .final_norm = true,
               .relative = Buckets::kT5,
               .head = HeadKind::kClassify},
-        // A decoder that gives embeddings or scores.
-        Shape{.d_model = 40,
-              .heads = 4,
-              .kv_heads = 2,
-              .head_size = 16,
-              .window = 6,
-              .encoder_layers = 3,
-              .decoder_layers = 0,
-              .activation = Activation::kSwish,
-              .gated = true,
-              .norm_placement = RandomTransformer::NormPlacement::kBefore,
-              .norm_kind = NormTensors::Kind::kRms,
-              .biases = false,
-              .positions = PositionEncoding::kNone,
-              .rotary_pairs = 8,
-              .head_norms = true,
-              .sinks = true,
-              .final_norm = true,
-              .causal = true,
-              .head = HeadKind::kClassify},
+        CausalEncoder(),
         Shape{.decoder_layers = 0,
               .gated = true,
               .experts = 5,

@@ -195,6 +195,15 @@ TEST_P(RoundedDecoderTest, Bf16EqualsTheReferenceInBf16) {
   ExpectEqual(kBf16Formats, {.source = 2e-4, .others = 1e-3});
 }
 
+Shape Llama() {
+  Shape shape = RandomTransformer::LlamaShape();
+  shape.d_model = 36;
+  shape.heads = 6;
+  shape.decoder_layers = 1;
+  shape.vocabulary = 401;
+  return shape;
+}
+
 // As many tokens to choose from as make it certain that some will do.
 std::vector<Shape> Shapes() {
   std::vector<Shape> shapes = {
@@ -224,23 +233,7 @@ std::vector<Shape> Shapes() {
        .positions = PositionEncoding::kLearned,
        .embedding_norm = true,
        .tied = false},
-      {.d_model = 36,
-       .heads = 6,
-       .kv_heads = 2,
-       .head_size = 10,
-       .window = 5,
-       .feed_forward = 24,
-       .decoder_layers = 1,
-       .vocabulary = 401,
-       .activation = Activation::kSwish,
-       .gated = true,
-       .norm_placement = RandomTransformer::NormPlacement::kBefore,
-       .norm_kind = NormTensors::Kind::kRms,
-       .biases = false,
-       .positions = PositionEncoding::kNone,
-       .rotary_pairs = 4,
-       .head_norms = true,
-       .final_norm = true},
+      Llama(),
       {.d_model = 36,
        .heads = 4,
        .kv_heads = 2,

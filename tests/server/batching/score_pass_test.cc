@@ -31,12 +31,10 @@ class ScorePassTest : public RunningBatchFixture {
   ScorePassTest() {
     engine_ = puppets_.Make();
     source_ = engine_->AddSource(Source(5), {}).value();
+    StepPlan plan;
+    plan.encode = {{source_, engine_->limits().encoder_layers}};
     StepResult result;
-    EXPECT_TRUE(
-        engine_
-            ->Step({.encode = {{source_, engine_->limits().encoder_layers}}},
-                   &result)
-            .ok());
+    EXPECT_TRUE(engine_->Step(plan, &result).ok());
   }
   ~ScorePassTest() override { engine_->ReleaseSource(source_); }
 
@@ -44,9 +42,10 @@ class ScorePassTest : public RunningBatchFixture {
   std::vector<std::vector<double>> Logprobs(const std::vector<int32_t>& ids) {
     const HypothesisId hypothesis = engine_->AddHypothesis(source_);
     const std::vector<LogitsQuery> queries(ids.size(), {.all = true});
+    StepPlan plan;
+    plan.decode = {{hypothesis, ids, queries}};
     StepResult result;
-    EXPECT_TRUE(
-        engine_->Step({.decode = {{hypothesis, ids, queries}}}, &result).ok());
+    EXPECT_TRUE(engine_->Step(plan, &result).ok());
     std::vector<std::vector<double>> logprobs;
     for (const LogitsRow& row : result.rows[0].logits) {
       double sum = 0;
@@ -184,12 +183,16 @@ TEST_F(ScorePassTest, WhatTheShortlistLeavesOutIsImpossible) {
   const Candidate best[] = {{6, 1.0f}, {8, 0.5f}};
   const float given[] = {kNever, 0.25f, kNever};
   const float rest = std::log(std::exp(1.0f) + std::exp(0.5f));
-  const LogitsRow rows[] = {
-      {.best = best, .rest_log_sum_exp = rest, .watched = {&given[0], 1}},
-      {.rest_log_sum_exp = kNever, .watched = {&given[1], 1}},
-      {.rest_log_sum_exp = kNever, .watched = {&given[2], 1}},
-  };
-  pass.Apply({.logits = rows});
+  LogitsRow rows[3];
+  for (int i = 0; i < 3; ++i) {
+    rows[i].rest_log_sum_exp = kNever;
+    rows[i].watched = {&given[i], 1};
+  }
+  rows[0].best = best;
+  rows[0].rest_log_sum_exp = rest;
+  StepResult::Row row;
+  row.logits = rows;
+  pass.Apply(row);
   pass.End(engine_.get());
   const Hypothesis scored = pass.Take();
   ASSERT_EQ(scored.logprobs.size(), 3u);

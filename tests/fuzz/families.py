@@ -163,6 +163,21 @@ DEEPSEEK_CODER_WORDS = (
 BLOOM_WORDS = " ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+"
 
 
+def qwen3_embedding(lines):
+    """Which ends every text, as Qwen3-Embedding does."""
+    tokenizer = qwen2(lines)
+    tokenizer.add_special_tokens(["<|im_start|>", "<|im_end|>", "<|endoftext|>"])
+    tokenizer.add_tokens(["<think>", "</think>"])
+    tokenizer.post_processor = processors.Sequence([
+        processors.ByteLevel(trim_offsets=False),
+        processors.TemplateProcessing(
+            single="$A <|endoftext|>",
+            pair="$A <|endoftext|> $B:1 <|endoftext|>:1",
+            special_tokens=[("<|endoftext|>",
+                             tokenizer.token_to_id("<|endoftext|>"))])])
+    return tokenizer
+
+
 def split_words(lines, words, *steps):
     tokenizer = byte_level(lines)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -397,13 +412,36 @@ def gemma(lines):
     return tokenizer
 
 
+def embedding_gemma(lines):
+    tokenizer = gemma(lines)
+    tokenizer.post_processor = template("<s>", "</s>", tokenizer.get_vocab())
+    return tokenizer
+
+
+def mistral(lines):
+    """Of the versions with a SentencePiece model: control tokens of its own."""
+    tokenizer = llama_first(lines)
+    tokenizer.add_special_tokens(["[INST]", "[/INST]", "[TOOL_CALLS]"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A <s>:1 $B:1",
+        special_tokens=[("<s>", tokenizer.token_to_id("<s>"))])
+    return tokenizer
+
+
+def smollm3(lines):
+    tokenizer = llama3(lines)
+    tokenizer.add_special_tokens(["<|im_start|>", "<|im_end|>"])
+    tokenizer.add_tokens(["<think>", "</think>", "<tool_call>"])
+    return tokenizer
+
+
 FAMILIES = {
     function.__name__: function
     for function in (bert, bert_cased, bert_accents, mpnet, gpt2, roberta,
                      deberta, splits, llama3, qwen2, xlm_roberta, camembert,
                      albert, deberta_v2, llama, llama_first, gemma, openai_gpt,
                      opt, smollm, falcon, gpt_oss, deepseek, deepseek_coder,
-                     bloom)
+                     bloom, qwen3_embedding, embedding_gemma, mistral, smollm3)
 }
 
 

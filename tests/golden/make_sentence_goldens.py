@@ -86,7 +86,7 @@ def qwen_tokenizer(ends):
         eos_token="<|endoftext|>" if ends else "<|im_end|>",
         pad_token="<|endoftext|>",
         padding_side="left",
-        model_max_length=96,
+        model_max_length=128,
     )
 
 
@@ -125,7 +125,7 @@ def gemma_tokenizer():
         eos_token="<eos>",
         pad_token="<pad>",
         unk_token="<unk>",
-        model_max_length=96,
+        model_max_length=128,
     )
 
 
@@ -140,6 +140,7 @@ def save(folder, model, tokenizer):
             parameter.copy_(noise * deviation + (parameter.dim() == 1))
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
 
 
 def write(folder, name, value):
@@ -261,7 +262,7 @@ def make_gemma_embedding(folder):
     write_modules(folder, "models.Transformer", "models.Pooling",
                   "models.Dense", "models.Dense", "models.Normalize")
     write(folder, "sentence_bert_config.json",
-          {"max_seq_length": 96, "do_lower_case": False})
+          {"max_seq_length": 128, "do_lower_case": False})
     write_pooling(folder, 48, "mean_tokens")
     generator = torch.Generator().manual_seed(7)
     for path, (wide, narrow) in {"2_Dense": (48, 96), "3_Dense": (96, 40)}.items():
@@ -329,11 +330,11 @@ def make_reranker(folder):
         num_attention_heads=4,
         num_key_value_heads=2,
         head_dim=16,
-        max_position_embeddings=320,
+        max_position_embeddings=512,
         tie_word_embeddings=True,
     )
     tokenizer.chat_template = TEMPLATE
-    tokenizer.model_max_length = 320
+    tokenizer.model_max_length = 512
     save(folder, transformers.Qwen3ForCausalLM(config), tokenizer)
     write_modules(folder, "base.modules.transformer.Transformer",
                   "cross_encoder.modules.logit_score.LogitScore")

@@ -108,7 +108,7 @@ class SentenceGoldenTest : public ::testing::Test {
 
 TEST_F(SentenceGoldenTest, Qwen3Embedding) {
   ExpectEmbeddings("qwen3.embedding");
-  EXPECT_EQ(model_->info().max_source_tokens, 96);
+  EXPECT_EQ(model_->info().max_source_tokens, 128);
   EXPECT_EQ(model_->sentence_encoder().Reads({}), States::kLast);
 }
 

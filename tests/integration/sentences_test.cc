@@ -135,15 +135,15 @@ TEST_F(SentencesTest, WhatCannotBeIsNamed) {
               HasSubstr("the model's folder has judge, web"));
   request.clear_prefix();
   std::string text;
-  for (int i = 0; i < 400; ++i) text += " cats";
+  for (int i = 0; i < 600; ++i) text += " cats";
   *request.mutable_documents(0) = text;
   EXPECT_THAT(client_->Rerank(request).status().message(),
-              HasSubstr("the model reads at most 320"));
+              HasSubstr("the model reads at most 512"));
   request.set_truncate(true);
   const auto cut = client_->Rerank(request);
   ASSERT_TRUE(cut.ok()) << cut.status();
   EXPECT_GT(cut->documents(0).truncated_tokens(), 80u);
-  EXPECT_LE(cut->documents(0).token_count(), 320u);
+  EXPECT_LE(cut->documents(0).token_count(), 512u);
   request.set_model("qwen3.embedding");
   EXPECT_FALSE(client_->Rerank(request).ok());
 }

@@ -194,7 +194,7 @@ TEST_F(SentenceGoldenTest, TooLongDocumentsAreCut) {
   ASSERT_NO_FATAL_FAILURE(Load(kSentences / "qwen3.reranker"));
   std::string document;
   for (int i = 0; i < 200; ++i) document += " cat" + std::to_string(i);
-  document += " <|im_end|> the end";
+  document += " the end";
   const auto encode = [&](EncodeOptions options, const std::string& text) {
     return *model_->pair_template()->Encode({.query = "q", .document = text},
                                             *model_->tokenizer(), options);

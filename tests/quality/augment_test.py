@@ -1,5 +1,6 @@
 import pathlib
 import random
+import re
 import sys
 import unittest
 
@@ -94,6 +95,16 @@ class AugmentTest(unittest.TestCase):
         self.assertIn(("Wait", "Warte"), found)
         self.assertIn(("wait", "warte", "Warte", "Wait"), found)
 
+    def test_what_is_repeated_is_so_as_often(self):
+        counts = set()
+        for english, german in draws(augment.repeated, ("Wait!", "Warte!")):
+            words = [re.findall(r"\w+", text) for text in (english, german)]
+            self.assertEqual(len(words[0]), len(words[1]))
+            for some in words:
+                self.assertEqual(len({word.lower() for word in some}), 1)
+            counts.add(len(words[0]))
+        self.assertEqual(counts, {2, 3, 4, 5, 6})
+
     def test_every_variant_has_text_on_all_sides(self):
         generator = random.Random(5)
         made = [augment.augmented(PAIR, generator) for _ in range(2000)]
@@ -106,6 +117,32 @@ class AugmentTest(unittest.TestCase):
     def test_the_same_seed_gives_the_same(self):
         self.assertEqual(draws(augment.augmented, PAIR),
                          draws(augment.augmented, PAIR))
+
+    def test_a_whole_text_has_every_sentence_in_order(self):
+        pairs = [(f"Sentence {i}.", f"Satz {i}.") for i in range(1, 7)]
+        for function in (augment.flowing, augment.lines, augment.paragraphs,
+                         augment.listed, augment.headed, augment.text):
+            for made in draws(lambda some, generator: function(
+                    some[:generator.randint(2, 6)], generator), pairs):
+                for word, text in zip(("Sentence", "Satz"), made):
+                    numbers = re.findall(rf"{word} (\d)", text)
+                    self.assertGreaterEqual(len(numbers), 2)
+                    self.assertEqual(numbers, sorted(numbers))
+                # Both sides have the same form.
+                self.assertEqual(made[0].replace("Sentence", "Satz"), made[1])
+
+    def test_whole_texts_have_lines_lists_and_headings(self):
+        pairs = [("A dog.", "Ein Hund."), ("A cat.", "Eine Katze."),
+                 ("A horse.", "Ein Pferd.")]
+        found = {german for _, german in draws(augment.text, pairs, 2000)}
+        for text in (
+                "Ein Hund. Eine Katze. Ein Pferd.",
+                "Ein Hund.\nEine Katze.\nEin Pferd.",
+                "Ein Hund.\n\nEine Katze. Ein Pferd.",
+                "1. Ein Hund\n2. Eine Katze\n3. Ein Pferd",
+                "Ein Hund.\n- Eine Katze\n- Ein Pferd",
+                "## Ein Hund\n\nEine Katze. Ein Pferd."):
+            self.assertIn(text, found)
 
     def test_joined(self):
         self.assertEqual(augment.joined([("A.", "B."), ("C.", "D.")]),

@@ -22,6 +22,7 @@ import torch  # noqa: E402
 import batch as batches  # noqa: E402
 import decode  # noqa: E402
 import distil  # noqa: E402
+import muon  # noqa: E402
 import packed  # noqa: E402
 import train  # noqa: E402
 import vocabulary  # noqa: E402
@@ -65,7 +66,7 @@ class TrainingTest(unittest.TestCase):
         corpus.write_text("".join(lines), encoding="utf-8")
         cls.data = cls.work / "data"
         run("prepare", "--corpus", f"{corpus}=1.5", "--output", cls.data,
-            "--vocabulary-size", 365, "--validation-pairs", 20)
+            "--vocabulary-size", 390, "--validation-pairs", 20)
         cls.whole = cls.work / "whole"
         run("train", "--data", cls.data, "--output", cls.whole,
             "--steps", 8, *SMALL)
@@ -92,13 +93,77 @@ class TrainingTest(unittest.TestCase):
             part = slice(section.first, section.last)
             self.assertTrue(((seen[part] == 1) | (seen[part] == 2)).all())
             count = section.last - section.first
-            self.assertEqual(seen[part].sum(), count + round(0.5 * count))
+            self.assertEqual(seen[part].sum(),
+                             round(section.weight * count))
         places = sum(2 * len(one) * (longest[one].max() + 1) for one in made)
         tokens = sum(2 * (longest[one] + 1).sum() for one in made)
         self.assertLess(1 - tokens / places, 0.05)
         self.assertTrue(all(
             len(one) == 1 or 2 * len(one) * (longest[one].max() + 1) <= 512
             for one in made))
+
+    def test_a_batch_holds_its_pairs_texts(self):
+        data = packed.Packed.load(self.data / "data.npz")
+        pairs = [5, 0, len(data) - 1]
+        made = batches.make(data, pairs, self.words, 1, 2, False)
+        for row in range(6):
+            column = packed.ENGLISH if row < 3 else packed.GERMAN
+            language = "de" if row < 3 else "en"
+            pair = pairs[row % 3]
+            self.assertEqual(
+                made.sources[row][made.mask[row]].tolist(),
+                batches.source(data.text(pair, column), language,
+                               self.words).tolist())
+            changed = data.text(pair, column + 2)
+            other = packed.GERMAN if row < 3 else packed.ENGLISH
+            self.assertEqual(
+                made.targets[row][made.target_mask[row]].tolist(),
+                [*(changed if len(changed) else data.text(pair, other)),
+                 self.words.end])
+        for ids, mask in ((made.sources, made.mask),
+                          (made.targets, made.target_mask)):
+            self.assertTrue((ids[~mask] == self.words.padding).all())
+
+    def test_muon_is_torchs(self):
+        torch.manual_seed(1)
+        start = [torch.randn(shape) for shape in ((8, 8), (8, 32), (32, 8))
+                 for _ in range(2)]
+        made = []
+        for kind in (muon.Muon, torch.optim.Muon):
+            matrices = [torch.nn.Parameter(one.clone()) for one in start]
+            flags = {} if kind is muon.Muon else {
+                "adjust_lr_fn": "match_rms_adamw"}
+            optimizer = kind(matrices, lr=0.1, weight_decay=0.01, **flags)
+            for step in range(3):
+                torch.manual_seed(step)
+                for matrix in matrices:
+                    matrix.grad = torch.randn_like(matrix)
+                optimizer.step()
+            made.append(matrices)
+        for mine, theirs in zip(*made):
+            torch.testing.assert_close(mine, theirs, rtol=0.02, atol=0.01)
+
+    def test_whole_texts_keep_their_lines(self):
+        data = packed.Packed.load(self.data / "data.npz")
+        corpus, section = data.sections[0], data.sections[-1]
+        self.assertEqual(section.name, "texts+")
+        self.assertEqual(section.last - section.first,
+                         int(0.12 * 1.5 * (corpus.last - corpus.first)))
+        seen = set()
+        for pair in range(section.first, section.last):
+            english, german = (
+                self.words.decode(data.text(pair, column).tolist())
+                for column in (packed.ENGLISH, packed.GERMAN))
+            self.assertEqual(english.count("\n"), german.count("\n"))
+            seen.update(form for form in ("\n", "\n\n", "\n- ", "\n2. ", "# ")
+                        if form in english)
+        self.assertEqual(len(seen), 5, seen)
+
+    def test_a_line_break_is_a_piece(self):
+        text = "Hund\nKatze\n\n- Haus"
+        [ids] = self.words.encode([text])
+        self.assertEqual(ids.count(self.words.ids["\n"]), 3)
+        self.assertEqual(self.words.decode(ids), text)
 
     def test_a_folder_holds_what_the_checkpoint_holds(self):
         folder = self.work / "folder"
@@ -151,13 +216,29 @@ class TrainingTest(unittest.TestCase):
         before, after = (packed.Packed.load(self.data / name)
                          for name in ("data.npz", "distilled.npz"))
         names = [section.name for section in after.sections]
-        self.assertEqual(names, ["corpus", "corpus (teacher)", "corpus+"])
+        self.assertEqual(names, ["corpus", "corpus (teacher)", "corpus+",
+                                 "texts+"])
         teacher = after.sections[1]
         for i in range(teacher.last - teacher.first):
             for column in (packed.ENGLISH, packed.GERMAN):
                 self.assertEqual(
                     after.text(teacher.first + i, column).tolist(),
                     before.text(i, column).tolist())
+
+    def test_shares_make_what_one_process_makes(self):
+        folder = self.work / "teacher of shares"
+        run("export", "--data", self.data, "--checkpoint",
+            self.whole / "checkpoint.pt", "--output", folder)
+        flags = ["--data", self.data, "--teacher", folder, "--device", "cpu",
+                 "--beam", 1]
+        whole = self.data / "distilled.npz"
+        whole.unlink(missing_ok=True)
+        run("distil", *flags, "--share", "1/2")
+        self.assertFalse(whole.exists())
+        run("distil", *flags, "--minutes", 1e-9)  # finds all of it made
+        names = [section.name
+                 for section in packed.Packed.load(whole).sections]
+        self.assertIn("corpus (teacher)", names)
 
     def test_parts_of_another_teacher_or_other_data_are_not_mixed_in(self):
         teacher = self.work / "any teacher"
@@ -183,7 +264,7 @@ class TrainingTest(unittest.TestCase):
         data = self.work / "kept"
         run("prepare", "--corpus", f"{paths[0]}=1", "--corpus", f"{paths[1]}=1",
             "--output", data, "--init", self.data, "--validation-pairs", 2,
-            "--variants", 0)
+            "--variants", 0, "--texts", 0)
         kept, trained = (packed.Packed.load(data / name)
                          for name in ("validation.npz", "data.npz"))
         self.assertEqual(len(kept), 2)
@@ -201,6 +282,9 @@ class TrainingTest(unittest.TestCase):
         self.assertIn("small.tsv=often is not FILE=WEIGHT",
                       refusal(*prepare, f"{corpus}=often"))
         self.assertIn("small: of 1 pairs", refusal(*prepare, f"{corpus}=1"))
+        self.assertIn("3/2 is not a share", refusal(
+            "distil", "--data", self.data, "--teacher", self.work, "--share",
+            "3/2"))
         self.assertIn("--longest", refusal(
             "train", "--data", self.data, "--output", self.work / "unused",
             "--steps", 1, "--longest", 0, *SMALL))

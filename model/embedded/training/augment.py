@@ -1,8 +1,8 @@
 """Pairs as people type them: capitals, no punctuation, emoji, numbers, URLs,
-placeholders, single words, several sentences at once. Each function takes a
-pair and a random.Random and returns a pair, or None where it does not apply;
-where a translation is not also a source, both sources and then the German and
-the English to make of them."""
+placeholders, single words, several sentences at once; and whole texts. Each
+function takes a pair and a random.Random and returns a pair, or None where it
+does not apply; where a translation is not also a source, both sources and then
+the German and the English to make of them."""
 
 import re
 
@@ -18,6 +18,7 @@ EMOJI = [
       for code in range(first, last + 1)),
     "❤️", "☀️", "✅", "⭐", "⚠️", "👍🏽", "👩‍💻", "🇩🇪", "🇬🇧",
 ]
+SOUNDS = ["Ha", "He", "Hi", "Ho", "La", "Na", "Bla", "Blah", "Hm", "Oh", "Ah"]
 # What goes around something copied.
 FRAMES = [
     ("See {}.", "Siehe {}."), ("Visit {}", "Besuche {}"),
@@ -147,10 +148,26 @@ def one_word(pair, random):
     return bare if random.random() < 0.5 else lower(bare, random)
 
 
+def repeated(pair, random):
+    """A word, or a sound that is the same in both languages, as often on one
+    side as on the other."""
+    bare = tuple(text.rstrip(".!?") for text in pair)
+    if (random.random() < 0.6
+            or any(len(text.split()) != 1 or not text for text in bare)):
+        bare = (random.choice(SOUNDS),) * 2
+    if random.random() < 0.5:
+        bare = tuple(text.lower() for text in bare)
+    count = random.randint(2, 6)
+    between = random.choice((" ", " ", ", "))
+    end = random.choice(("", "", "!", "."))
+    return tuple(between.join([text] * count) + end for text in bare)
+
+
 # What is tried, and how often where it applies.
 WEIGHTS = [
     (upper, 4), (lower, 3), (no_final_punctuation, 4), (emoji, 4),
     (number, 6), (numbered, 1), (shared_word, 6), (framed, 4), (one_word, 6),
+    (repeated, 4),
 ]
 
 
@@ -163,3 +180,62 @@ def augmented(pair, random):
 def joined(pairs):
     """Several pairs as one text."""
     return tuple(" ".join(texts) for texts in zip(*pairs))
+
+
+# How many sentences a text has.
+SENTENCES = (2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 8, 11)
+HEADINGS = ("{}", "{}", "# {}", "## {}", "### {}", "**{}**", "{}:")
+# What begins an item of a list, "#" its number.
+ITEMS = ("- ", "- ", "* ", "\u2022 ", "#. ", "#. ", "#) ")
+
+
+def flowing(pairs, random):
+    return joined(pairs)
+
+
+def lines(pairs, random):
+    return tuple("\n".join(texts) for texts in zip(*pairs))
+
+
+def paragraphs(pairs, random):
+    """One to three sentences each."""
+    made = []
+    while pairs:
+        count = random.randint(1, 3)
+        made.append(joined(pairs[:count]))
+        pairs = pairs[count:]
+    return tuple("\n\n".join(texts) for texts in zip(*made))
+
+
+def listed(pairs, random):
+    """Items, at times after what introduces them."""
+    first = []
+    if len(pairs) > 2 and random.random() < 0.4:
+        first, pairs = pairs[:1], pairs[1:]
+    if random.random() < 0.5:
+        pairs = [no_final_punctuation(pair, random) or pair for pair in pairs]
+    item = random.choice(ITEMS)
+    items = [tuple(item.replace("#", str(number)) + text for text in pair)
+             for number, pair in enumerate(pairs, 1)]
+    return lines([*first, *items], random)
+
+
+def headed(pairs, random):
+    """A heading, and what follows it."""
+    form = random.choice(HEADINGS)
+    bare = no_final_punctuation(pairs[0], random) or pairs[0]
+    body = random.choice((flowing, lines, listed))(pairs[1:], random)
+    between = random.choice(("\n", "\n\n"))
+    return tuple(form.format(title) + between + rest
+                 for title, rest in zip(bare, body))
+
+
+TEXTS = [(flowing, 50), (lines, 15), (paragraphs, 10), (listed, 13),
+         (headed, 12)]
+
+
+def text(pairs, random):
+    """Pairs as one text: its sentences one after another, a line each, in
+    paragraphs, in a list, or after a heading."""
+    functions, weights = zip(*TEXTS)
+    return random.choices(functions, weights)[0](pairs, random)

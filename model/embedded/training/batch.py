@@ -25,6 +25,10 @@ class Batch:
         return Batch(*(getattr(self, field.name).to(device, non_blocking=True)
                        for field in dataclasses.fields(self)))
 
+    def pinned(self):
+        return Batch(*(getattr(self, field.name).pin_memory()
+                       for field in dataclasses.fields(self)))
+
 
 def padded(texts, padding):
     """Lists of ids -> [texts, longest] and which of it are tokens."""
@@ -41,14 +45,35 @@ def source(ids, language, words):
     return np.concatenate([first, ids, [words.end]]).astype(np.int64)
 
 
+def gathered(ids, first, begins, lengths, words):
+    """The texts ids[begin:begin + length], each after its token of `first`,
+    unless that is negative, and before the end token -> [texts, longest] and
+    which of it are tokens."""
+    said = (first >= 0).astype(np.int64)
+    sizes = said + lengths + 1
+    place = np.arange(sizes.max()) - said[:, None]
+    result = np.full(place.shape, words.padding, np.int64)
+    within = (place >= 0) & (place < lengths[:, None])
+    result[within] = ids[(begins[:, None] + place)[within]]
+    result[said == 1, 0] = first[said == 1]
+    result[np.arange(len(result)), sizes - 1] = words.end
+    return (torch.from_numpy(result), torch.from_numpy(
+        np.arange(sizes.max()) < sizes[:, None]))
+
+
 def make(packed, pairs, words, seed, number, random_languages=True):
     random = np.random.default_rng((seed, number, 2))
-    sources, targets = [], []
+    pairs = np.asarray(pairs)
+    first, sources, targets = [], [], []
     for column, language in ((ENGLISH, "de"), (GERMAN, "en")):
-        for pair in pairs:
-            unsaid = random_languages and random.random() < WITHOUT_LANGUAGE
-            sources.append(source(packed.text(pair, column),
-                                  None if unsaid else language, words))
-            targets.append(np.append(packed.target(pair, column), words.end))
-    return Batch(*padded(sources, words.padding),
-                 *padded(targets, words.padding))
+        token = np.full(len(pairs), words.languages[language])
+        if random_languages:
+            token[random.random(len(pairs)) < WITHOUT_LANGUAGE] = -1
+        first.append(token)
+        sources.append(packed.spans(pairs, column))
+        targets.append(packed.target_spans(pairs, column))
+    first = np.concatenate(first)
+    return Batch(
+        *gathered(packed.ids, first, *np.concatenate(sources, 1), words),
+        *gathered(packed.ids, np.full_like(first, -1),
+                  *np.concatenate(targets, 1), words))

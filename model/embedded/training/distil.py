@@ -6,7 +6,9 @@ writes data/distilled.npz: every pair with its sources as they are and beam
 search's translations as targets, and a share of the pairs as they were;
 changed copies (augment.py) stay as they are, since what they teach is exact.
 Parts go to a folder of their own in data/distilled.parts. Stopped by --minutes,
-it writes what it has; run the same command again to go on.
+it writes what it has; run the same command again to go on. One process leaves a
+GPU idle most of the time: several, each with its --share, make the parts, and
+one without makes what they left out and writes.
 """
 
 import argparse
@@ -23,7 +25,18 @@ import packed
 import vocabulary
 from export import load_folder
 
-PART = 20000  # pairs of a file
+PART = 10000  # pairs of a file
+
+
+def share(text):
+    """"2/4" -> (2, 4)"""
+    try:
+        one, of = map(int, text.split("/"))
+    except ValueError:
+        one = of = 0
+    if not 1 <= one <= of:
+        raise argparse.ArgumentTypeError(f"{text} is not a share, as 2/4")
+    return one, of
 
 
 def parse_arguments():
@@ -44,6 +57,9 @@ def parse_arguments():
                         help="source tokens of a batch")
     parser.add_argument("--minutes", type=float, default=0,
                         help="stop then; 0: at the end")
+    parser.add_argument("--share", type=share, metavar="2/4",
+                        help="make every fourth part, from the second on, and "
+                        "write nothing else")
     parser.add_argument("--device", default="cuda" if
                         torch.cuda.is_available() else "cpu")
     return parser.parse_args()
@@ -149,22 +165,30 @@ def main():
               for i in range(section.first, section.last)
               if longest[i] <= options.longest]
     translations = {}
-    began, counted = time.monotonic(), 0
+    began, counted, left = time.monotonic(), 0, 0
+    one, of = options.share or (1, 1)
     for begin in range(0, len(chosen), PART):
-        part = folder / f"{begin // PART:04}.npz"
+        number = begin // PART
+        part = folder / f"{number:04}.npz"
         pairs = chosen[begin:begin + PART]
         if not part.is_file():
-            if options.minutes and (
-                    time.monotonic() - began > 60 * options.minutes):
-                print("stopped; run the same command to go on")
-                break
+            late = options.minutes and (
+                time.monotonic() - began > 60 * options.minutes)
+            if late or number % of != one - 1:
+                left += 1
+                continue
             write_part(part, translate_part(model, data, pairs, words,
                                             options))
             counted += len(pairs)
             speed = counted / (time.monotonic() - began)
             print(f"{begin + len(pairs):,}/{len(chosen):,} pairs, "
                   f"{speed:,.0f} pairs/s", flush=True)
-        translations.update(zip(pairs, read_part(part)))
+        if not options.share:
+            translations.update(zip(pairs, read_part(part)))
+    if options.share:
+        return
+    if left:
+        print(f"stopped with {left} parts left; run the same command to go on")
     write(data, translations, options)
     print(f"wrote {options.data / 'distilled.npz'}: {len(translations):,} "
           "pairs with the teacher's words")

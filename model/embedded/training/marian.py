@@ -9,6 +9,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+# It makes a plan for each shape of a batch, which takes longer than the work.
+torch.backends.cuda.enable_cudnn_sdp(False)
+
 
 @dataclasses.dataclass
 class Shape:

@@ -46,16 +46,20 @@ class Packed:
     def __len__(self):
         return len(self.lengths)
 
-    def text(self, pair, column):
-        begin = self._begins[pair, column]
-        return self.ids[begin:begin + self.lengths[pair, column]]
+    def spans(self, pairs, columns):
+        """Where the pairs' texts begin in `ids`, and their lengths."""
+        return self._begins[pairs, columns], self.lengths[pairs, columns]
 
-    def target(self, pair, column):
-        """The ids to make of the pair's source `column`."""
-        written = TO_GERMAN if column == ENGLISH else TO_ENGLISH
-        if self.lengths[pair, written]:
-            return self.text(pair, written)
-        return self.text(pair, GERMAN if column == ENGLISH else ENGLISH)
+    def target_spans(self, pairs, column):
+        """Of what to make of the pairs' sources `column`."""
+        written, other = ((TO_GERMAN, GERMAN) if column == ENGLISH
+                          else (TO_ENGLISH, ENGLISH))
+        return self.spans(pairs, np.where(self.lengths[pairs, written] > 0,
+                                          written, other))
+
+    def text(self, pair, column):
+        begin, length = self.spans(pair, column)
+        return self.ids[begin:begin + length]
 
     def longest(self):
         """The longest text of each pair, [pairs]."""
@@ -127,12 +131,14 @@ def batches(packed, seed, number, tokens, longest, pool=100):
         part = order[begin:begin + count]
         begin += count
         part = part[np.argsort(size[part], kind="stable")]
-        made, first = [], 0
-        for i in range(len(part)):
+        sizes, made, first = size[part], [], 0
+        while first < len(part):
             # Both directions of a pair are in the batch.
-            if i > first and 2 * (i + 1 - first) * size[part[i]] > tokens:
-                made.append(part[first:i])
-                first = i
-        made.append(part[first:])
+            most = max(1, tokens // (2 * sizes[first]))
+            some = sizes[first:first + most]
+            places = 2 * np.arange(1, len(some) + 1) * some
+            count = max(1, np.searchsorted(places, tokens, side="right"))
+            made.append(part[first:first + count])
+            first += count
         result.extend(made[i] for i in random.permutation(len(made)))
     return result

@@ -50,11 +50,14 @@ def parse_arguments():
     parser.add_argument("--init", type=pathlib.Path, help="a Marian folder "
                         "whose vocabulary is kept, so that its weights can be "
                         "trained on")
-    parser.add_argument("--variants", type=float, default=0.35, help="so many "
+    parser.add_argument("--variants", type=float, default=0.7, help="so many "
                         "changed copies for each short pair")
+    parser.add_argument("--texts", type=float, default=0.12, help="so many "
+                        "whole texts of several pairs for each pair of an "
+                        "epoch")
     parser.add_argument("--validation-pairs", type=int, default=400,
                         help="of the first corpus, kept from training")
-    parser.add_argument("--longest", type=int, default=160,
+    parser.add_argument("--longest", type=int, default=320,
                         help="tokens of a text")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -110,6 +113,15 @@ def variants(pairs, share, generator):
         yield text
 
 
+def texts(sections, share, generator):
+    """Whole texts, each of one corpus, as often as an epoch has its pairs."""
+    weights = [weight * len(pairs) for _, weight, pairs in sections]
+    for _ in range(int(share * sum(weights))):
+        _, _, pairs = generator.choices(sections, weights)[0]
+        count = generator.choice(augment.SENTENCES)
+        yield augment.text(generator.choices(pairs, k=count), generator)
+
+
 def texts_of(sections, generator):
     """What the vocabulary is made of: each corpus by its weight."""
     texts = []
@@ -140,11 +152,13 @@ def main():
     generator = random.Random(options.seed)
     validation, sections = split_validation(
         read_corpora(options), options.validation_pairs, generator)
+    whole = list(texts(sections, options.texts, generator))
     sections = list(itertools.chain.from_iterable(
         ((name, weight, pairs),
          (name + packed.VARIANTS, weight,
           list(variants(pairs, options.variants, generator))))
         for name, weight, pairs in sections))
+    sections.append(("texts" + packed.VARIANTS, 1.0, whole))
     sections = [section for section in sections if section[2]]
     if options.init:
         words = vocabulary.Vocabulary.of_folder(options.init)

@@ -23,6 +23,7 @@ import torch
 import batch as batches
 import curve
 import marian
+import muon
 import packed
 import validation
 import vocabulary
@@ -51,7 +52,7 @@ def parse_arguments():
                         "with a checkpoint; 0: at the last step only")
     parser.add_argument("--tokens", type=int, default=4096, help="target "
                         "tokens a step")
-    parser.add_argument("--longest", type=int, default=160,
+    parser.add_argument("--longest", type=int, default=320,
                         help="leave out pairs with a longer text")
     parser.add_argument("--lr", type=float, default=2e-3,
                         help="of embeddings, norms and biases (AdamW)")
@@ -85,8 +86,7 @@ def optimizers(model, options):
         inner = parameter.dim() == 2 and ".layers." in name
         (matrices if inner else rest).append(parameter)
     return [
-        torch.optim.Muon(matrices, lr=options.matrix_lr, weight_decay=0.01,
-                         adjust_lr_fn="match_rms_adamw"),
+        muon.Muon(matrices, lr=options.matrix_lr),
         torch.optim.AdamW(rest, lr=options.lr, betas=(0.9, 0.98), eps=1e-9,
                           weight_decay=0.0, fused=options.device != "cpu"),
     ]
@@ -157,20 +157,28 @@ class Trainer:
         os.replace(new, self._path)
 
     def _batches(self):
-        """(epoch, index, Batch) from where training stands, made one ahead."""
+        """(epoch, index, Batch) from where training stands, made ahead."""
         options = self._options
+
+        def order_of(epoch):
+            return packed.batches(self._data, options.seed, epoch,
+                                  options.tokens, options.longest)
 
         def make(epoch, index, pairs):
             made = batches.make(self._data, pairs, self._words, options.seed,
                                 (epoch << 32) + index)
-            return epoch, index, made
+            # Only what is pinned is copied to a device without waiting for it.
+            return epoch, index, (made if options.device == "cpu"
+                                  else made.pinned())
 
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with (concurrent.futures.ThreadPoolExecutor(1) as pool,
+              concurrent.futures.ThreadPoolExecutor(1) as orders):
             waiting = []
             epoch, first = self._epoch, self._next
+            following = orders.submit(order_of, epoch)
             while True:
-                order = packed.batches(self._data, options.seed, epoch,
-                                       options.tokens, options.longest)
+                order = following.result()
+                following = orders.submit(order_of, epoch + 1)
                 if not order:
                     raise SystemExit(f"{options.data / options.train}: all "
                                      "texts are longer than --longest "
@@ -178,7 +186,7 @@ class Trainer:
                 for index in range(first, len(order)):
                     waiting.append(pool.submit(make, epoch, index,
                                                order[index]))
-                    if len(waiting) > 2:
+                    if len(waiting) > 4:
                         yield waiting.pop(0).result()
                 epoch, first = epoch + 1, 0
 
@@ -201,9 +209,8 @@ class Trainer:
         self._step += 1
         decay = min(options.average, self._step / (self._step + 20))
         with torch.no_grad():
-            for mean, new in zip(self._average.parameters(),
-                                 self._model.parameters()):
-                mean.lerp_(new, 1 - decay)
+            torch._foreach_lerp_(list(self._average.parameters()),
+                                 list(self._model.parameters()), 1 - decay)
         return translation
 
     def _log(self, **entry):
@@ -279,6 +286,7 @@ def main():
     if options.threads:
         torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # takes time
     done = Trainer(options).run()
     print("done" if done else "stopped; run the same command to go on")
 

@@ -1,4 +1,5 @@
-"""SentencePiece vocabularies with >>de<< and >>en<<, as Marian folders."""
+"""SentencePiece vocabularies with >>de<<, >>en<< and the line break, as Marian
+folders."""
 
 import io
 import json
@@ -17,30 +18,32 @@ def language_token(language):
 
 
 def train(texts, size):
-    """A joint model of `size` pieces, the two control symbols among them."""
+    """A joint model of `size` pieces, the two control symbols and the line
+    break among them."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts), model_writer=model, vocab_size=size,
+        sentence_iterator=iter(texts), model_writer=model,
+        vocab_size=size - len(LANGUAGES) - 1,
         model_type="unigram", character_coverage=0.9999, byte_fallback=True,
         eos_id=0, unk_id=1, bos_id=-1, pad_id=-1, num_threads=1,
-        control_symbols=[language_token(one) for one in LANGUAGES],
         input_sentence_size=400000, shuffle_input_sentence=False,
         minloglevel=2)
-    return model.getvalue()
+    return extended(model.getvalue())
 
 
-def extended(path):
-    """The model at `path` with the control symbols at its end: ids of the
-    other pieces stay, so trained weights stay good."""
+def extended(model):
+    """The model with the control symbols and the line break, which is a space
+    to others, at its end: ids of the other pieces stay, so trained weights stay
+    good."""
     proto = sentencepiece_model_pb2.ModelProto()
-    proto.ParseFromString(pathlib.Path(path).read_bytes())
+    proto.ParseFromString(model)
+    piece_type = sentencepiece_model_pb2.ModelProto.SentencePiece
     known = {piece.piece for piece in proto.pieces}
-    for language in LANGUAGES:
-        if language_token(language) in known:
-            continue
-        piece = proto.pieces.add()
-        piece.piece = language_token(language)
-        piece.type = sentencepiece_model_pb2.ModelProto.SentencePiece.CONTROL
+    for name, kind in (
+            *((language_token(one), piece_type.CONTROL) for one in LANGUAGES),
+            ("\n", piece_type.USER_DEFINED)):
+        if name not in known:
+            proto.pieces.add(piece=name, type=kind)
     proto.trainer_spec.vocab_size = len(proto.pieces)
     return proto.SerializeToString()
 
@@ -91,8 +94,8 @@ class Vocabulary:
 
     @classmethod
     def of_folder(cls, folder):
-        """Of a Marian folder, with the control symbols added where it has
-        none."""
+        """Of a Marian folder, with what it lacks of the control symbols and
+        the line break."""
         folder = pathlib.Path(folder)
         ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-        return cls(extended(folder / "source.spm"), ids)
+        return cls(extended((folder / "source.spm").read_bytes()), ids)

@@ -169,7 +169,8 @@ struct StepResult {
 // the source's input, the salt, and this engine with its weights and
 // arithmetic. They stay when nobody uses them, until others need the room, the
 // least recently used first, and serve whoever begins alike: the contents are
-// the same bits found or computed. Kept blocks count as free.
+// the same bits found or computed. Kept blocks count as free; an engine may
+// bound how many it keeps.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -228,6 +229,9 @@ class Engine {
                     std::string_view salt) = 0;
   // A copy that shares the parent's blocks.
   virtual HypothesisId Fork(HypothesisId parent) = 0;
+  // Takes back what a hypothesis has read after its first `length` tokens, of
+  // which there are no fewer than were announced: as if it had not been read.
+  virtual void Truncate(HypothesisId hypothesis, int length) = 0;
   virtual void ReleaseHypothesis(HypothesisId hypothesis) = 0;
 
   // Runs one iteration. `result` is reused from step to step; its spans point

@@ -80,7 +80,8 @@ class LoadedModel : public Model {
   absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
       const EngineOptions& options) const override {
     return TransformerEngine::Create(transformer_, options.kv_cache_bytes,
-                                     options.threads);
+                                     options.threads,
+                                     options.prefix_cache_bytes);
   }
 
  private:

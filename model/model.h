@@ -29,6 +29,9 @@ struct EngineOptions {
   // That run a step, the caller's among them. Bits do not depend on them where
   // ModelInfo::batch_invariant.
   int threads = 1;
+  // Of kv_cache_bytes, what is kept of beginnings that nobody reads at the
+  // moment, for who begins alike; unset: all that nobody needs.
+  std::optional<int64_t> prefix_cache_bytes = std::nullopt;
 };
 
 // The three ways that meet here.

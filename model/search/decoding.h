@@ -151,6 +151,14 @@ class Decoding {
 
   // One query a live hypothesis; empty when done.
   virtual std::span<const LogitsQuery> queries() const = 0;
+  // Where one hypothesis is live and no other can be again (greedy search, one
+  // draw): for i = 1 .. draft.size() what queries() would be once the search
+  // had chosen draft[0 .. i - 1]. Empty where more may be live. They hold until
+  // the next Advance or DraftQueries.
+  virtual std::span<const LogitsQuery> DraftQueries(
+      std::span<const int32_t> draft) {
+    return {};
+  }
   // rows[i] answers queries()[i].
   virtual void Advance(std::span<const LogitsRow> rows) = 0;
   // The hypotheses live after the last Advance, ordered; empty when done.

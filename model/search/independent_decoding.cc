@@ -36,22 +36,40 @@ IndependentDecoding::IndependentDecoding(const DecodingOptions& options,
   MakeQueries();
 }
 
+LogitsQuery IndependentDecoding::QueryAfter(const Draw& draw,
+                                            LogitsEdits* edits) const {
+  rules_.EditsAfter(draw.tokens, NewTokens(draw), edits);
+  LogitsQuery query;
+  if (edits->forced.has_value()) return query;
+  query.watched = edits->watched;
+  query.top_k = std::max(1, options_.top_logprobs);
+  if (options_.sample) {
+    query.all = options_.top_k == 0 || options_.top_k > kMostCandidates;
+    if (!query.all) query.top_k = std::max(query.top_k, options_.top_k);
+  }
+  return query;
+}
+
 void IndependentDecoding::MakeQueries() {
   queries_.clear();
   for (size_t i = 0; i < edits_.size(); ++i) {
-    const Draw& draw = draws_[live_[i]];
-    rules_.EditsAfter(draw.tokens, NewTokens(draw), &edits_[i]);
-    LogitsQuery query;
-    if (!edits_[i].forced.has_value()) {
-      query.watched = edits_[i].watched;
-      query.top_k = std::max(1, options_.top_logprobs);
-      if (options_.sample) {
-        query.all = options_.top_k == 0 || options_.top_k > kMostCandidates;
-        if (!query.all) query.top_k = std::max(query.top_k, options_.top_k);
-      }
-    }
-    queries_.push_back(query);
+    queries_.push_back(QueryAfter(draws_[live_[i]], &edits_[i]));
   }
+}
+
+std::span<const LogitsQuery> IndependentDecoding::DraftQueries(
+    std::span<const int32_t> draft) {
+  draft_queries_.clear();
+  if (live_.size() != 1) return {};
+  Draw& draw = draws_[live_[0]];
+  const size_t tokens = draw.tokens.size();
+  draft_edits_.resize(std::max(draft_edits_.size(), draft.size()));
+  for (size_t i = 0; i < draft.size(); ++i) {
+    draw.tokens.push_back(draft[i]);
+    draft_queries_.push_back(QueryAfter(draw, &draft_edits_[i]));
+  }
+  draw.tokens.resize(tokens);
+  return draft_queries_;
 }
 
 bool IndependentDecoding::Choose(int index, const LogitsRow& row,

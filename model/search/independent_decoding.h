@@ -21,6 +21,8 @@ class IndependentDecoding : public Decoding {
                       std::vector<int32_t> prefix, const StopMatcher* stop);
 
   std::span<const LogitsQuery> queries() const override { return queries_; }
+  std::span<const LogitsQuery> DraftQueries(
+      std::span<const int32_t> draft) override;
   void Advance(std::span<const LogitsRow> rows) override;
   std::span<const Continuation> continuations() const override {
     return continuations_;
@@ -53,6 +55,8 @@ class IndependentDecoding : public Decoding {
               ScoredToken* chosen);
   void Append(const ScoredToken& token, const LogitsRow& row,
               const LogitsEdits& edits, Draw* draw);
+  // What to ask after a draw's tokens; the query looks into `edits`.
+  LogitsQuery QueryAfter(const Draw& draw, LogitsEdits* edits) const;
   void MakeQueries();
 
   const DecodingOptions options_;
@@ -63,9 +67,11 @@ class IndependentDecoding : public Decoding {
 
   // Draws that have not ended. Before the first token they share row 0.
   std::vector<int> live_;
-  std::vector<int> next_live_;        // scratch of Advance
-  std::vector<LogitsEdits> edits_;    // [queries]
-  std::vector<LogitsQuery> queries_;  // views into edits_
+  std::vector<int> next_live_;              // scratch of Advance
+  std::vector<LogitsEdits> edits_;          // [queries]
+  std::vector<LogitsQuery> queries_;        // views into edits_
+  std::vector<LogitsEdits> draft_edits_;    // of DraftQueries
+  std::vector<LogitsQuery> draft_queries_;  // views into draft_edits_
   std::vector<Continuation> continuations_;
   std::vector<ScoredToken> possible_;  // scratch
 };

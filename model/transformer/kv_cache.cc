@@ -5,14 +5,15 @@
 
 namespace trivium {
 
-KvCache::KvCache(const KvShape& shape, int layers, int blocks)
+KvCache::KvCache(const KvShape& shape, int layers, int blocks, int most_kept)
     : shape_(shape),
       tile_bytes_(KvTileBytes(shape)),
       block_bytes_(BlockBytes(shape, layers)),
       memory_(block_bytes_ * blocks),
       references_(blocks, 0),
       known_(blocks),
-      ring_(blocks + 1) {
+      ring_(blocks + 1),
+      most_kept_(most_kept) {
   ring_[blocks] = {blocks, blocks};
   free_.reserve(blocks);
   // Low blocks first, so that a lightly used cache touches little memory.
@@ -26,9 +27,7 @@ int KvCache::Take() {
     block = free_.back();
     free_.pop_back();
   } else {
-    block = ring_.back().next;
-    RemoveFromRing(block);
-    known_.Forget(block);
+    block = TakeOldest();
   }
   references_[block] = 1;
   return block;
@@ -45,7 +44,15 @@ void KvCache::Release(int block) {
     free_.push_back(block);
   } else {
     AddToRing(block);
+    if (kept_ > most_kept_) free_.push_back(TakeOldest());
   }
+}
+
+int KvCache::TakeOldest() {
+  const int block = ring_.back().next;
+  RemoveFromRing(block);
+  known_.Forget(block);
+  return block;
 }
 
 int KvCache::CopyForWriting(int block) {

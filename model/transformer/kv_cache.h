@@ -38,7 +38,8 @@ struct KvTiles {
 // suspended.
 class KvCache {
  public:
-  KvCache(const KvShape& shape, int layers, int blocks);
+  // At most `most_kept` blocks are kept.
+  KvCache(const KvShape& shape, int layers, int blocks, int most_kept);
 
   static size_t BlockBytes(const KvShape& shape, int layers) {
     return KvTileBytes(shape) * layers;
@@ -77,6 +78,8 @@ class KvCache {
   };
   void AddToRing(int block);
   void RemoveFromRing(int block);
+  // The kept block that was released longest ago, kept no longer.
+  int TakeOldest();
 
   KvShape shape_;
   size_t tile_bytes_;
@@ -87,6 +90,7 @@ class KvCache {
   KnownBlocks known_;
   std::vector<Link> ring_;  // [blocks + 1]
   int kept_ = 0;
+  const int most_kept_;
 };
 
 }  // namespace trivium

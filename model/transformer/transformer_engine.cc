@@ -20,8 +20,9 @@ constexpr int kEncoderRows = 256;
 
 absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
     std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes,
-    int threads) {
+    int threads, std::optional<int64_t> prefix_cache_bytes) {
   int64_t blocks = 0;
+  int64_t most_kept = 0;
   if (weights->decoder().has_value()) {
     const Stack& decoder = *weights->decoder();
     const int64_t block_bytes = static_cast<int64_t>(KvCache::BlockBytes(
@@ -35,11 +36,14 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
           "needs at least {}: raise --kv-cache-bytes",
           kv_cache_bytes, blocks, block_bytes, least));
     }
+    most_kept = std::min(
+        blocks, prefix_cache_bytes.value_or(kv_cache_bytes) / block_bytes);
   }
   const SmallestAreZero on_its_threads;
   try {
-    return std::unique_ptr<TransformerEngine>(new TransformerEngine(
-        std::move(weights), static_cast<int>(blocks), threads));
+    return std::unique_ptr<TransformerEngine>(
+        new TransformerEngine(std::move(weights), static_cast<int>(blocks),
+                              static_cast<int>(most_kept), threads));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(fmt::format(
         "out of memory for a KV cache of {} bytes", kv_cache_bytes));
@@ -47,7 +51,7 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
 }
 
 TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
-                                     int blocks, int threads)
+                                     int blocks, int most_kept, int threads)
     : weights_(std::move(weights)),
       workspace_(threads),
       sharers_gone_(blocks, 0) {
@@ -71,8 +75,8 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     limits_.decoder_layers = static_cast<int>(stack.layers.size());
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
-    cache_.emplace(weights_->decoder_kv_shape(), limits_.decoder_layers,
-                   blocks);
+    cache_.emplace(weights_->decoder_kv_shape(), limits_.decoder_layers, blocks,
+                   most_kept);
     decoder_.emplace(*weights_);
   }
 }
@@ -143,95 +147,6 @@ std::span<const float> TransformerEngine::EncoderAttention(
   return sources_[source].attention;
 }
 
-HypothesisId TransformerEngine::AddHypothesis(SourceId source) {
-  const HypothesisId id = hypotheses_.Add();
-  hypotheses_[id].source = source;
-  return id;
-}
-
-std::string TransformerEngine::PastOf(SourceId source,
-                                      std::string_view salt) const {
-  return KnownBlocks::Past(
-      source == kNoSource ? EncoderInput() : sources_[source].input, salt);
-}
-
-Engine::Beginning TransformerEngine::Begin(SourceId source,
-                                           std::span<const int32_t> tokens,
-                                           std::string_view salt) {
-  const HypothesisId id = AddHypothesis(source);
-  HypothesisState& hypothesis = hypotheses_[id];
-  // A beginning without a full block has nothing to find or to keep. The last
-  // token is always read: its logits are wanted.
-  if (!cache_.has_value() || tokens.size() <= kTileTokens) return {id, 0};
-  hypothesis.beginning.assign(tokens.begin(), tokens.end());
-  hypothesis.past = PastOf(source, salt);
-  KnownBlocks::Id before = KnownBlocks::kNone;
-  while (hypothesis.length + kTileTokens < static_cast<int>(tokens.size())) {
-    const int block =
-        cache_->known().Find(before, hypothesis.past,
-                             tokens.subspan(hypothesis.length, kTileTokens));
-    if (block < 0) break;
-    cache_->Share(block);
-    hypothesis.blocks.push_back(block);
-    hypothesis.length += kTileTokens;
-    before = cache_->known().id(block);
-  }
-  return {id, hypothesis.length};
-}
-
-void TransformerEngine::Keep(HypothesisId hypothesis,
-                             std::span<const int32_t> tokens,
-                             std::string_view salt) {
-  const HypothesisState& state = hypotheses_[hypothesis];
-  Know(state, PastOf(state.source, salt), tokens);
-}
-
-void TransformerEngine::Know(const HypothesisState& hypothesis,
-                             std::string_view past,
-                             std::span<const int32_t> tokens) {
-  KnownBlocks& known = cache_->known();
-  KnownBlocks::Id before = KnownBlocks::kNone;
-  // Where an equal block is known already, it stands for the one here.
-  const auto find = [&](int begin) {
-    const int block =
-        known.Find(before, past, tokens.subspan(begin, kTileTokens));
-    return block < 0 ? KnownBlocks::kNone : known.id(block);
-  };
-  const int full =
-      std::min(hypothesis.length, static_cast<int>(tokens.size())) /
-      kTileTokens * kTileTokens;
-  for (int begin = 0; begin < full; begin += kTileTokens) {
-    KnownBlocks::Id id = find(begin);
-    if (id == KnownBlocks::kNone) {
-      const int block = hypothesis.blocks[begin / kTileTokens];
-      // Known as what follows an equal block that was forgotten.
-      if (known.id(block) != KnownBlocks::kNone) known.Forget(block);
-      known.Add(block, before, past, tokens.subspan(begin, kTileTokens));
-      id = known.id(block);
-    }
-    before = id;
-  }
-}
-
-HypothesisId TransformerEngine::Fork(HypothesisId parent) {
-  const HypothesisId id = hypotheses_.Add();
-  HypothesisState& child = hypotheses_[id];
-  child.source = hypotheses_[parent].source;
-  child.blocks = hypotheses_[parent].blocks;
-  child.length = hypotheses_[parent].length;
-  for (const int block : child.blocks) cache_->Share(block);
-  return id;
-}
-
-void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
-  // The last first: of what is kept, an end goes before its beginning.
-  const BlockTable& blocks = hypotheses_[hypothesis].blocks;
-  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    cache_->Release(*block);
-  }
-  hypotheses_.Release(hypothesis);
-}
-
 absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
   const SmallestAreZero on_this_thread;
   timer_.Start();
@@ -264,16 +179,6 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
   timer_.End(&PhaseSeconds::other);
   result->seconds = timer_.seconds();
   return absl::OkStatus();
-}
-
-void TransformerEngine::KnowBeginning(HypothesisState* hypothesis) {
-  if (hypothesis->beginning.empty()) return;
-  Know(*hypothesis, hypothesis->past, hypothesis->beginning);
-  if (hypothesis->length < static_cast<int>(hypothesis->beginning.size())) {
-    return;
-  }
-  hypothesis->beginning.clear();
-  hypothesis->past.clear();
 }
 
 absl::Status TransformerEngine::Check(const StepPlan& plan) const {
@@ -341,51 +246,6 @@ absl::Status TransformerEngine::Encode(const StepPlan& plan,
     TRIVIUM_RETURN_IF_ERROR(
         encoder_->Run(encode_group_, group.second,
                       cache_.has_value() ? &*cache_ : nullptr, &workspace_));
-  }
-  return absl::OkStatus();
-}
-
-bool TransformerEngine::NeedsCopy(const HypothesisState& hypothesis) const {
-  if (!WritesToLastBlock(hypothesis)) return false;
-  const int block = hypothesis.blocks.back();
-  return cache_->references(block) - sharers_gone_[block] > 1;
-}
-
-int TransformerEngine::BlocksNeeded(const StepPlan& plan) {
-  int needed = 0;
-  for (const StepPlan::Decode& work : plan.decode) {
-    const HypothesisState& hypothesis = hypotheses_[work.hypothesis];
-    const int length = hypothesis.length + static_cast<int>(work.tokens.size());
-    needed += BlocksFor(length) - static_cast<int>(hypothesis.blocks.size());
-    if (NeedsCopy(hypothesis)) {
-      ++needed;
-      ++sharers_gone_[hypothesis.blocks.back()];
-    }
-  }
-  for (const StepPlan::Decode& work : plan.decode) {
-    const BlockTable& blocks = hypotheses_[work.hypothesis].blocks;
-    if (!blocks.empty()) sharers_gone_[blocks.back()] = 0;
-  }
-  return needed;
-}
-
-absl::Status TransformerEngine::MakeRoom(const StepPlan& plan) {
-  if (const int needed = BlocksNeeded(plan); needed > free_blocks()) {
-    return absl::ResourceExhaustedError(
-        fmt::format("the iteration needs {} KV blocks; {} are free", needed,
-                    free_blocks()));
-  }
-  for (const StepPlan::Decode& work : plan.decode) {
-    HypothesisState& hypothesis = hypotheses_[work.hypothesis];
-    if (NeedsCopy(hypothesis)) {
-      hypothesis.blocks.back() =
-          cache_->CopyForWriting(hypothesis.blocks.back());
-    }
-    const size_t blocks =
-        BlocksFor(hypothesis.length + static_cast<int>(work.tokens.size()));
-    while (hypothesis.blocks.size() < blocks) {
-      hypothesis.blocks.push_back(cache_->Take());
-    }
   }
   return absl::OkStatus();
 }

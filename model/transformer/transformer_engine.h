@@ -18,12 +18,14 @@ namespace trivium {
 // hands an iteration's rows to the encoder and the decoder.
 class TransformerEngine : public Engine {
  public:
-  // With `kv_cache_bytes` of KV blocks, rounded down to blocks, and `threads`
-  // that run a step, the caller's among them; bits do not depend on them.
+  // With `kv_cache_bytes` of KV blocks, rounded down to blocks, of which
+  // `prefix_cache_bytes` may be kept for nobody (unset: all), and `threads`
+  // that run a step, the caller's among them; bits depend on none of them.
   // RESOURCE_EXHAUSTED when that is less than one longest sequence needs.
   static absl::StatusOr<std::unique_ptr<TransformerEngine>> Create(
       std::shared_ptr<const Transformer> weights, int64_t kv_cache_bytes,
-      int threads = 1);
+      int threads = 1,
+      std::optional<int64_t> prefix_cache_bytes = std::nullopt);
 
   const EngineLimits& limits() const override { return limits_; }
   int free_blocks() const override {
@@ -50,13 +52,14 @@ class TransformerEngine : public Engine {
   void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
             std::string_view salt) override;
   HypothesisId Fork(HypothesisId parent) override;
+  void Truncate(HypothesisId hypothesis, int length) override;
   void ReleaseHypothesis(HypothesisId hypothesis) override;
 
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 
  private:
   TransformerEngine(std::shared_ptr<const Transformer> weights, int blocks,
-                    int threads);
+                    int most_kept, int threads);
 
   absl::Status Check(const StepPlan& plan) const;
   // Sources of the plan that are encoded together: those at the same layer

@@ -49,6 +49,7 @@ class FixedEngine : public Engine {
   void Keep(HypothesisId, std::span<const int32_t>, std::string_view) override {
   }
   HypothesisId Fork(HypothesisId) override { return 0; }
+  void Truncate(HypothesisId, int) override {}
   void ReleaseHypothesis(HypothesisId) override {}
   absl::Status Step(const StepPlan& plan, StepResult* result) override {
     result->rows.resize(plan.decode.size());

@@ -10,6 +10,7 @@ std::vector<int32_t> PuppetBlocks::Tokens::Read() const {
   for (const std::shared_ptr<Block>& block : blocks_) {
     all.insert(all.end(), block->tokens.begin(), block->tokens.end());
   }
+  all.resize(size_);  // what was taken back may still stand there
   return all;
 }
 
@@ -52,8 +53,14 @@ void PuppetBlocks::Append(int32_t token, Tokens* tokens) {
     copy->tokens = tokens->blocks_.back()->tokens;
     tokens->blocks_.back() = std::move(copy);
   }
+  tokens->blocks_.back()->tokens.resize(tokens->size_ % block_tokens_);
   tokens->blocks_.back()->tokens.push_back(token);
   ++tokens->size_;
+}
+
+void PuppetBlocks::Truncate(int count, Tokens* tokens) {
+  tokens->blocks_.resize(BlocksFor(count));
+  tokens->size_ = count;
 }
 
 std::list<PuppetBlocks::Kept>::iterator PuppetBlocks::FindKept(

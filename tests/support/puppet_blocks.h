@@ -53,6 +53,9 @@ class PuppetBlocks {
   // Blocks that it takes to append so many tokens to each, in this order.
   int Needed(const std::vector<std::pair<const Tokens*, int>>& appends) const;
   void Append(int32_t token, Tokens* tokens);
+  // Gives back the blocks after the first `count` tokens. The last one still
+  // holds what was written to it, until it is written to.
+  void Truncate(int count, Tokens* tokens);
 
   // Keeps the full blocks of `tokens`, the first `count` of which are a
   // beginning, under `past`.

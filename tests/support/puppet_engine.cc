@@ -201,6 +201,16 @@ HypothesisId PuppetEngine::Fork(HypothesisId parent) {
   return next_hypothesis_++;
 }
 
+void PuppetEngine::Truncate(HypothesisId hypothesis, int length) {
+  Hypothesis& found = hypotheses_.at(hypothesis);
+  if (length > found.tokens.size() ||
+      length < static_cast<int>(found.beginning.size())) {
+    log_->AddMisuse("truncation to what was not read, or was announced");
+    return;
+  }
+  blocks_.Truncate(length, &found.tokens);
+}
+
 void PuppetEngine::ReleaseHypothesis(HypothesisId hypothesis) {
   if (hypotheses_.erase(hypothesis) == 0) {
     log_->AddMisuse("release of an unknown hypothesis");

@@ -67,6 +67,7 @@ class PuppetEngine : public Engine {
   void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
             std::string_view salt) override;
   HypothesisId Fork(HypothesisId parent) override;
+  void Truncate(HypothesisId hypothesis, int length) override;
   void ReleaseHypothesis(HypothesisId hypothesis) override;
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 

@@ -79,6 +79,69 @@ TEST(SamplingTest, EqualsTheReferenceOnRandomCases) {
   CompareRandomCases(/*sample=*/true, 3000);
 }
 
+bool SameQuery(const LogitsQuery& a, const LogitsQuery& b) {
+  return a.top_k == b.top_k && a.all == b.all &&
+         std::equal(a.watched.begin(), a.watched.end(), b.watched.begin(),
+                    b.watched.end());
+}
+
+// What a draft would ask is what the search asks once it has chosen it, and to
+// be asked changes nothing.
+TEST(DraftTest, QueriesAreThoseOfTheSearchThatChoseIt) {
+  int compared = 0;
+  for (int seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomCase random(seed);
+    DecodingOptions& options = random.options;
+    options.sample = seed % 2 == 1;
+    options.top_k = random.Int(0, 5);
+    options.seed = seed;
+    const auto plain =
+        Decoding::Create(options, random.prefix, nullptr).value();
+    const auto drafted =
+        Decoding::Create(options, random.prefix, nullptr).value();
+    // What it chooses, then something else.
+    const std::vector<Hypothesis> expected =
+        RunSearch(options, random.prefix, nullptr, random.model);
+    std::vector<int32_t> draft = expected[0].ids;
+    draft.push_back(random.Token());
+    std::vector<int32_t> history = random.prefix;
+    for (size_t step = 0; !plain->done(); ++step) {
+      // The queries after the tokens from here on, kept as they were.
+      const auto later =
+          drafted->DraftQueries(std::span<const int32_t>(draft).subspan(step));
+      ASSERT_EQ(later.size(), draft.size() - step);
+      const RowAnswer answer(random.model.Logits(history),
+                             drafted->queries()[0]);
+      ASSERT_TRUE(SameQuery(plain->queries()[0], drafted->queries()[0]));
+      plain->Advance({&answer.row(), 1});
+      if (!plain->done()) {
+        ASSERT_TRUE(SameQuery(later[0], plain->queries()[0]));
+        ++compared;
+      }
+      drafted->Advance({&answer.row(), 1});
+      history.push_back(draft[step]);
+    }
+    ASSERT_TRUE(drafted->done());
+    const Hypothesis result = drafted->TakeResults()[0];
+    EXPECT_EQ(result.ids, expected[0].ids);
+    EXPECT_EQ(result.score, expected[0].score);
+  }
+  EXPECT_GT(compared, 3000);
+}
+
+TEST(DraftTest, OnlyALoneHypothesisHasOne) {
+  const std::vector<int32_t> draft = {1, 2};
+  for (const bool sample : {false, true}) {
+    DecodingOptions options;
+    options.sample = sample;
+    options.beam_size = sample ? 1 : 2;
+    options.hypotheses = 2;
+    const auto decoding = Decoding::Create(options, {3}, nullptr).value();
+    EXPECT_TRUE(decoding->DraftQueries(draft).empty());
+  }
+}
+
 TEST(GreedyTest, TiesGoToTheLowerToken) {
   ToyModel model{.vocabulary = 5, .spread = 0.1f, .quantum = 1};
   DecodingOptions options;

@@ -157,6 +157,52 @@ TEST_P(DecoderOnlyTest, PromptsAreFoundAgain) {
   EXPECT_EQ(read("b", 0), first);
 }
 
+// What was taken back is as if it had never been read, blocks and bits, also
+// where another hypothesis still has it.
+TEST_P(DecoderOnlyTest, WhatWasReadMayBeTakenBack) {
+  for (const Formats& formats : {kF32Formats, kInt8Formats}) {
+    const std::unique_ptr<Engine> engine = NewEngine(random_, formats);
+    const int free = engine->free_blocks();
+    const std::vector<int32_t> tokens = Ids(40, 3);
+    const std::vector<int32_t> wrong = Ids(20, 4);
+    const std::vector<float> expected =
+        Decode(engine.get(), kNoSource, tokens, 40).back();
+    for (const int kept : {1, 15, 16, 17, 31, 32}) {
+      SCOPED_TRACE(kept);
+      const HypothesisId hypothesis = engine->AddHypothesis(kNoSource);
+      const auto read = [&](HypothesisId by, std::span<const int32_t> more) {
+        StepPlan plan;
+        plan.decode.push_back(
+            {.hypothesis = by, .tokens = more, .queries = {&kAllLogits, 1}});
+        EXPECT_LE(engine->BlocksNeeded(plan), engine->free_blocks());
+        StepResult result;
+        EXPECT_TRUE(engine->Step(plan, &result).ok());
+        const auto all = result.rows[0].logits[0].all;
+        return std::vector<float>(all.begin(), all.end());
+      };
+      const auto all = std::span<const int32_t>(tokens);
+      read(hypothesis, all.first(kept));
+      read(hypothesis, wrong);
+      const HypothesisId fork = engine->Fork(hypothesis);
+      const std::vector<float> after = read(fork, all.first(3));
+      engine->Truncate(fork, kept + 20);
+      engine->Truncate(hypothesis, kept);
+      EXPECT_EQ(read(hypothesis, all.subspan(kept)), expected);
+      EXPECT_EQ(read(fork, all.first(3)), after);
+      // Known blocks of what was taken back are known no longer.
+      engine->Keep(hypothesis, tokens, "");
+      engine->Truncate(hypothesis, 20);
+      read(hypothesis, wrong);
+      const Engine::Beginning begun = engine->Begin(kNoSource, tokens, "");
+      EXPECT_EQ(read(begun.hypothesis, all.subspan(begun.found)), expected);
+      for (const HypothesisId one : {hypothesis, fork, begun.hypothesis}) {
+        engine->ReleaseHypothesis(one);
+      }
+      EXPECT_EQ(engine->free_blocks(), free);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, DecoderOnlyTest,
                          ::testing::ValuesIn(Shapes()));
 

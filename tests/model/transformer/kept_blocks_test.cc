@@ -132,6 +132,37 @@ TEST_P(KeptBlocksTest, KeepsWhatItIsTold) {
   EXPECT_EQ(found, 32);
 }
 
+// The first to go are those used longest ago; of one text its end.
+TEST_P(KeptBlocksTest, NoMoreAreKeptThanAllowed) {
+  const int64_t bytes = 1 << 20;
+  const int64_t block_bytes = bytes / engine_->limits().total_blocks;
+  const auto transformer =
+      Transformer::Create(random_.description(), GetParam());
+  int found = -1;
+  for (const int kept : {0, 1, 3, 100}) {
+    SCOPED_TRACE(kept);
+    engine_ = TransformerEngine::Create(*transformer, bytes, 1,
+                                        kept * block_bytes + block_bytes / 2)
+                  .value();
+    sources_[0] = engine_->AddSource({{1, 2, 3}, {}}, {}).value();
+    StepPlan plan;
+    plan.encode.push_back({sources_[0], 2});
+    StepResult result;
+    ASSERT_TRUE(engine_->Step(plan, &result).ok());
+    const int free = engine_->free_blocks();
+    const std::vector<float> computed = Read(sources_[0], tokens_, "", &found);
+    EXPECT_EQ(found, 0);
+    EXPECT_EQ(engine_->free_blocks(), free);
+    EXPECT_EQ(Read(sources_[0], tokens_, "", &found), computed);
+    EXPECT_EQ(found, std::min(kept, 2) * 16);
+    const std::vector<int32_t> other = RandomIds(40, 101, 77);
+    Read(sources_[0], other, "", &found);
+    EXPECT_EQ(found, 0);
+    EXPECT_EQ(Read(sources_[0], tokens_, "", &found), computed);
+    EXPECT_EQ(found, kept == 100 ? 32 : kept == 3 ? 16 : 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, KeptBlocksTest,
                          ::testing::Values(kF32Formats, kInt8Formats));
 

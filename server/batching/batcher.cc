@@ -16,8 +16,7 @@
 namespace trivium {
 namespace {
 
-// Of the deficit round robin: about one sentence's worst case, so that a turn
-// is a sentence or two.
+// Of the deficit round robin: about one sentence's worst case.
 constexpr int64_t kQuantumTokens = 256;
 
 // Forecasts are of means, and a call that is answered too late costs as much as
@@ -102,6 +101,7 @@ ThreadedBatcher::ThreadedBatcher(const Options& options)
       .encode_budget_tokens = options.encode_budget_tokens,
       .max_rows = options.max_rows,
       .fixed_rows = options.fixed_rows,
+      .speculate = options.speculate,
       .clock = options.clock,
       .observer = options.observer};
   for (int worker = 0; worker < options.workers; ++worker) {
@@ -186,7 +186,7 @@ Submission ThreadedBatcher::Submit(CallId call, std::vector<Request> requests) {
       auto queued = std::make_unique<QueuedRequest>();
       queued->call = call;
       queued->cost = CostOf(requests[i], models[i]->limits);
-      queued->source_key = SourceKey(*requests[i].model, requests[i].source);
+      queued->source_key = SourceKey(requests[i]);
       queued->submitted = now;
       queued->request = std::move(requests[i]);
       waiting.push_back(std::move(queued));

@@ -52,6 +52,8 @@ class Batcher {
     // Run as many as max_rows whenever they are there, instead of as many as
     // make a row cheapest (RowLimit).
     bool fixed_rows = false;
+    // Read drafts ahead while few requests run (DraftBudget).
+    bool speculate = true;
     // Keeps results for equal requests to come (ResultCache); 0: does not.
     int64_t result_cache_bytes = 0;
     const Clock* clock = Clock::Real();

@@ -35,8 +35,11 @@ class BatchingObserver {
   // A request was answered INTERNAL: the model computed of it what is infinite
   // or not a number.
   virtual void OnNotFinite(const ServedModel& model) {}
-  // So many tokens need not be read, because their blocks are kept.
+  // So many tokens of a beginning need not be read, as their blocks are kept.
   virtual void OnPrefixFound(const ServedModel& model, int64_t tokens) {}
+  // A step read so many guessed tokens, of which the search chose the first
+  // `accepted` as well.
+  virtual void OnDrafted(const ServedModel& model, int drafted, int accepted) {}
   virtual void OnFirstToken(const ServedModel& model,
                             absl::Duration since_submit) {}
   virtual void OnNextToken(const ServedModel& model,

@@ -7,14 +7,18 @@ namespace trivium {
 int LiveHypotheses::Begin(Engine* engine, SourceId source,
                           std::span<const int32_t> prefix,
                           std::string_view salt, size_t most) {
+  const Engine::Beginning begun = engine->Begin(source, prefix, salt);
+  Adopt(begun.hypothesis, most);
+  return begun.found;
+}
+
+void LiveHypotheses::Adopt(HypothesisId hypothesis, size_t most) {
   ids_.reserve(most);
   tokens_.reserve(most);
   parents_.reserve(most);
   continued_.reserve(most);
-  const Engine::Beginning begun = engine->Begin(source, prefix, salt);
-  ids_.assign(1, begun.hypothesis);
+  ids_.assign(1, hypothesis);
   tokens_.clear();
-  return begun.found;
 }
 
 void LiveHypotheses::Restore(

@@ -22,6 +22,8 @@ class LiveHypotheses {
   // that Follow allocates nothing.
   int Begin(Engine* engine, SourceId source, std::span<const int32_t> prefix,
             std::string_view salt, size_t most);
+  // One hypothesis that has read the prefix but for its end.
+  void Adopt(HypothesisId hypothesis, size_t most);
   // The same hypotheses once more, under other handles.
   void Restore(std::span<const HypothesisId> ids,
                std::span<const Decoding::Continuation> continuations);

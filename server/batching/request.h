@@ -54,7 +54,8 @@ struct RequestResult {
   // With `scoring`: the scored tokens. Its score is the log-probability.
   std::optional<Hypothesis> scored;
   int source_tokens = 0;
-  absl::Duration queue_time;      // submitted to first iteration
+  int cached_tokens = 0;      // of the prefix: not read, their blocks were kept
+  absl::Duration queue_time;  // submitted to first iteration
   absl::Duration inference_time;  // first iteration to last
   bool shared_source = false;     // another request had it encoded
 };
@@ -88,19 +89,21 @@ struct Scoring {
   int top_logprobs = 0;  // alternatives to report for each
 };
 
-// One sequence's work: encode a source, and decode from it if `decoding`, or
-// read what is given if `scoring`.
+// One sequence's work: encode a source, then read what is given if `scoring`,
+// then decode from it if `decoding`.
 struct Request {
   ModelHandle model;    // one that Batcher::AddModel was given
   EncoderInput source;  // empty ids for decoder-only models
   // Unset: encode only.
   std::optional<DecodingOptions> decoding;
-  std::optional<Scoring> scoring;  // instead
+  // With `decoding`: of the prefix, before the search.
+  std::optional<Scoring> scoring;
   // Nobody chose max_new_tokens: fewer will do where no more fit the KV cache.
   bool default_max_new_tokens = false;
   // What the decoder reads first: start token, then the target prefix.
   std::vector<int32_t> prefix;
-  // Blocks of read prefixes are shared with requests of the same salt only.
+  // What was computed (blocks of read prefixes, sources, results) is shared
+  // with requests of the same salt only.
   std::string salt;
   std::shared_ptr<const StopMatcher> stop;  // may be null
   bool stream = false;                      // call OnTokens

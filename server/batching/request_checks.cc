@@ -110,8 +110,10 @@ absl::Status CheckRequest(const Request& request, const EngineLimits& limits,
     return absl::InvalidArgumentError(
         "the model has no decoder: it can only encode");
   }
-  TRIVIUM_RETURN_IF_ERROR(request.scoring ? CheckScoring(request, limits)
-                                          : CheckDecoding(request, limits));
+  if (request.decoding) {
+    TRIVIUM_RETURN_IF_ERROR(CheckDecoding(request, limits));
+  }
+  if (request.scoring) TRIVIUM_RETURN_IF_ERROR(CheckScoring(request, limits));
   const RequestCost cost = CostOf(request, limits);
   if (cost.rows > max_rows) {
     return absl::InvalidArgumentError(

@@ -29,6 +29,10 @@ class KeyWriter {
     Add(lists.size());
     for (const std::vector<int32_t>& list : lists) Add(list);
   }
+  void AddText(const std::string& text) {
+    Add(text.size());
+    key_ += text;
+  }
   template <typename... Values>
   void AddAll(const Values&... values) {
     (Add(values), ...);
@@ -89,7 +93,7 @@ int64_t BytesOf(const std::string& key,
 
 std::optional<std::string> ResultCache::KeyOf(const Request& request) {
   if (!request.decoding || request.decoding->sample ||
-      request.decoding->trace || request.stop != nullptr ||
+      request.decoding->trace || request.scoring || request.stop != nullptr ||
       request.states != States::kNone || !request.hidden_layers.empty() ||
       request.encoder_attention || request.cross_attention ||
       request.decoder_attention) {
@@ -98,6 +102,7 @@ std::optional<std::string> ResultCache::KeyOf(const Request& request) {
   KeyWriter writer;
   writer.AddAll(request.model->id, request.source.ids, request.source.type_ids,
                 request.prefix);
+  writer.AddText(request.salt);
   AddOptions(*request.decoding, &writer);
   return writer.TakeKey();
 }

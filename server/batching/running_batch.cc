@@ -92,9 +92,9 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
   if (!request->request.source.ids.empty()) {
     source_slot = sources_.Acquire(*request, &shared);
   }
-  sequences_.push_back(
-      std::make_unique<Sequence>(std::move(request), engine_.get(), &sources_,
-                                 source_slot, shared, options_.clock->Now()));
+  sequences_.push_back(std::make_unique<Sequence>(
+      std::move(request), engine_.get(), &sources_, source_slot, shared,
+      options_.speculate, options_.clock->Now()));
 }
 
 void RunningBatch::DropDead() {
@@ -133,9 +133,15 @@ void RunningBatch::Iterate() {
     encode_budget_.Observe(sources_.planned_work(), result_.seconds.encode,
                            result_.decoder_rows, other);
     // What a row costs is seen where rows are all that it does.
-    row_limit_.Observe(prefill_tokens_ == 0 ? result_.decoder_rows : 0, other);
-    prefill_budget_.Observe(prefill_tokens_,
-                            result_.decoder_rows - prefill_tokens_, other);
+    const bool plain = prefill_tokens_ == 0 && draft_tokens_ == 0;
+    row_limit_.Observe(plain ? result_.decoder_rows : 0, other);
+    if (draft_tokens_ == 0) {
+      prefill_budget_.Observe(prefill_tokens_,
+                              result_.decoder_rows - prefill_tokens_, other);
+    }
+    if (prefill_tokens_ == 0 && result_.decoder_rows > 0) {
+      draft_budget_.Observe(draft_tokens_, other);
+    }
     Report(begin, end, running);
     Follow(end);
   } else {
@@ -171,78 +177,27 @@ void RunningBatch::MakePlan() {
   const int64_t reading = at_source_ + past_source_ - searching_;
   spare_rows =
       std::min(spare_rows, prefill_budget_.Tokens(searching_, reading));
+  draft_tokens_ = Draft();
   prefill_tokens_ = spare_rows;
   for (const auto& sequence : sequences_) sequence->Plan(&spare_rows, &plan_);
   prefill_tokens_ -= spare_rows;
 }
 
-int64_t RunningBatch::UnclaimedBlocks() const {
-  return engine_->free_blocks() - sources_.unopened_blocks() - owed_blocks_;
-}
-
-void RunningBatch::MakeRoom() {
-  while (engine_->BlocksNeeded(plan_) > engine_->free_blocks()) {
-    // The oldest needs no more than there is once it has all for itself.
-    const auto youngest =
-        std::find_if(sequences_.rbegin(), sequences_.rend(),
-                     [](const auto& one) { return one->holds_blocks(); });
-    if (youngest == sequences_.rend()) return;
-    Suspend(youngest->get());
+int RunningBatch::Draft() {
+  int rows = 0;
+  for (const auto& sequence : sequences_) rows += sequence->MinRows();
+  const double price = draft_budget_.Price(rows);
+  int most = std::min(draft_budget_.MostTokens(rows), options_.max_rows - rows);
+  // Iterations in which others read prefixes are long enough.
+  if (!options_.speculate || at_source_ > 0 || past_source_ > searching_) {
+    most = 0;
   }
-}
-
-void RunningBatch::Suspend(Sequence* sequence) {
-  // None that comes after it has decode work.
-  if (sequence->decodes() > 0) {
-    plan_.decode.erase(
-        plan_.decode.begin() + static_cast<ptrdiff_t>(sequence->first_decode()),
-        plan_.decode.end());
+  int drafted = 0;
+  for (const auto& sequence : sequences_) {
+    drafted += sequence->Draft(
+        price, std::min(most - drafted, DraftBudget::kMostTokens));
   }
-  const SourceId source = sequence->Suspend();
-  std::erase_if(plan_.encode, [source](const StepPlan::Encode& work) {
-    return work.source == source;
-  });
-  ++suspended_;
-  if (options_.observer != nullptr) {
-    options_.observer->OnSuspended(*options_.model);
-  }
-}
-
-void RunningBatch::ResumeSuspended() {
-  // As for a newcomer: a block more for every hypothesis that may run. One
-  // that has the engine for itself always fits.
-  int64_t rows = 0;
-  bool alone = true;
-  bool failed = false;
-  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
-    if (!sequence->holds_blocks()) continue;
-    rows += sequence->reserved_rows();
-    alone = false;
-  }
-  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
-    if (!sequence->suspended()) continue;
-    const QueuedRequest& queued = sequence->queued();
-    rows += sequence->reserved_rows();
-    const int64_t source_blocks =
-        sources_.Has(queued) ? 0 : queued.cost.source_blocks;
-    const int64_t blocks = source_blocks + sequence->owed_blocks();
-    if (!alone && blocks + rows > UnclaimedBlocks()) return;
-    alone = false;
-    int source_slot = -1;
-    bool shared = false;
-    if (!queued.request.source.ids.empty()) {
-      source_slot = sources_.Acquire(queued, &shared);
-    }
-    owed_blocks_ += sequence->owed_blocks();
-    sequence->Resume(source_slot);
-    --suspended_;
-    // The engine took the source before, so this is a fault of the engine.
-    if (absl::Status status = sequence->Open(); !status.ok()) {
-      Answer(sequence.get(), status);
-      failed = true;
-    }
-  }
-  if (failed) Sweep();
+  return drafted;
 }
 
 void RunningBatch::Follow(absl::Time now) {
@@ -252,7 +207,12 @@ void RunningBatch::Follow(absl::Time now) {
       AnswerNotFinite(sequence.get());
       continue;
     }
-    if (sequence->Apply(result_)) ReportToken(sequence.get(), now);
+    const int chosen = sequence->Apply(result_);
+    for (int i = 0; i < chosen; ++i) ReportToken(sequence.get(), now);
+    if (sequence->drafted() > 0 && options_.observer != nullptr) {
+      options_.observer->OnDrafted(*options_.model, sequence->drafted(),
+                                   sequence->accepted());
+    }
     const int found = sequence->TakeFoundTokens();
     if (found > 0 && options_.observer != nullptr) {
       options_.observer->OnPrefixFound(*options_.model, found);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "model/engine.h"
 #include "server/batching/batching_observer.h"
+#include "server/batching/draft_budget.h"
 #include "server/batching/encode_budget.h"
 #include "server/batching/fair_queue.h"
 #include "server/batching/prefill_budget.h"
@@ -47,6 +48,7 @@ class RunningBatch {
     int encode_budget_tokens = 2048;
     int max_rows = 256;
     bool fixed_rows = false;  // else as many of them as are worth it: RowLimit
+    bool speculate = true;  // guess tokens where that is worth it: DraftBudget
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null
   };
@@ -98,6 +100,8 @@ class RunningBatch {
   void OpenNewcomers();
   void ResumeSuspended();
   void MakePlan();
+  // Has the sequences guess where that is worth it; how many tokens.
+  int Draft();
   // Suspends until the plan finds room.
   void MakeRoom();
   void Suspend(Sequence* sequence);
@@ -133,6 +137,7 @@ class RunningBatch {
 
   EncodeBudget encode_budget_;
   PrefillBudget prefill_budget_;
+  DraftBudget draft_budget_;
   RowLimit row_limit_;
   int64_t waiting_ = 0;
   int64_t done_tokens_ = 0;
@@ -140,6 +145,7 @@ class RunningBatch {
   bool lacks_room_ = false;
 
   int prefill_tokens_ = 0;  // of the plan under way, at most
+  int draft_tokens_ = 0;    // of it, guesses
   StepPlan plan_;
   StepResult result_;
 };

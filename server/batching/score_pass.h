@@ -32,6 +32,8 @@ class ScorePass {
   // `row` answers what Plan added last.
   void Apply(const StepResult::Row& row);
   void End(Engine* engine) { engine->ReleaseHypothesis(hypothesis_); }
+  // Instead of End: the hypothesis, when no token is left.
+  HypothesisId hypothesis() const { return hypothesis_; }
 
   // Once, when no token is left.
   Hypothesis Take();

@@ -1,16 +1,17 @@
 #include "server/batching/sequence.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "base/finite.h"
 #include "base/status.h"
 
 // Phases:
 //   kSource -> kDone                                          encode only
 //   kSource -> kPrefix -> kSearch [-> kAttention] -> kDone    decoding
 //   kSource -> kScore -> kDone                                scoring
+//   kSource -> kScore -> kPrefix -> kSearch...                both: of the
+//                                                             prefix the last
+//                                                             token is left
 // and, but for encoding, from every phase before kDone to kSuspended and,
 // resumed, to kSource. From there it goes on where it stood: with kPrefix anew
 // where the search has chosen no token yet, with kRereading, then kSearch,
@@ -24,7 +25,7 @@ namespace trivium {
 
 Sequence::Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
                    SourceTable* sources, int source_slot, bool shared_source,
-                   absl::Time started)
+                   bool speculate, absl::Time started)
     : queued_(std::move(queued)),
       request_(queued_->request),
       engine_(engine),
@@ -32,7 +33,9 @@ Sequence::Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
       source_slot_(source_slot),
       shared_source_(shared_source),
       started_(started),
-      reserved_rows_(queued_->cost.rows) {}
+      reserved_rows_(queued_->cost.rows) {
+  if (speculate && answers_alone()) StartLookup();
+}
 
 absl::Status Sequence::Open() {
   if (source_slot_ >= 0) TRIVIUM_RETURN_IF_ERROR(sources_->Open(source_slot_));
@@ -80,6 +83,10 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
     PlanPrefix(spare_rows, plan);
   } else if (phase_ == Phase::kRereading) {
     rereading_.Plan(spare_rows, plan);
+  } else if (phase_ == Phase::kSearch && draft_.size() > 0) {
+    plan->decode.push_back({.hypothesis = live_.id(0),
+                            .tokens = draft_.tokens,
+                            .queries = draft_.queries});
   } else if (phase_ == Phase::kSearch) {
     const std::span<const LogitsQuery> queries = decoding_->queries();
     for (size_t i = 0; i < live_.size(); ++i) {
@@ -103,9 +110,10 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
 }
 
 void Sequence::Start() {
-  if (request_.scoring) {
+  if (request_.scoring && !scored_) {
     score_.emplace(engine_, source(), request_);
     found_tokens_ += score_->found();
+    if (!cached_tokens_) cached_tokens_ = score_->found();
     phase_ = Phase::kScore;
   } else if (!hypotheses_.empty()) {
     StartAttention();
@@ -117,6 +125,7 @@ void Sequence::Start() {
     prefix_fed_ = live_.Begin(engine_, source(), request_.prefix, request_.salt,
                               static_cast<size_t>(queued_->cost.rows));
     found_tokens_ += prefix_fed_;
+    if (!cached_tokens_) cached_tokens_ = prefix_fed_;
     phase_ = Phase::kPrefix;
   }
 }
@@ -139,6 +148,7 @@ SourceId Sequence::Suspend() {
     engine_->Keep(live_.id(0), tokens.first(tokens.size() - 1), request_.salt);
   }
   ReleaseHypotheses();
+  draft_.Clear();
   decodes_ = 0;
   phase_ = Phase::kSuspended;
   if (source_slot_ < 0) return kNoSource;
@@ -205,45 +215,51 @@ bool Sequence::IsFinite(const StepResult& result) const {
       sources_->ready(source_slot_) && !engine_->IsFinite(source())) {
     return false;
   }
+  // What follows from guesses alone is no part of the answer (SearchDrafted).
+  if (draft_.size() > 0) return true;
   const auto rows = std::span(result.rows).subspan(first_decode_, decodes_);
   return std::all_of(rows.begin(), rows.end(),
                      [](const StepResult::Row& row) { return row.finite; });
 }
 
-bool Sequence::Apply(const StepResult& result) {
+int Sequence::Apply(const StepResult& result) {
+  const int steps = steps_;
   switch (phase_) {
-    case Phase::kSuspended:
-      return false;
     case Phase::kSource:
       if (!request_.decodes() && sources_->ready(source_slot_)) {
         phase_ = Phase::kDone;
       }
-      return false;
+      break;
     case Phase::kRereading:
       rereading_.Apply(engine_);
-      if (!rereading_.done()) return false;
+      if (!rereading_.done()) break;
       live_.Restore(rereading_.Take(engine_), decoding_->continuations());
       phase_ = Phase::kSearch;
-      return false;
+      break;
     case Phase::kPrefix:
       prefix_fed_ += prefix_planned_;
-      if (prefix_fed_ < static_cast<int>(request_.prefix.size())) return false;
+      if (prefix_fed_ < static_cast<int>(request_.prefix.size())) break;
       phase_ = Phase::kSearch;
       Search(result);
-      return true;
+      break;
     case Phase::kSearch:
-      Search(result);
-      return true;
+      if (draft_.size() > 0) {
+        SearchDrafted(result);
+      } else {
+        Search(result);
+      }
+      break;
     case Phase::kAttention:
       ApplyAttention(result);
-      return false;
+      break;
     case Phase::kScore:
       ApplyScore(result);
-      return false;
+      break;
+    case Phase::kSuspended:
     case Phase::kDone:
-      return false;
+      break;
   }
-  return false;
+  return steps_ - steps;
 }
 
 void Sequence::Search(const StepResult& result) {
@@ -253,8 +269,13 @@ void Sequence::Search(const StepResult& result) {
   }
   decoding_->Advance(logits_);
   ++steps_;
+  FollowSearch();
+}
+
+void Sequence::FollowSearch() {
   if (request_.stream) Stream();
   if (decoding_->done()) {
+    if (answers_alone()) KeepAnswer();
     live_.Clear(engine_);
     FinishSearch();
     return;
@@ -265,6 +286,14 @@ void Sequence::Search(const StepResult& result) {
   if (request_.decoding->sample && !maps_hypotheses()) {
     reserved_rows_ = static_cast<int64_t>(live_.size());
   }
+}
+
+void Sequence::KeepAnswer() {
+  std::vector<int32_t> tokens = request_.prefix;
+  const std::span<const int32_t> answer = decoding_->CertainTokens(0);
+  tokens.insert(tokens.end(), answer.begin(), answer.end());
+  tokens.resize(read_tokens());
+  engine_->Keep(live_.id(0), tokens, request_.salt);
 }
 
 void Sequence::Stream() {
@@ -321,71 +350,17 @@ void Sequence::ApplyScore(const StepResult& result) {
   score_->Apply(result.rows[first_decode_]);
   if (score_->tokens_left() > 0) return;
   scored_ = score_->Take();
-  ReleaseHypotheses();
-  phase_ = Phase::kDone;
-}
-
-absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
-  RequestResult result;
-  const auto copy = [](std::span<const float> from, std::vector<float>* to) {
-    to->assign(from.begin(), from.end());
-  };
-  if (request_.states != States::kNone) {
-    copy(engine_->EncoderStates(sources_->id(source_slot_)), &result.states);
+  if (!request_.decoding) {
+    ReleaseHypotheses();
+    phase_ = Phase::kDone;
+    return;
   }
-  if (!request_.hidden_layers.empty()) {
-    copy(engine_->HiddenStates(sources_->id(source_slot_)), &result.hidden);
-  }
-  if (request_.pooled) {
-    copy(engine_->PooledOutput(sources_->id(source_slot_)), &result.pooled);
-  }
-  if (request_.logits_best > 0) {
-    const std::span<const BestLogits> best =
-        engine_->BestHeadLogits(sources_->id(source_slot_));
-    result.best_logits.assign(best.begin(), best.end());
-  } else if (request_.logits) {
-    copy(engine_->HeadLogits(sources_->id(source_slot_)), &result.logits);
-  }
-  if (request_.encoder_attention) result.encoder_attention = EncoderMap();
-  result.hypotheses = std::move(hypotheses_);
-  result.trace = std::move(trace_);
-  result.scored = std::move(scored_);
-  for (AttentionPass& pass : passes_) {
-    if (request_.cross_attention) {
-      result.cross_attention.push_back(pass.TakeCrossMap());
-    }
-    if (request_.decoder_attention) {
-      result.decoder_attention.push_back(pass.TakeDecoderMap());
-    }
-  }
-  if (!AllFinite(result.states) || !AllFinite(result.hidden) ||
-      !AllFinite(result.pooled) || !AllFinite(result.logits) ||
-      !AllFinite(result.encoder_attention.weights) ||
-      !std::all_of(result.best_logits.begin(), result.best_logits.end(),
-                   [](const BestLogits& row) {
-                     return std::isfinite(row.log_sum_exp);
-                   })) {
-    return NotFiniteStatus();
-  }
-  result.source_tokens = static_cast<int>(request_.source.ids.size());
-  result.queue_time = started_ - queued_->submitted;
-  result.inference_time = now - started_;
-  result.shared_source = shared_source_;
-  return result;
-}
-
-AttentionMap Sequence::EncoderMap() const {
-  const std::span<const float> weights =
-      engine_->EncoderAttention(sources_->id(source_slot_));
-  const std::vector<int>& layers = request_.encoder_attention->layers;
-  AttentionMap map;
-  map.layers = layers.empty() ? engine_->limits().encoder_layers
-                              : static_cast<int>(layers.size());
-  map.queries = map.keys = sources_->tokens(source_slot_);
-  map.heads =
-      static_cast<int>(weights.size()) / (map.layers * map.queries * map.keys);
-  map.weights.assign(weights.begin(), weights.end());
-  return map;
+  prefix_fed_ = score_->read();
+  engine_->Keep(score_->hypothesis(),
+                std::span(request_.prefix).first(prefix_fed_), request_.salt);
+  live_.Adopt(score_->hypothesis(), static_cast<size_t>(queued_->cost.rows));
+  score_.reset();
+  phase_ = Phase::kPrefix;
 }
 
 void Sequence::End() {
@@ -396,7 +371,9 @@ void Sequence::End() {
 
 int64_t Sequence::pending_tokens() const {
   if (phase_ == Phase::kDone) return 0;
-  if (phase_ == Phase::kScore) return score_->tokens_left();
+  if (phase_ == Phase::kScore && !request_.decoding) {
+    return score_->tokens_left();
+  }
   if (decoding_ == nullptr || (phase_ == Phase::kSource && steps_ == 0)) {
     return queued_->cost.tokens;
   }

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_BATCHING_SEQUENCE_H_
 #define TRIVIUM_SERVER_BATCHING_SEQUENCE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,7 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/batching/attention_pass.h"
+#include "server/batching/draft_budget.h"
 #include "server/batching/live_hypotheses.h"
+#include "server/batching/prompt_lookup.h"
 #include "server/batching/queued_request.h"
 #include "server/batching/rereading.h"
 #include "server/batching/score_pass.h"
@@ -35,18 +38,24 @@ namespace trivium {
 class Sequence {
  public:
   // `source_slot`: its source among `sources`, or -1; it is one of the readers.
-  // `engine` and `sources` outlive the sequence.
+  // `speculate`: it may Draft. `engine` and `sources` outlive the sequence.
   Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
            SourceTable* sources, int source_slot, bool shared_source,
-           absl::Time started);
+           bool speculate, absl::Time started);
 
   // Makes the engine know the source. Before the first Plan, also after Resume.
   absl::Status Open();
 
   // Decoder rows that it takes at least of this iteration.
   int MinRows() const;
-  // Adds this iteration's decoder work: MinRows() rows, and further ones of
-  // what it has to read out of `spare_rows`.
+  // Lets it guess at most `most` further tokens to read along with the next
+  // one, none of which is less probable than `price`. Before Plan. Returns how
+  // many.
+  int Draft(double price, int most);
+  // Takes the guesses out of the plan under way.
+  void DropDraft(StepPlan* plan);
+  // Adds this iteration's decoder work: MinRows() rows, the guesses, and
+  // further ones of what it has to read out of `spare_rows`.
   void Plan(int* spare_rows, StepPlan* plan);
   // Whether the plan under way has work of this sequence.
   bool planned() const;
@@ -61,9 +70,9 @@ class Sequence {
   bool suspended() const { return phase_ == Phase::kSuspended; }
   // Whether what a step computed for its decoding is finite numbers.
   bool IsFinite(const StepResult& result) const;
-  // Follows a step that did the plan. Streams tokens. True if the search has
-  // advanced.
-  bool Apply(const StepResult& result);
+  // Follows a step that did the plan. Streams tokens. Returns how many tokens
+  // the search has chosen.
+  int Apply(const StepResult& result);
 
   bool searching() const { return phase_ == Phase::kSearch; }
   bool waits_for_source() const { return phase_ == Phase::kSource; }
@@ -81,6 +90,9 @@ class Sequence {
   // KV blocks that it takes at most, besides its source's, before its search
   // goes on: of its prefix, or of what it has to read again.
   int64_t owed_blocks() const;
+  // The last step's guesses, and those of them that the search chose as well.
+  int drafted() const { return draft_.size(); }
+  int accepted() const { return draft_.accepted; }
   // How many tokens of its beginnings the engine had kept, since last asked.
   int TakeFoundTokens() { return std::exchange(found_tokens_, 0); }
   // Its part of RequestCost::tokens that is still to do, at most.
@@ -117,6 +129,23 @@ class Sequence {
   Rereading::Histories ReadByLive() const;
   void PlanPrefix(int* spare_rows, StepPlan* plan);
   void Search(const StepResult& result);
+  // The same of a step with guesses, as far as they are what it chooses.
+  void SearchDrafted(const StepResult& result);
+  void FollowSearch();
+  void StartLookup();
+  // Whether it continues a prompt with one hypothesis. (Of a translation it is
+  // the source that could tell what comes, in other tokens.)
+  bool answers_alone() const {
+    return request_.decoding && request_.source.ids.empty() &&
+           request_.decoding->beam_size == 1 &&
+           request_.decoding->hypotheses == 1;
+  }
+  // What a hypothesis of its search has read: all but the last new token.
+  int read_tokens() const {
+    return static_cast<int>(request_.prefix.size()) + steps_ - 1;
+  }
+  // Keeps the blocks of a lone answer, which a conversation's next prompt has.
+  void KeepAnswer();
   void Stream();
   void FinishSearch();
   void StartAttention();
@@ -145,6 +174,7 @@ class Sequence {
   int prefix_fed_ = 0;
   int prefix_planned_ = 0;
   int found_tokens_ = 0;
+  std::optional<int> cached_tokens_;    // of the prefix, found at first
   int steps_ = 0;                       // tokens that the search has chosen
   std::vector<size_t> streamed_;        // [hypotheses] tokens told of
   std::vector<Hypothesis> hypotheses_;  // once the search is done
@@ -152,6 +182,19 @@ class Sequence {
   std::vector<AttentionPass> passes_;   // [hypotheses_] in kAttention
   std::optional<ScorePass> score_;      // in kScore
   std::optional<Hypothesis> scored_;    // once it is done
+
+  // Where it may guess.
+  std::optional<PromptLookup> lookup_;
+  struct {
+    std::vector<int32_t> tokens;       // the next one, then the guesses
+    std::vector<LogitsQuery> queries;  // [tokens]
+    int accepted = 0;
+    // Guesses of the plan under way.
+    int size() const {
+      return std::max(1, static_cast<int>(tokens.size())) - 1;
+    }
+    void Clear() { tokens.clear(); }
+  } draft_;
 
   // Its entries of the decode work of the plan under way.
   size_t first_decode_ = 0;

@@ -38,9 +38,11 @@ bool Covers(const SourceOptions& have, const SourceOptions& want) {
          have.selection.heads == want.selection.heads;
 }
 
-uint64_t SourceKey(const ServedModel& model, const EncoderInput& source) {
+uint64_t SourceKey(const Request& request) {
+  const EncoderInput& source = request.source;
   if (source.ids.empty()) return kNoSourceKey;
-  const uint64_t hash = absl::HashOf(model.id, source.ids, source.type_ids);
+  const uint64_t hash = absl::HashOf(request.model->id, request.salt,
+                                     source.ids, source.type_ids);
   return hash == kNoSourceKey ? 1 : hash;
 }
 

@@ -9,8 +9,8 @@
 
 namespace trivium {
 
-// Requests share an encoded source where it is the same source of the same
-// model, kept with all that each of them needs of it.
+// Requests of one salt share an encoded source where it is the same source of
+// the same model, kept with all that each of them needs of it.
 
 // What the engine must keep of the request's source.
 SourceOptions SourceOptionsOf(const Request& request);
@@ -18,9 +18,9 @@ SourceOptions SourceOptionsOf(const Request& request);
 // Whether a source kept as `have` serves a request that needs `want`.
 bool Covers(const SourceOptions& have, const SourceOptions& want);
 
-// Equal for equal model and source; kNoSourceKey for an empty source.
+// Equal for equal model, salt and source; kNoSourceKey for an empty source.
 inline constexpr uint64_t kNoSourceKey = 0;
-uint64_t SourceKey(const ServedModel& model, const EncoderInput& source);
+uint64_t SourceKey(const Request& request);
 
 }  // namespace trivium
 

@@ -29,6 +29,7 @@ int SourceTable::Find(const QueuedRequest& request) const {
   const SourceOptions want = SourceOptionsOf(request.request);
   for (const int slot : found->second) {
     if (sources_[slot].input == request.request.source &&
+        sources_[slot].salt == request.request.salt &&
         Covers(sources_[slot].options, want)) {
       return slot;
     }
@@ -52,6 +53,7 @@ int SourceTable::Acquire(const QueuedRequest& request, bool* shared) {
   }
   Source& source = sources_[slot];
   source.input = request.request.source;
+  source.salt = request.request.salt;
   source.options = SourceOptionsOf(request.request);
   source.key = request.source_key;
   source.blocks = request.cost.source_blocks;

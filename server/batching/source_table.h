@@ -71,6 +71,7 @@ class SourceTable {
  private:
   struct Source {
     EncoderInput input;
+    std::string salt;
     SourceOptions options;
     uint64_t key = 0;
     int64_t blocks = 0;

@@ -205,7 +205,16 @@ void Metrics::OnPrefixFound(const ServedModel& model, int64_t tokens) {
   MutexLock lock(&mutex_);
   ModelFigures* const figures = Find(model);
   if (figures == nullptr) return;
+  figures->prefix_hits->Increment();
   figures->prefix_tokens_found->Increment(static_cast<double>(tokens));
+}
+
+void Metrics::OnDrafted(const ServedModel& model, int drafted, int accepted) {
+  MutexLock lock(&mutex_);
+  ModelFigures* const figures = Find(model);
+  if (figures == nullptr) return;
+  figures->drafted_tokens->Increment(drafted);
+  figures->accepted_tokens->Increment(accepted);
 }
 
 void Metrics::OnFirstToken(const ServedModel& model,

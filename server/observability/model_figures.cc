@@ -162,9 +162,17 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
   not_finite = counter("trivium_not_finite_total",
                        "Requests answered INTERNAL because the model computed "
                        "numbers that are infinite or none.");
+  prefix_hits = counter("trivium_prefix_hits_total",
+                        "Beginnings of which KV blocks were kept.");
   prefix_tokens_found =
       counter("trivium_prefix_tokens_found_total",
               "Tokens that need not be read: their KV blocks were kept.");
+  drafted_tokens =
+      counter("trivium_drafted_tokens_total",
+              "Tokens that were read as guesses of what comes next.");
+  accepted_tokens =
+      counter("trivium_accepted_tokens_total",
+              "Of the drafted tokens, those that the search chose as well.");
   cache_hits = counter("trivium_result_cache_hits_total",
                        "Requests answered out of the result cache.");
   cache_misses = counter("trivium_result_cache_misses_total",

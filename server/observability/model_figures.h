@@ -101,7 +101,10 @@ struct ModelFigures : CallFigures {
   prometheus::Counter* shared_sources;
   prometheus::Counter* suspensions;
   prometheus::Counter* not_finite;
+  prometheus::Counter* prefix_hits;
   prometheus::Counter* prefix_tokens_found;
+  prometheus::Counter* drafted_tokens;
+  prometheus::Counter* accepted_tokens;
   prometheus::Counter* cache_hits;
   prometheus::Counter* cache_misses;
   prometheus::Counter* missed_queued;

@@ -236,6 +236,9 @@ class GatedEngine : public Engine {
   HypothesisId Fork(HypothesisId parent) override {
     return engine_->Fork(parent);
   }
+  void Truncate(HypothesisId hypothesis, int length) override {
+    engine_->Truncate(hypothesis, length);
+  }
   void ReleaseHypothesis(HypothesisId hypothesis) override {
     engine_->ReleaseHypothesis(hypothesis);
   }

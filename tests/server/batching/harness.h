@@ -73,7 +73,7 @@ inline std::unique_ptr<QueuedRequest> Queued(CallId call, Request request,
   auto queued = std::make_unique<QueuedRequest>();
   queued->call = call;
   queued->cost = CostOf(request, limits);
-  queued->source_key = SourceKey(*request.model, request.source);
+  queued->source_key = SourceKey(request);
   queued->request = std::move(request);
   return queued;
 }

@@ -51,6 +51,9 @@ std::unique_ptr<Metrics> Busy() {
   metrics->OnQueued(DeEn(), 100, 3);
   metrics->OnStarted(EnDe(), absl::Milliseconds(1));
   metrics->OnSharedSource(EnDe());
+  metrics->OnPrefixFound(EnDe(), 32);
+  metrics->OnPrefixFound(EnDe(), 16);
+  metrics->OnDrafted(EnDe(), 5, 3);
   metrics->OnFirstToken(EnDe(), absl::Milliseconds(4));
   metrics->OnNextToken(EnDe(), absl::Milliseconds(1));
   metrics->OnDeadlineMissed(EnDe(), "queued");
@@ -87,6 +90,10 @@ TEST(MetricsTest, CountsWhatItIsTold) {
         "\"64\"} 1\n",
         "trivium_phase_seconds_total{model=\"en-de\",phase=\"encode\"} 0.5\n",
         "trivium_phase_seconds_total{model=\"en-de\",phase=\"search\"} 0.25\n",
+        "trivium_prefix_hits_total{model=\"en-de\"} 2\n",
+        "trivium_prefix_tokens_found_total{model=\"en-de\"} 48\n",
+        "trivium_drafted_tokens_total{model=\"en-de\"} 5\n",
+        "trivium_accepted_tokens_total{model=\"en-de\"} 3\n",
         "trivium_result_cache_hits_total{model=\"de-en\"} 2\n",
         "trivium_result_cache_misses_total{model=\"de-en\"} 1\n",
         "trivium_result_cache_bytes 4096\n",

@@ -1,0 +1,280 @@
+// Guesses change no bit of an answer, whatever the search, the arithmetic, the
+// company and the room; and are taken back where they were wrong.
+#include <optional>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "server/batching/running_batch.h"
+#include "tests/model/transformer/random_engine.h"
+#include "tests/server/batching/running_batch_fixture.h"
+#include "tests/support/generate.h"
+
+namespace trivium {
+namespace {
+
+class Guesses : public BatchingObserver {
+ public:
+  void OnDrafted(const ServedModel&, int drafted, int accepted) override {
+    EXPECT_GT(drafted, 0);
+    EXPECT_LE(accepted, drafted);
+    this->drafted += drafted;
+    this->accepted += accepted;
+  }
+  void OnFirstToken(const ServedModel&, absl::Duration) override { ++tokens; }
+  void OnNextToken(const ServedModel&, absl::Duration) override { ++tokens; }
+  void OnIteration(const Iteration&) override { ++iterations; }
+  void OnSuspended(const ServedModel&) override { ++suspensions; }
+
+  int drafted = 0, accepted = 0, tokens = 0, iterations = 0, suspensions = 0;
+};
+
+class AnyOf : public StopMatcher {
+ public:
+  explicit AnyOf(std::vector<int32_t> ends) : ends_(std::move(ends)) {}
+  bool Matches(std::span<const int32_t> ids) const override {
+    return ids.size() > 3 &&
+           std::find(ends_.begin(), ends_.end(), ids.back()) != ends_.end();
+  }
+
+ private:
+  const std::vector<int32_t> ends_;
+};
+
+struct Shaped {
+  const char* name;
+  RandomTransformer::Shape shape;
+  Formats formats;
+};
+
+std::vector<Shaped> Shapes() {
+  const RandomTransformer::Shape plain = {
+      .encoder_layers = 0, .vocabulary = 40, .max_positions = 200};
+  RandomTransformer::Shape llama = plain;
+  llama.heads = 4;
+  llama.kv_heads = 2;
+  llama.gated = true;
+  llama.norm_kind = NormTensors::Kind::kRms;
+  llama.norm_placement = RandomTransformer::NormPlacement::kBefore;
+  llama.positions = PositionEncoding::kNone;
+  llama.rotary_pairs = 4;
+  llama.biases = false;
+  llama.final_norm = true;
+  RandomTransformer::Shape banded = llama;
+  banded.window = 20;
+  banded.sinks = true;
+  banded.experts = 4;
+  return {{"plain_f32", plain, kF32Formats},
+          {"plain_int8", plain, kInt8Formats},
+          {"llama_f32", llama, kF32Formats},
+          {"llama_int8", llama, kInt8Formats},
+          {"banded_int8", banded, kInt8Formats}};
+}
+
+class SpeculationBitsTest : public testing::TestWithParam<Shaped> {
+ protected:
+  Request RandomRequest() {
+    DecodingOptions options = Greedy(1 + Random(60));
+    if (Random(2) == 0) {
+      options = Samples(1, options.max_new_tokens, Random(1000));
+      options.temperature = 0.2f;
+      options.top_k = Random(3) * 7;
+      if (Random(2) == 0) options.top_p = 0.9f;
+    } else if (Random(6) == 0) {
+      options = Beams(2, 10);
+    }
+    if (Random(3) == 0) options.min_new_tokens = options.max_new_tokens;
+    if (Random(4) == 0) options.repetition_penalty = 1.1f;
+    if (Random(4) == 0) options.presence_penalty = -0.5f;
+    if (Random(4) == 0) options.no_repeat_ngram_size = 4;
+    if (Random(4) == 0) options.logit_bias = {{3, 2.0f}, {5, -1.0f}};
+    if (Random(5) == 0) options.forced_last_id = 9;
+    if (Random(5) == 0) options.banned_sequences = {{4}, {5, 6}};
+    if (Random(4) == 0) options.top_logprobs = 3;
+    if (Random(5) == 0) options.stop_ids = {7};
+    Request request = MakeRequest({}, options, nullptr);
+    request.prefix.clear();
+    for (int i = 1 + Random(30); i > 0; --i) {
+      request.prefix.push_back(Random(40));
+    }
+    if (Random(2) == 0) {  // said twice
+      request.prefix.insert(request.prefix.end(), request.prefix.begin(),
+                            request.prefix.begin() + request.prefix.size() / 2);
+    }
+    if (Random(4) == 0) {
+      request.stop =
+          std::make_shared<AnyOf>(std::vector<int32_t>{Random(40), Random(40)});
+    }
+    request.stream = Random(2) == 0;
+    return request;
+  }
+  int Random(int below) { return static_cast<int>(random_() % below); }
+
+  // The answers to the requests in company of each other.
+  std::vector<RequestResult> Run(const std::vector<Request>& requests,
+                                 bool speculate, int together,
+                                 std::unique_ptr<Engine> engine,
+                                 Guesses* seen) {
+    const EngineLimits limits = engine->limits();
+    const int free = engine->free_blocks();
+    Engine* const used = engine.get();
+    RunningBatch batch(
+        {.model = TheModel(), .speculate = speculate, .observer = seen},
+        std::move(engine));
+    std::vector<std::shared_ptr<RecordingObserver>> observers;
+    std::vector<RequestResult> results;
+    for (size_t i = 0; i < requests.size();) {
+      Request request = requests[i];
+      auto queued = Queued(i, std::move(request), limits);
+      if (batch.running_rows() < together &&
+          batch.Judge(*queued) == FairQueue::Verdict::kTake) {
+        observers.push_back(std::make_shared<RecordingObserver>());
+        queued->request.observer = observers.back();
+        batch.Add(std::move(queued));
+        ++i;
+      } else {
+        batch.Iterate();
+      }
+    }
+    while (!batch.empty()) batch.Iterate();
+    EXPECT_EQ(used->free_blocks(), free);
+    for (const auto& observer : observers) {
+      auto result = observer->Wait();
+      EXPECT_TRUE(result.ok()) << result.status();
+      results.push_back(*std::move(result));
+    }
+    return results;
+  }
+
+  std::mt19937 random_{7};
+};
+
+TEST_P(SpeculationBitsTest, EqualsWithout) {
+  const RandomTransformer random(GetParam().shape, 11);
+  std::vector<Request> requests;
+  for (int i = 0; i < 120; ++i) requests.push_back(RandomRequest());
+  const auto engine = [&](int64_t bytes) {
+    return NewEngine(random, GetParam().formats, bytes);
+  };
+  Guesses none;
+  const std::vector<RequestResult> expected =
+      Run(requests, false, 1, engine(4 << 20), &none);
+  EXPECT_EQ(none.drafted, 0);
+  const int64_t block_bytes =
+      (4 << 20) / engine(4 << 20)->limits().total_blocks;
+  for (const auto& [together, blocks] :
+       {std::pair(1, 0), {2, 0}, {6, 0}, {1, 13}, {6, 13}}) {
+    SCOPED_TRACE(testing::Message() << together << " together, " << blocks);
+    Guesses seen;
+    const std::vector<RequestResult> results =
+        Run(requests, true, together,
+            engine(blocks == 0 ? 4 << 20 : blocks * block_bytes), &seen);
+    ASSERT_EQ(results.size(), expected.size());
+    size_t tokens = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      SCOPED_TRACE(i);
+      ExpectSameHypotheses(expected[i].hypotheses, results[i].hypotheses);
+      if (requests[i].decoding->beam_size > 1) continue;
+      tokens += results[i].hypotheses[0].ids.size();
+    }
+    if (together > 1) continue;
+    EXPECT_GT(seen.accepted, 100);
+    EXPECT_GT(seen.drafted, seen.accepted);
+    EXPECT_LT(seen.iterations, none.iterations - seen.accepted / 2);
+    EXPECT_GE(static_cast<size_t>(seen.tokens), tokens);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, SpeculationBitsTest,
+                         testing::ValuesIn(Shapes()), [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+// The puppet's next token follows from all that was read: what a guess left
+// behind would be seen.
+class SpeculationTest : public RunningBatchFixture {
+ protected:
+  SpeculationTest() {
+    puppets_.options.limits.encoder_layers = 0;
+    puppets_.options.limits.max_source_tokens = 0;
+    puppets_.options.end_bias = -100;
+    options_.observer = &seen_;
+  }
+  // A prompt that repeats itself, so that there is a guess at once: the
+  // puppet's biased answer is always `token`.
+  static Request Repeating(int32_t token, int max_new_tokens) {
+    Request request = MakeRequest({}, Greedy(max_new_tokens), nullptr);
+    request.prefix.assign(8, token);
+    request.decoding->logit_bias = {{token, 100.0f}};
+    return request;
+  }
+
+  Guesses seen_;
+};
+
+TEST_F(SpeculationTest, ACopyTakesFewSteps) {
+  Create();
+  const auto observer = Add(Repeating(5, 64));
+  RunAll();
+  EXPECT_EQ(observer->Wait()->hypotheses[0].ids, std::vector<int32_t>(64, 5));
+  EXPECT_EQ(seen_.drafted, seen_.accepted);
+  EXPECT_EQ(seen_.tokens, 64);
+  EXPECT_LT(seen_.iterations, 25);
+}
+
+TEST_F(SpeculationTest, MayBeSwitchedOff) {
+  options_.speculate = false;
+  Create();
+  const auto observer = Add(Repeating(5, 64));
+  RunAll();
+  EXPECT_EQ(observer->Wait()->hypotheses[0].ids, std::vector<int32_t>(64, 5));
+  EXPECT_EQ(seen_.drafted, 0);
+  EXPECT_EQ(seen_.iterations, 64);
+}
+
+// While others read, while many run, and where there is no room.
+TEST_F(SpeculationTest, GivesWay) {
+  Create();
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  for (int i = 0; i < 6; ++i) {
+    observers.push_back(Add(Repeating(5 + i, 40), i));
+  }
+  RunAll();
+  EXPECT_EQ(seen_.drafted, 0);  // a guess costs more than a token
+
+  puppets_.options.limits.total_blocks = 12;  // 48 tokens
+  Create();
+  seen_ = {};
+  const auto alone = Add(Repeating(5, 41));
+  RunAll();
+  EXPECT_EQ(alone->Wait()->hypotheses[0].ids, std::vector<int32_t>(41, 5));
+  EXPECT_GT(seen_.accepted, 0);
+  EXPECT_EQ(seen_.suspensions, 0);
+}
+
+TEST_F(SpeculationTest, CancelledRequestsLeaveNothing) {
+  Create();
+  Request request = Repeating(5, 200);
+  const auto cancellation = std::make_shared<Cancellation>();
+  request.cancellation = cancellation;
+  const auto observer = Add(request);
+  for (int i = 0; i < 6; ++i) batch_->Iterate();
+  EXPECT_GT(seen_.accepted, 0);
+  EXPECT_GT(LastStep().used_blocks, 0);
+  cancellation->Cancel();
+  batch_->DropDead();
+  EXPECT_TRUE(batch_->empty());
+  EXPECT_EQ(observer->Wait().status().code(), absl::StatusCode::kCancelled);
+  // The next iteration has the other's rows and blocks alone.
+  Request other = Repeating(6, 3);
+  other.prefix = {6};
+  Add(other);
+  batch_->Iterate();
+  EXPECT_EQ(LastStep().decoder_rows, 1);
+  EXPECT_EQ(LastStep().used_blocks, 1);
+  RunAll();
+}
+
+}  // namespace
+}  // namespace trivium

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/time/time.h"
 
 namespace trivium {
@@ -103,6 +104,27 @@ class FlagSet {
       return absl::OkStatus();
     };
     Parsed(name, help, parse)->default_str("auto");
+  }
+
+  // `auto`, which leaves the value unset, or bytes as above, 0 too.
+  void AutoOrBytes(const std::string& name, std::optional<int64_t>* value,
+                   const std::string& help) {
+    const auto parse = [value](const std::string& text) -> absl::Status {
+      value->reset();
+      if (text == "auto") return absl::OkStatus();
+      std::string bytes = text;
+      int64_t count = 0;
+      const bool is_size = CLI::AsSizeValue(false)(bytes).empty();
+      if (!is_size || !absl::SimpleAtoi(bytes, &count) || count < 0 ||
+          count > kMostBytes) {
+        return absl::InvalidArgumentError(
+            fmt::format("'{}' must be auto or bytes, as 64MiB", text));
+      }
+      *value = count;
+      return absl::OkStatus();
+    };
+    Parsed(name, help + " (bytes; 64KiB, 4MiB too)", parse)
+        ->default_str("auto");
   }
 
   CLI::Option* Finish(const std::string& name, CLI::Option* option) {

@@ -144,6 +144,21 @@ void AddFlags(CLI::App* app, Options* options) {
                     "request is answered sooner; auto: likewise");
   flags.Bytes("kv-cache-bytes", &options->kv_cache_bytes,
               "Cache of keys and values, of each worker and model");
+  flags.AutoOrBytes("prefix-cache-bytes", &options->prefix_cache_bytes,
+                    "Of it, what is kept of prompts that nobody reads at the "
+                    "moment, for requests that begin alike; auto: all that "
+                    "nobody needs, 0: none");
+  flags
+      .Parsed("speculation",
+              "on or off: while few requests run, read ahead what follows the "
+              "last tokens elsewhere in a prompt, which changes no answer",
+              [options](const std::string& text) {
+                options->speculation = text == "on";
+                return text == "on" || text == "off"
+                           ? absl::OkStatus()
+                           : absl::InvalidArgumentError("must be on or off");
+              })
+      ->default_str("on");
   flags
       .Add("max-waiting-tokens", &options->max_waiting_tokens,
            "Tokens that may wait (source + beams x new tokens of each "

@@ -33,9 +33,11 @@ struct Options {
   bool vocabulary_shortlist = false;
   std::optional<Isa> max_isa;
 
-  std::optional<int> workers;          // unset: see ChooseWorkers
-  std::optional<int> worker_threads;   // of each, likewise
-  int64_t kv_cache_bytes = 256 << 20;  // of each worker, for each model
+  std::optional<int> workers;                 // unset: see ChooseWorkers
+  std::optional<int> worker_threads;          // of each, likewise
+  int64_t kv_cache_bytes = 256 << 20;         // of each worker, for each model
+  std::optional<int64_t> prefix_cache_bytes;  // of these; unset: all
+  bool speculation = true;
   int64_t max_waiting_tokens = 1 << 20;
   absl::Duration max_queue_wait = absl::ZeroDuration();  // zero: any
   int64_t result_cache_bytes = 0;  // of all models; 0: none

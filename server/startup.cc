@@ -103,6 +103,15 @@ absl::Status CheckWorkerThreads(const Workers& workers, int models) {
                status);
 }
 
+absl::Status CheckPrefixCache(const Options& options) {
+  const int64_t bytes = options.prefix_cache_bytes.value_or(0);
+  if (bytes <= options.kv_cache_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "--prefix-cache-bytes {} is more than --kv-cache-bytes {}, of "
+      "which it is a part: raise that too, or give auto",
+      bytes, options.kv_cache_bytes));
+}
+
 void WarnOfSmallCache(const ModelSpec& spec, const Engine& engine) {
   const EngineLimits& limits = engine.limits();
   if (limits.decoder_layers == 0) return;
@@ -152,6 +161,7 @@ absl::StatusOr<std::string> EmbeddedModelFolder() {
 }
 
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options));
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
@@ -180,6 +190,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
     batching.max_queue_wait = options.max_queue_wait;
   }
   batching.result_cache_bytes = options.result_cache_bytes;
+  batching.speculate = options.speculation;
   batching.observer = parts.metrics.get();
   TRIVIUM_ASSIGN_OR_RETURN(parts.batcher, Batcher::Create(batching));
   for (size_t m = 0; m < models.size(); ++m) {
@@ -187,7 +198,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
     Batcher::Engines engines;
     for (int i = 0; i < workers.count; ++i) {
       auto engine =
-          models[m]->NewEngine({options.kv_cache_bytes, workers.threads});
+          models[m]->NewEngine({options.kv_cache_bytes, workers.threads,
+                                options.prefix_cache_bytes});
       if (!engine.ok()) {
         return About(fmt::format("model '{}', --kv-cache-bytes {}", spec.name,
                                  options.kv_cache_bytes),

@@ -122,6 +122,9 @@ absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
 absl::Status CheckInputCount(int count, const std::string& path,
                              const RequestLimits& limits);
 
+// INVALID_ARGUMENT for more bytes than a request's cache_salt may have.
+absl::Status CheckSalt(const std::string& salt);
+
 // INVALID_ARGUMENT for a text of more bytes than a text may have.
 absl::Status CheckTextBytes(size_t bytes, const std::string& path,
                             const RequestLimits& limits);

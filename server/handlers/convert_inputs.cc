@@ -160,6 +160,16 @@ absl::Status CheckInputCount(int count, const std::string& path,
                                         limits.max_inputs));
 }
 
+absl::Status CheckSalt(const std::string& salt) {
+  // Every first block that is kept has it.
+  constexpr size_t kMostBytes = 256;
+  if (salt.size() <= kMostBytes) return absl::OkStatus();
+  return InvalidField("cache_salt",
+                      fmt::format("has {} bytes; it has at most {}: send a "
+                                  "hash of what tells tenants apart",
+                                  salt.size(), kMostBytes));
+}
+
 absl::Status CheckTextBytes(size_t bytes, const std::string& path,
                             const RequestLimits& limits) {
   if (static_cast<int64_t>(bytes) <= limits.max_text_bytes) {

@@ -15,6 +15,22 @@ namespace {
 // Keeps every message far below the response limit.
 constexpr size_t kMaxTokensPerPiece = 64;
 
+absl::Status CheckPromptLogprobs(const v1::GenerateRequest& request,
+                                 const Model& model,
+                                 const RequestLimits& limits) {
+  if (!request.has_prompt_logprobs()) return absl::OkStatus();
+  if (model.info().design != Design::kDecoder) {
+    return InvalidField("prompt_logprobs",
+                        "is of a prompt, and this model has a source instead; "
+                        "Score tells how probable a translation is");
+  }
+  const uint32_t most = static_cast<uint32_t>(limits.max_top_logprobs);
+  if (request.prompt_logprobs() <= most) return absl::OkStatus();
+  return InvalidField("prompt_logprobs",
+                      fmt::format("is {}; it must be in 0 .. {}",
+                                  request.prompt_logprobs(), most));
+}
+
 }  // namespace
 
 int64_t Generation::text_bytes() const {
@@ -42,6 +58,8 @@ absl::Status Generation::Open(Transport* transport) {
     return InvalidField("decoding.trace",
                         "is for Translate: a stream of text has no trace");
   }
+  TRIVIUM_RETURN_IF_ERROR(CheckSalt(request_.cache_salt()));
+  TRIVIUM_RETURN_IF_ERROR(CheckPromptLogprobs(request_, model, limits));
   TRIVIUM_ASSIGN_OR_RETURN(options_.direction,
                            ConvertDirection(request_, "", model));
   if (request_.has_chat()) {
@@ -78,9 +96,8 @@ absl::StatusOr<Request> Generation::Prepare() {
                              ConvertInput(request_.input(), "input", options_));
   }
   const Model& model = *options_.model;
-  const bool prompted = model.info().design == Design::kDecoder;
   const std::vector<int32_t> prompt =
-      prompted ? input_.prefix : std::vector<int32_t>();
+      prompted() ? input_.prefix : std::vector<int32_t>();
   for (int i = 0; i < hypotheses(); ++i) {
     texts_.emplace_back(model.tokenizer(), prompt, decoding_.stop,
                         decoding_.options.stop_ids);
@@ -93,8 +110,14 @@ absl::StatusOr<Request> Generation::Prepare() {
   request.default_max_new_tokens = decoding_.default_max_new_tokens;
   request.source = input_.source;
   request.prefix = input_.prefix;
+  request.salt = request_.cache_salt();
+  // The first token has nothing before it.
+  if (request_.has_prompt_logprobs() && input_.prefix.size() > 1) {
+    request.scoring =
+        Scoring{.top_logprobs = static_cast<int>(request_.prompt_logprobs())};
+  }
   request.stop = decoding_.matcher;
-  if (prompted && request.stop != nullptr) {
+  if (prompted() && request.stop != nullptr) {
     request.stop = std::make_shared<StopStringMatcher>(
         decoding_.stop,
         [tokenizer = model.tokenizer(), prompt](std::span<const int32_t> ids) {
@@ -136,9 +159,21 @@ void Generation::AddPieces(int index, std::span<const int32_t> ids,
   }
 }
 
+void Generation::AddPrompt(const Hypothesis& scored) {
+  for (size_t i = 0; i < scored.ids.size(); ++i) {
+    if (i % kMaxTokensPerPiece == 0) messages_.emplace_back();
+    *messages_.back().mutable_prompt()->add_logprobs() = ConvertLogprobs(
+        scored.ids[i], scored.logprobs[i],
+        scored.top_logprobs.empty() ? std::vector<TokenLogprob>()
+                                    : scored.top_logprobs[i],
+        options_.model->tokenizer());
+  }
+}
+
 void Generation::AddEnd(RequestResult result) {
   complete_ = true;
   if (!input_.blank) call_->AddResult(result);
+  if (result.scored) AddPrompt(*result.scored);
   Hypothesis nothing;  // of blank text
   nothing.reason = FinishReason::kEnd;
   result.hypotheses.resize(texts_.size(), nothing);
@@ -159,12 +194,14 @@ void Generation::AddEnd(RequestResult result) {
   size_t new_tokens = 0;
   for (const GeneratedText& text : texts_) new_tokens += text.count();
   usage->set_new_tokens(static_cast<uint32_t>(new_tokens));
+  if (prompted()) {
+    usage->set_cached_tokens(static_cast<uint32_t>(result.cached_tokens));
+  }
 }
 
 uint32_t Generation::PromptTokens() const {
-  return static_cast<uint32_t>(options_.model->info().design == Design::kDecoder
-                                   ? input_.prefix.size()
-                                   : input_.source.ids.size());
+  return static_cast<uint32_t>(prompted() ? input_.prefix.size()
+                                          : input_.source.ids.size());
 }
 
 void Generation::AddDone(int index, const Hypothesis& hypothesis) {

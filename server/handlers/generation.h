@@ -53,6 +53,11 @@ class Generation {
   void AddPieces(int index, std::span<const int32_t> ids,
                  const Hypothesis* whole);
   void AddDone(int index, const Hypothesis& hypothesis);
+  void AddPrompt(const Hypothesis& scored);
+  // Whether the input is a prompt, and no source.
+  bool prompted() const {
+    return options_.model->info().design == Design::kDecoder;
+  }
   uint32_t PromptTokens() const;
 
   Call* const call_;

@@ -47,6 +47,7 @@ class ScoreCall final : public UnaryCall {
           "the calls it serves",
           call().model().name));
     }
+    TRIVIUM_RETURN_IF_ERROR(CheckSalt(request_.cache_salt()));
     TRIVIUM_ASSIGN_OR_RETURN(options_.direction,
                              ConvertDirection(request_, "", model()));
     options_.model = &model();
@@ -105,6 +106,7 @@ class ScoreCall final : public UnaryCall {
     Request request;
     request.source.ids = parts.source;
     request.prefix = parts.context;
+    request.salt = request_.cache_salt();
     for (const Token& token : parts.target) request.prefix.push_back(token.id);
     // The last token is not read.
     if (request.prefix.size() > static_cast<size_t>(most) + 1) {

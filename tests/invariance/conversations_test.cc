@@ -214,7 +214,7 @@ TEST_P(ConversationsTest, SameBitsWarmColdHalfEvictedAndTogether) {
     EXPECT_GT(sights.drafted, sights.accepted);
   }
   // Together, with room for all and for few, who are suspended all the time.
-  for (const int blocks : {0, 16}) {
+  for (const int blocks : {0, 13}) {
     SCOPED_TRACE(testing::Message() << blocks << " blocks, together");
     Sights sights;
     const auto batch = NewBatch(true, blocks, -1, &sights);

@@ -83,6 +83,14 @@ TEST_F(OptionsTest, ReadsFlags) {
   EXPECT_EQ(options.result_cache_bytes, 3 << 20);
   EXPECT_EQ(Parse({"--result-cache-bytes", "0"}).result_cache_bytes, 0);
   EXPECT_FALSE(exit_code_);
+  EXPECT_FALSE(options.prefix_cache_bytes);
+  EXPECT_EQ(Parse({"--prefix-cache-bytes", "2MiB"}).prefix_cache_bytes,
+            2 << 20);
+  EXPECT_EQ(Parse({"--prefix-cache-bytes", "0"}).prefix_cache_bytes, 0);
+  EXPECT_FALSE(Parse({"--prefix-cache-bytes", "auto"}).prefix_cache_bytes);
+  EXPECT_TRUE(options.speculation);
+  EXPECT_FALSE(Parse({"--speculation", "off"}).speculation);
+  EXPECT_FALSE(exit_code_);
   EXPECT_EQ(options.drain_timeout, absl::Milliseconds(1500));
   EXPECT_TRUE(options.truncate);
   EXPECT_TRUE(options.vocabulary_shortlist);
@@ -174,6 +182,9 @@ TEST_F(OptionsTest, RefusesNonsense) {
                                              {"--metrics-listen", "9464"},
                                              {"--max-connections", "0"},
                                              {"--stall-timeout", "nan"},
+                                             {"--speculation", "maybe"},
+                                             {"--prefix-cache-bytes", "-1"},
+                                             {"--prefix-cache-bytes", "much"},
                                              {"--drain-delay", "-inf"},
                                              {"--model", "a=/x,presicion=f32"},
                                              {"--workers=-1"}}) {

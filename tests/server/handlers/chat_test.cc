@@ -88,6 +88,7 @@ class ChatHandlerTest : public HandlersTest {
     hypothesis.ids = {PuppetTokenizer::kFirst + 'y', PuppetTokenizer::kEnd};
     hypothesis.logprobs = {-1, -1};
     hypothesis.reason = FinishReason::kEnd;
+    result.cached_tokens = 16;
     request.observer->OnDone(std::move(result));
     WaitForDelivery();
     handler_->OnWritten(true);
@@ -138,6 +139,66 @@ TEST_F(ChatHandlerTest, TheAnswerTellsWhatItTook) {
   EXPECT_EQ(done.source_token_count(), 20u);
   EXPECT_EQ(done.usage().prompt_tokens(), 20u);
   EXPECT_EQ(done.usage().new_tokens(), 2u);
+  EXPECT_EQ(done.usage().cached_tokens(), 16u);
+}
+
+TEST_F(ChatHandlerTest, TheSaltOfTheRequestIsPassedOn) {
+  Serve(kDefault);
+  Start(Says("Hi"), [](v1::GenerateRequest* request) {
+    request->set_cache_salt("tenant");
+  });
+  EXPECT_EQ(batcher_.Wait(0).salt, "tenant");
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("done"));
+  WaitForDelivery();
+  EXPECT_THAT(Refusal(Says("Hi"), absl::StatusCode::kInvalidArgument,
+                      [](v1::GenerateRequest* request) {
+                        request->set_cache_salt(std::string(257, 'x'));
+                      }),
+              HasSubstr("cache_salt: has 257 bytes"));
+}
+
+TEST_F(ChatHandlerTest, PromptLogprobsComeBeforeTheEnd) {
+  Serve(kDefault);
+  Start(Says(std::string(100, 'a')),
+        [](v1::GenerateRequest* request) { request->set_prompt_logprobs(1); });
+  const Request& request = batcher_.Wait(0);
+  ASSERT_TRUE(request.scoring);
+  EXPECT_EQ(request.scoring->top_logprobs, 1);
+  RequestResult result;
+  Hypothesis scored;
+  for (size_t i = 1; i < request.prefix.size(); ++i) {
+    scored.ids.push_back(request.prefix[i]);
+    scored.logprobs.push_back(-1.0f * static_cast<float>(i));
+    scored.top_logprobs.push_back({{7, -0.5f}});
+  }
+  const std::vector<int32_t> ids = scored.ids;
+  result.scored = std::move(scored);
+  Hypothesis& hypothesis = result.hypotheses.emplace_back();
+  hypothesis.ids = {PuppetTokenizer::kEnd};
+  hypothesis.logprobs = {-1};
+  request.observer->OnDone(std::move(result));
+  WaitForDelivery();
+  size_t seen = 0;
+  for (size_t message = 0;; ++message) {
+    const auto response = transport_->Response<v1::GenerateResponse>(message);
+    if (response.has_done()) break;
+    ASSERT_TRUE(response.has_prompt());
+    for (const v1::TokenLogprobs& token : response.prompt().logprobs()) {
+      EXPECT_EQ(token.token().id(), static_cast<uint32_t>(ids.at(seen)));
+      ++seen;
+      EXPECT_EQ(token.token().logprob(), -1.0f * static_cast<float>(seen));
+      EXPECT_EQ(token.alternatives(0).id(), 7u);
+    }
+    handler_->OnWritten(true);
+    WaitForDelivery();
+  }
+  EXPECT_EQ(seen, ids.size());
+  EXPECT_TRUE(transport_->WaitForFinish().status.ok());
+  EXPECT_THAT(Refusal(Says("Hi"), absl::StatusCode::kInvalidArgument,
+                      [](v1::GenerateRequest* request) {
+                        request->set_prompt_logprobs(21);
+                      }),
+              HasSubstr("prompt_logprobs: is 21; it must be in 0 .. 20"));
 }
 
 TEST_F(ChatHandlerTest, WhatPeopleWriteIsText) {

@@ -1,5 +1,8 @@
 #include "model/kernels/row_ops.h"
 
+#include <algorithm>
+#include <cstring>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/row_ops.cc"
 #include "hwy/foreach_target.h"
@@ -102,6 +105,51 @@ Range ScaleRow(const float* x, const float* HWY_RESTRICT factors, int n,
   return range.Get();
 }
 
+// Two steps of the fast Walsh-Hadamard transform, of four runs of numbers.
+HWY_INLINE void RotateFour(const float* x, int run, float* y) {
+  const F32 d;
+  ForEachVector(d, run, [&](int i, auto some) HWY_ATTR {
+    const auto x0 = some.Load(d, x + i), x1 = some.Load(d, x + i + run);
+    const auto x2 = some.Load(d, x + i + 2 * run);
+    const auto x3 = some.Load(d, x + i + 3 * run);
+    const auto sum = hn::Add(x0, x1), difference = hn::Sub(x0, x1);
+    const auto next_sum = hn::Add(x2, x3), next_difference = hn::Sub(x2, x3);
+    some.Store(hn::Add(sum, next_sum), d, y + i);
+    some.Store(hn::Add(difference, next_difference), d, y + i + run);
+    some.Store(hn::Sub(sum, next_sum), d, y + i + 2 * run);
+    some.Store(hn::Sub(difference, next_difference), d, y + i + 3 * run);
+  });
+}
+
+// One step, of two runs.
+HWY_INLINE void RotateTwo(const float* x, int run, float* y) {
+  const F32 d;
+  ForEachVector(d, run, [&](int i, auto some) HWY_ATTR {
+    const auto x0 = some.Load(d, x + i), x1 = some.Load(d, x + i + run);
+    some.Store(hn::Add(x0, x1), d, y + i);
+    some.Store(hn::Sub(x0, x1), d, y + i + run);
+  });
+}
+
+Range RotateRow(const float* x, int n, float* y) {
+  int run = n / RotationSize(n);
+  while (run < n) {
+    const bool four = 4 * run <= n;
+    const int next = four ? 4 * run : 2 * run;
+    for (int begin = 0; begin < n; begin += next) {
+      if (four) {
+        RotateFour(x + begin, run, y + begin);
+      } else {
+        RotateTwo(x + begin, run, y + begin);
+      }
+    }
+    run = next;
+    x = y;
+  }
+  if (x != y) std::memcpy(y, x, n * sizeof(float));
+  return RangeOf(y, n);
+}
+
 void AddRow(const ProductRow& row, float* HWY_RESTRICT y) {
   const F32 d;
   ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
@@ -130,6 +178,7 @@ HWY_EXPORT(QuantizeRow);
 HWY_EXPORT(Bf16Row);
 HWY_EXPORT(AddScaledRow);
 HWY_EXPORT(ScaleRow);
+HWY_EXPORT(RotateRow);
 HWY_EXPORT(AddRow);
 
 ProductRow ProductRow::Columns(int begin, int count) const {
@@ -156,6 +205,10 @@ void AddScaledRow(const float* x, float factor, int n, float* y) {
 Range ScaleRow(const float* x, const float* factors, int n, float* y) {
   return HWY_DYNAMIC_DISPATCH(ScaleRow)(x, factors, n, y);
 }
+Range RotateRow(const float* x, int n, float* y) {
+  return HWY_DYNAMIC_DISPATCH(RotateRow)(x, n, y);
+}
+int RotationSize(int n) { return std::min(n & -n, 64); }
 void AddRow(const ProductRow& row, float* y) {
   HWY_DYNAMIC_DISPATCH(AddRow)(row, y);
 }

@@ -24,8 +24,8 @@ bool IsFinite(const LogitsRow& row) {
 
 Decoder::Decoder(const Transformer& weights)
     : stack_(*weights.decoder()),
-      rows_(weights.formats().operands, stack_.d_model),
-      embedding_(stack_, weights.formats().operands),
+      rows_(weights.formats(), stack_.d_model),
+      embedding_(stack_, weights.formats()),
       turns_(stack_.rotary),
       projection_(weights) {}
 

@@ -10,8 +10,8 @@ namespace trivium {
 Encoder::Encoder(const Transformer& weights)
     : weights_(weights),
       stack_(*weights.encoder()),
-      rows_(weights.formats().operands, stack_.d_model),
-      embedding_(stack_, weights.formats().operands),
+      rows_(weights.formats(), stack_.d_model),
+      embedding_(stack_, weights.formats()),
       heads_(weights.pooler(), weights.head()),
       turns_(stack_.rotary) {}
 

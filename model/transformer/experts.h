@@ -22,8 +22,10 @@ namespace trivium {
 //   experts.Output(row, y)                         // for each row
 class ExpertRunner {
  public:
-  explicit ExpertRunner(OperandType type)
-      : router_input_(OperandType::kF32), gathered_(type), hidden_(type) {}
+  explicit ExpertRunner(const Formats& formats)
+      : router_input_(OperandType::kF32),
+        gathered_(formats),
+        hidden_(formats) {}
 
   void Resize(int rows, const FeedForward& weights);
   // What the router reads of a row, [d_model]; threads may set different rows

@@ -16,6 +16,8 @@ struct Formats {
   // decoder's at every step, out of memory.
   KvType encoder_kv = KvType::kF32;
   KvType decoder_kv = KvType::kF32;
+  // Whether products read rotated rows (rotation.h); int8 only.
+  bool rotated = false;
 
   auto operator<=>(const Formats&) const = default;
 };

@@ -26,8 +26,8 @@ class InputEmbedding {
   };
 
   // `stack` outlives this.
-  InputEmbedding(const Stack& stack, OperandType type)
-      : stack_(stack), narrow_(type) {}
+  InputEmbedding(const Stack& stack, const Formats& formats)
+      : stack_(stack), narrow_(formats) {}
 
   // Fills `rows`, which has room for all tokens.
   absl::Status Run(std::span<const Token> tokens, Rows* rows,

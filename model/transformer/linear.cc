@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/kernels/runtime.h"
+#include "model/transformer/rotation.h"
 
 namespace trivium {
 namespace {
@@ -41,8 +42,9 @@ void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
   *offset = *scale * static_cast<float>(sum);
 }
 
-Operand::Operand(OperandType type)
+Operand::Operand(OperandType type, bool rotated)
     : type_(type),
+      rotated_(rotated),
       size_(SizeOf(type)),
       levels_(ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127) {}
 
@@ -54,8 +56,8 @@ void Operand::Resize(int rows, int k) {
 }
 
 void Operand::Set(int row, const float* x) {
-  const bool int8 = type_ == OperandType::kInt8;
-  Set(row, x, int8 ? RangeOf(x, k_) : Range());
+  const bool asks = type_ == OperandType::kInt8 && !rotated_;
+  Set(row, x, asks ? RangeOf(x, k_) : Range());
 }
 
 void Operand::Set(int row, const float* x, Range range) {
@@ -68,6 +70,12 @@ void Operand::Set(int row, const float* x, Range range) {
       Bf16Row(x, k_, reinterpret_cast<uint16_t*>(to));
       break;
     case OperandType::kInt8:
+      if (rotated_) {
+        static thread_local Buffer<float> rotated;
+        float* const y = rotated.Reserve(k_);
+        range = RotateRow(x, k_, y);
+        x = y;
+      }
       scales_.data()[row] =
           QuantizeRow(x, k_, range, levels_, reinterpret_cast<uint8_t*>(to));
       break;
@@ -114,6 +122,7 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
     for (int64_t i = 0; i < rows; ++i, ++at) {
       CopyToF32(*part.weight, (begin + i) * in, row);
       for (size_t j = 0; j < smoothing.size(); ++j) row[j] /= smoothing[j];
+      if (formats.rotated) RotateWeights(row);
       switch (formats.weights) {
         case WeightType::kF32:
           std::memcpy(&packed[at * in * 4], row.data(), in * 4);

@@ -22,7 +22,10 @@ namespace trivium {
 // Rows of activations in the form that products read.
 class Operand {
  public:
-  explicit Operand(OperandType type);
+  // `rotated`: rows are rotated first (rotation.h), of int8 only.
+  explicit Operand(OperandType type, bool rotated = false);
+  explicit Operand(const Formats& formats)
+      : Operand(formats.operands, formats.rotated) {}
 
   // Makes room for `rows` rows of `k` values; contents are lost when it grows
   // or when `k` changes.
@@ -42,6 +45,7 @@ class Operand {
 
  private:
   OperandType type_;
+  bool rotated_;
   int size_;    // bytes of a value
   int levels_;  // of int8
   int k_ = 0;

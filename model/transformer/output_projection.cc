@@ -8,8 +8,8 @@ OutputProjection::OutputProjection(const Transformer& weights)
     : weights_(weights),
       vocabulary_(weights.decoder()->vocabulary),
       d_model_(weights.decoder()->d_model),
-      x_(weights.formats().operands),
-      narrow_(weights.formats().operands),
+      x_(weights.formats()),
+      narrow_(weights.formats()),
       shortlist_rows_(d_model_) {}
 
 void OutputProjection::Start(int rows, int all_rows) {

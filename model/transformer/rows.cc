@@ -6,8 +6,8 @@
 
 namespace trivium {
 
-Rows::Rows(OperandType type, int d_model)
-    : input(type), other(type), d_model_(d_model), experts_(type) {}
+Rows::Rows(const Formats& formats, int d_model)
+    : input(formats), other(formats), d_model_(d_model), experts_(formats) {}
 
 void Rows::Resize(int rows) {
   rows_ = rows;

@@ -26,7 +26,7 @@ namespace trivium {
 // states.
 class Rows {
  public:
-  Rows(OperandType type, int d_model);
+  Rows(const Formats& formats, int d_model);
 
   // Makes room for `rows` rows.
   void Resize(int rows);

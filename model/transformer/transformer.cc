@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/kernels/attention.h"
+#include "model/transformer/rotation.h"
 #include "model/transformer/smoothing.h"
 
 namespace trivium {
@@ -54,6 +55,7 @@ absl::StatusOr<std::shared_ptr<const Transformer>> Transformer::Create(
   try {
     auto transformer = std::make_shared<Transformer>();
     transformer->formats_ = formats;
+    transformer->formats_.rotated = Rotates(description, formats);
     TRIVIUM_RETURN_IF_ERROR(transformer->Pack(description));
     return transformer;
   } catch (const std::bad_alloc&) {

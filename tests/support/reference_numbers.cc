@@ -11,6 +11,26 @@ namespace {
 // 1 / x; for what is zero throughout, anything finite.
 double Inverse(double x) { return x > 0 ? 1 / x : 0; }
 
+int RotationSize(int n) {
+  int size = 1;
+  while (size < 64 && n % (2 * size) == 0) size *= 2;
+  return size;
+}
+
+// As RotateRow, adding in the same order.
+template <typename T>
+void Rotate(std::span<T> x) {
+  const size_t n = x.size();
+  for (size_t run = n / RotationSize(static_cast<int>(n)); run < n; run *= 2) {
+    for (size_t i = 0; i < n; ++i) {
+      if (i / run % 2 == 1) continue;
+      const T a = x[i], b = x[i + run];
+      x[i] = a + b;
+      x[i + run] = a - b;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<float> Values(const TensorView* tensor) {
@@ -99,6 +119,15 @@ Matrix Numbers::Int8Product(const Matrix& input,
     }
     for (size_t i = 0; i < weight.size(); ++i) {
       weight[i] /= found->second[i % x.columns];
+    }
+  }
+  if (rotated) {
+    for (int i = 0; i < x.rows; ++i) Rotate(std::span(x.row(i), x.columns));
+    const float size = RotationSize(x.columns);
+    for (size_t at = 0; at < weight.size(); at += x.columns) {
+      const std::span<float> row(&weight[at], x.columns);
+      Rotate(row);
+      for (float& value : row) value /= size;
     }
   }
   // In f32, for a weight that is rounded otherwise is wrong in every row.

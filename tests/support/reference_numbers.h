@@ -51,6 +51,8 @@ struct Numbers {
   // rounds queries and weights, too (RoundsQueries).
   int int8_levels = 255;
   bool rounds_queries = false;
+  // Whether products of integers read rotated rows (RotateRow).
+  bool rotated = false;
   // Factors of the inputs of products of integers, by weight.
   std::map<const TensorView*, std::vector<float>> smoothing;
 

@@ -304,6 +304,38 @@ TEST(ClippedGateRowTest, EqualsTheFormulaOnEveryTail) {
   }
 }
 
+TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
+  EXPECT_EQ(RotationSize(576), 64);
+  EXPECT_EQ(RotationSize(96), 32);
+  EXPECT_EQ(RotationSize(33), 1);
+  for (const int n : Lengths()) {
+    const int size = RotationSize(n), apart = n / size;
+    const std::vector<float> x = Random(n, n), w = Random(n, n + 1);
+    std::vector<float> y(n + 1, 77), v(n);
+    ExpectRange(RotateRow(x.data(), n, y.data()), y.data(), n);
+    EXPECT_EQ(y[n], 77) << "wrote beyond the row of " << n;
+    double product = 0, rotated = 0, sizes = 0;
+    RotateRow(w.data(), n, v.data());
+    for (int i = 0; i < n; ++i) {
+      product += double{x[i]} * w[i];
+      rotated += double{y[i]} * v[i];
+      sizes += std::fabs(x[i] * w[i]);
+      // Row i / apart of Hadamard's matrix of numbers i % apart + j * apart.
+      double sum = 0;
+      for (int j = 0; j < size; ++j) {
+        const int sign = __builtin_parity((i / apart) & j) ? -1 : 1;
+        sum += double{x[i % apart + j * apart]} * sign;
+      }
+      EXPECT_NEAR(y[i], sum, 1e-4) << "n " << n << " i " << i;
+    }
+    EXPECT_NEAR(rotated / size, product, 1e-5 * sizes) << n;
+    std::vector<float> same = x;
+    RotateRow(same.data(), n, same.data());
+    y.pop_back();
+    EXPECT_EQ(same, y) << "in place, n " << n;
+  }
+}
+
 TEST(AddScaledRowTest, AddsOnEveryTail) {
   for (const int n : Lengths()) {
     const std::vector<float> x = Random(n, n);

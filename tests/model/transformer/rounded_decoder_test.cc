@@ -131,6 +131,8 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
       .kv = formats.decoder_kv,
       .int8_levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127,
       .rounds_queries = RoundsQueries(formats.decoder_kv),
+      .rotated = formats.operands == OperandType::kInt8 &&
+                 GetParam().encoder_layers == 0,
       .smoothing = {},
       .closest_tie = &closest_tie_,
       .closest_source_tie = &closest_source_tie_};

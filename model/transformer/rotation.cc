@@ -1,0 +1,27 @@
+#include "model/transformer/rotation.h"
+
+#include "model/kernels/row_ops.h"
+
+namespace trivium {
+
+bool Rotates(const TransformerDescription& description,
+             const Formats& formats) {
+  if (formats.operands != OperandType::kInt8 ||
+      description.encoder.has_value()) {
+    return false;
+  }
+  bool quantized = false;
+  ForEachTensor(description, [&](const TensorView& tensor) {
+    quantized = quantized || tensor.row_scales != nullptr;
+  });
+  return !quantized;
+}
+
+void RotateWeights(std::span<float> row) {
+  const int n = static_cast<int>(row.size());
+  RotateRow(row.data(), n, row.data());
+  const float inverse = 1.0f / static_cast<float>(RotationSize(n));
+  for (float& value : row) value *= inverse;
+}
+
+}  // namespace trivium

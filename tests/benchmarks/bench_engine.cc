@@ -1,5 +1,6 @@
-// trivium-bench: the engine and the batcher on a file of token ids, as JSON.
-// What compare_ctranslate2.py measures against CTranslate2.
+// trivium-bench: the engine and the batcher on a file of token ids, as JSON:
+// sentences to translate or, of a decoder alone, prompts. What
+// compare_ctranslate2.py and compare_decoders.py measure against others.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -52,9 +53,13 @@ std::vector<Request> MakeRequests(
   for (size_t i = 0; i < sentences.size(); ++i) {
     Request request;
     request.model = served;
-    request.source.ids = sentences[i];
     request.decoding = options;
-    request.prefix = model.decoder_prefix();
+    if (model.info().design == Design::kDecoder) {
+      request.prefix = sentences[i];
+    } else {
+      request.source.ids = sentences[i];
+      request.prefix = model.decoder_prefix();
+    }
     requests.push_back(std::move(request));
   }
   return requests;
@@ -118,7 +123,9 @@ absl::Status Run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   trivium::Flags flags;
-  CLI::App app("Translates a file of token ids and prints how fast, as JSON");
+  CLI::App app(
+      "Translates a file of token ids, or continues prompts, and prints how "
+      "fast, as JSON");
   app.add_option("folder", flags.folder, "Model folder")->required();
   app.add_option("sentences", flags.sentences, "Ids, a sentence a line")
       ->required();

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "fmt/format.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/unicode.h"
 
 namespace trivium {
@@ -114,7 +116,7 @@ void BpeModel::AppendSymbols(std::string_view word,
   const auto add = [symbols](int32_t id, uint32_t size) {
     symbols->push_back({id, size, 0, 0});
   };
-  for (size_t at = 0; at < word.size();) {
+  for (size_t at = 0; at < word.size() && !Interrupted(1);) {
     const std::string_view character =
         word.substr(at, FirstCodePoint(word.substr(at)).size);
     const bool first = at == 0;
@@ -201,8 +203,8 @@ void BpeModel::MergeLong(std::vector<Symbol>* symbols) const {
     word[i].previous = i - 1;
     word[i].next = i + 1 < count ? i + 1 : -1;
   }
-  for (int32_t i = 0; i < count; ++i) offer(i);
-  while (!queue.empty()) {
+  for (int32_t i = 0; i < count && !Interrupted(1); ++i) offer(i);
+  while (!queue.empty() && !Interrupted(1)) {
     const Candidate best = queue.top();
     queue.pop();
     Symbol& left = word[best.at];
@@ -231,8 +233,10 @@ void BpeModel::Tokenize(std::string_view word,
       return;
     }
   }
-  // Kept for its memory: words are short and many.
-  thread_local std::vector<Symbol> symbols;
+  // Kept for its memory: words are short and many. A long one may be
+  // interrupted by other words of this thread.
+  thread_local std::vector<Symbol> kept;
+  std::vector<Symbol> symbols = std::exchange(kept, {});
   symbols.clear();
   AppendSymbols(word, &symbols);
   if (symbols.size() <= kShortWord) {
@@ -245,7 +249,7 @@ void BpeModel::Tokenize(std::string_view word,
     pieces->push_back({symbol.id, at, at + symbol.size});
     at += symbol.size;
   }
-  if (symbols.capacity() > (1 << 16)) symbols = {};
+  if (symbols.capacity() <= (1 << 16)) kept = std::move(symbols);
 }
 
 }  // namespace trivium

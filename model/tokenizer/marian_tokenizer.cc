@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/special_texts.h"
 #include "model/tokenizer/text_beginning.h"
 #include "model/tokenizer/tokenizer_config.h"
@@ -166,6 +167,7 @@ void MarianTokenizer::AppendPieces(std::string_view text, size_t offset,
   }
   for (SentencePieceModel::Piece& piece :
        side.sentencepiece->Encode(text.substr(code_end))) {
+    if (Interrupted(piece.end - piece.begin)) break;
     append(std::move(piece.text), code_end + piece.begin, code_end + piece.end);
   }
 }
@@ -194,9 +196,8 @@ std::vector<Token> MarianTokenizer::TextTokens(std::string_view text,
   return tokens;
 }
 
-absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
-    std::string_view text, const EncodeOptions& options, int* truncated,
-    bool* partial) const {
+absl::StatusOr<Encoding> MarianTokenizer::Encode(
+    std::string_view text, const EncodeOptions& options) const {
   const Side& side = this->side(options.side);
   const size_t added =
       options.prefix_ids.size() + (options.add_special_tokens ? 1 : 0);
@@ -204,6 +205,7 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
     return absl::InvalidArgumentError("a text of 2 GiB or more is too long");
   }
 
+  Encoding encoding;
   std::vector<Token> tokens;
   for (const int32_t id : options.prefix_ids) {
     Token token;
@@ -217,9 +219,9 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
       TokenizeEnough(
           text, options,
           [&](std::string_view some) { return TextTokens(some, side); },
-          partial));
+          &encoding.partial));
   std::optional<std::vector<Token>> no_second;
-  TRIVIUM_ASSIGN_OR_RETURN(*truncated,
+  TRIVIUM_ASSIGN_OR_RETURN(encoding.truncated,
                            Truncate(options, added, &text_tokens, &no_second));
   std::move(text_tokens.begin(), text_tokens.end(), std::back_inserter(tokens));
   if (options.add_special_tokens) {
@@ -230,39 +232,17 @@ absl::StatusOr<std::vector<Token>> MarianTokenizer::TokenizeAndCut(
     end.special = true;
     tokens.push_back(std::move(end));
   }
-  return tokens;
-}
-
-absl::StatusOr<Encoding> MarianTokenizer::Encode(
-    std::string_view text, const EncodeOptions& options) const {
-  Encoding encoding;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::vector<Token> tokens,
-      TokenizeAndCut(text, options, &encoding.truncated, &encoding.partial));
   encoding.ids.reserve(tokens.size());
   for (const Token& token : tokens) encoding.ids.push_back(token.id);
-  return encoding;
-}
-
-absl::StatusOr<Encoding> MarianTokenizer::EncodePair(
-    std::string_view first, std::string_view second,
-    const EncodeOptions& options) const {
-  return absl::FailedPreconditionError(
-      "a Marian model reads one text, not a pair; give a text");
-}
-
-absl::StatusOr<std::vector<Token>> MarianTokenizer::Tokenize(
-    std::string_view text, const EncodeOptions& options) const {
-  int truncated = 0;
-  bool partial = false;
-  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens,
-                           TokenizeAndCut(text, options, &truncated, &partial));
-  const std::vector<int> characters = CharacterOfByte(text);
-  for (Token& token : tokens) {
-    token.char_begin = characters[token.byte_begin];
-    token.char_end = characters[token.byte_end];
+  if (options.with_tokens) {
+    const std::vector<int> characters = CharacterOfByte(text);
+    for (Token& token : tokens) {
+      token.char_begin = characters[token.byte_begin];
+      token.char_end = characters[token.byte_end];
+    }
+    encoding.tokens = std::move(tokens);
   }
-  return tokens;
+  return encoding;
 }
 
 void MarianTokenizer::Push(int32_t id, Detokenizer* detokenizer,

@@ -31,11 +31,6 @@ class MarianTokenizer : public Tokenizer {
 
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override;
-  absl::StatusOr<Encoding> EncodePair(
-      std::string_view first, std::string_view second,
-      const EncodeOptions& options) const override;
-  absl::StatusOr<std::vector<Token>> Tokenize(
-      std::string_view text, const EncodeOptions& options) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
   std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override;
   int vocabulary_size(TextSide side) const override;
@@ -81,10 +76,6 @@ class MarianTokenizer : public Tokenizer {
   std::vector<Token> TextTokens(std::string_view text, const Side& side) const;
   void AppendPieces(std::string_view text, size_t offset, const Side& side,
                     std::vector<Token>* tokens) const;
-  // All tokens; `truncated` gets the number of those that were cut.
-  absl::StatusOr<std::vector<Token>> TokenizeAndCut(
-      std::string_view text, const EncodeOptions& options, int* truncated,
-      bool* partial) const;
   void Push(int32_t id, Detokenizer* detokenizer, std::string* out) const;
 
   Vocabulary vocabulary_;

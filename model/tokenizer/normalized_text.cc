@@ -114,6 +114,7 @@ NormalizedText::NormalizedText(std::string_view original, size_t offset)
 
 void NormalizedText::Transform(std::span<const Change> changes,
                                size_t removed) {
+  if (Interrupted(text_.size())) return;
   std::string text;
   std::vector<ByteSpan> spans;
   text.reserve(text_.size() + 16);
@@ -161,7 +162,7 @@ void NormalizedText::Prepend(std::string_view text) {
 
 void NormalizedText::Replace(std::span<const ByteSpan> matches,
                              std::string_view content) {
-  if (matches.empty() ||
+  if (matches.empty() || Interrupted(text_.size()) ||
       !MayGrowTo(text_.size() + matches.size() * content.size())) {
     return;
   }
@@ -197,6 +198,7 @@ void NormalizedText::Normalize(DecompositionKind kind, bool compose) {
                   [](char c) { return static_cast<uint8_t>(c) < 0x80; })) {
     return;
   }
+  if (Interrupted(text_.size())) return;
   Decomposer decomposer(kind);
   for (size_t at = 0; at < text_.size();) {
     decomposer.Push(NextCharacter(text_, &at));
@@ -210,6 +212,7 @@ void NormalizedText::Normalize(DecompositionKind kind, bool compose) {
 }
 
 void NormalizedText::LowerCase() {
+  if (Interrupted(text_.size())) return;
   std::string text;
   std::vector<ByteSpan> spans;
   text.reserve(text_.size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/unicode.h"
 
 namespace trivium {
@@ -25,7 +26,8 @@ struct ByteSpan {
 // Hugging Face's tokenizers, so that offsets are equal.
 //
 // A step that cannot do its work fails the text: it becomes empty, so that what
-// follows is quickly done, and status() keeps the first failure.
+// follows is quickly done, and status() keeps the first failure. Interrupted
+// steps leave the text as it is.
 class NormalizedText {
  public:
   // A character of a transformed text. `change` 0: it takes the place of the
@@ -79,6 +81,7 @@ class NormalizedText {
 
 template <typename Function>
 void NormalizedText::Map(Function function) {
+  if (Interrupted(text_.size())) return;
   std::string text;
   std::vector<ByteSpan> spans;
   text.reserve(text_.size());
@@ -94,6 +97,7 @@ void NormalizedText::Map(Function function) {
 
 template <typename Predicate>
 void NormalizedText::Filter(Predicate keep) {
+  if (Interrupted(text_.size())) return;
   size_t kept = 0;
   for (size_t at = 0; at < text_.size();) {
     const size_t begin = at;

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/cpu_time.h"
 #include "fmt/format.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/unicode.h"
 
 namespace trivium {
@@ -118,14 +119,16 @@ class SearchLimit {
     // Inside a match: after each 10,000 steps.
     matcher->setMatchCallback(
         [](const void* limit, int32_t) {
-          return static_cast<UBool>(InTime(limit));
+          return static_cast<UBool>(InTime(limit) && GoesOn(limit));
         },
         this, *status);
     // Between the places where a match may begin; the clock is not for free.
     matcher->setFindProgressCallback(
         [](const void* limit, int64_t) {
           const SearchLimit* self = static_cast<const SearchLimit*>(limit);
-          return static_cast<UBool>(++self->places_ % 16 != 0 || InTime(limit));
+          return static_cast<UBool>(
+              (++self->places_ % 16 != 0 || InTime(limit)) &&
+              (self->places_ % kPlacesBetween != 0 || GoesOn(limit)));
         },
         this, *status);
   }
@@ -134,8 +137,17 @@ class SearchLimit {
   static bool InTime(const void* limit) {
     return ThreadCpuTime() < static_cast<const SearchLimit*>(limit)->end_;
   }
+  // What the thread does while it is interrupted does not count.
+  static bool GoesOn(const void* limit) {
+    const absl::Duration before = ThreadCpuTime();
+    if (Interrupted(kPlacesBetween)) return false;
+    static_cast<const SearchLimit*>(limit)->end_ += ThreadCpuTime() - before;
+    return true;
+  }
 
-  const absl::Duration end_;
+  static constexpr uint32_t kPlacesBetween = 1024;
+
+  mutable absl::Duration end_;
   mutable uint32_t places_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "model/tokenizer/detokenizer.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/text_beginning.h"
 #include "model/tokenizer/truncation.h"
 #include "model/tokenizer/unicode.h"
@@ -14,11 +15,9 @@
 namespace trivium {
 namespace {
 
-void SetCharacters(std::string_view text, int text_index,
-                   std::vector<Token>* tokens) {
+void SetCharacters(std::string_view text, std::vector<Token>* tokens) {
   const std::vector<int> characters = CharacterOfByte(text);
   for (Token& token : *tokens) {
-    if (token.text_index != text_index) continue;
     token.char_begin = characters[token.byte_begin];
     token.char_end = characters[token.byte_end];
   }
@@ -41,20 +40,6 @@ std::vector<ByteSpan> Behind(uint32_t before, std::span<const ByteSpan> spans) {
     behind.push_back({std::max(begin, before) - before, end - before});
   }
   return behind;
-}
-
-Encoding ToEncoding(const std::vector<Token>& tokens, int truncated,
-                    bool partial) {
-  Encoding encoding;
-  encoding.truncated = truncated;
-  encoding.partial = partial;
-  encoding.ids.reserve(tokens.size());
-  encoding.type_ids.reserve(tokens.size());
-  for (const Token& token : tokens) {
-    encoding.ids.push_back(token.id);
-    encoding.type_ids.push_back(token.type_id);
-  }
-  return encoding;
 }
 
 }  // namespace
@@ -157,7 +142,7 @@ void PipelineTokenizer::Reword(std::string_view word,
 }
 
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
-    std::string_view text, bool with_text,
+    std::string_view text, const EncodeOptions& options,
     std::span<const ByteSpan> literals) const {
   std::vector<Token> tokens;
   if (text.empty()) return tokens;
@@ -167,6 +152,7 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
   tokens.reserve(segments.segments.size() + segments.segments.size() / 4);
   std::vector<TokenModel::Piece> pieces;
   for (const Segments::Segment& segment : segments.segments) {
+    if (Interrupted(segment.end - segment.begin)) break;
     pieces.clear();
     if (segment.token >= 0) {
       pieces.push_back({segment.token, 0, segment.end - segment.begin});
@@ -181,7 +167,7 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
     for (const TokenModel::Piece& piece : pieces) {
       Token& token = tokens.emplace_back();
       token.id = piece.id;
-      if (!with_text) continue;
+      if (!options.with_tokens) continue;
       const AddedToken* added = added_.Find(piece.id);
       token.special = added != nullptr && added->special;
       token.piece = segment.token >= 0 ? segment.view(segments.text)
@@ -202,83 +188,66 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
       }
     }
   }
-  if (with_text) parts_.post_processor.TrimOffsets(text, &tokens);
+  if (options.with_tokens) parts_.post_processor.TrimOffsets(text, &tokens);
   return tokens;
 }
 
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::EnoughTokens(
-    std::string_view text, const EncodeOptions& options, bool with_text,
-    bool* partial) const {
+    std::string_view text, const EncodeOptions& options, bool* partial,
+    std::span<const ByteSpan> literals) const {
   TRIVIUM_RETURN_IF_ERROR(CheckSize(text));
-  return TokenizeEnough(
-      text, options,
-      [&](std::string_view some) { return TextTokens(some, with_text); },
-      partial);
-}
-
-absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokens(
-    std::string_view first, std::optional<std::string_view> second,
-    const EncodeOptions& options, bool with_text, LeftOut* left_out) const {
-  bool first_partial = false;
-  bool second_partial = false;
-  std::optional<std::vector<Token>> second_tokens;
-  if (second.has_value()) {
-    TRIVIUM_ASSIGN_OR_RETURN(
-        second_tokens,
-        EnoughTokens(*second, options, with_text, &second_partial));
-  }
-  TRIVIUM_ASSIGN_OR_RETURN(
-      std::vector<Token> first_tokens,
-      EnoughTokens(first, options, with_text, &first_partial));
-  left_out->partial = first_partial || second_partial;
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> tokens,
-      Assemble(std::move(first_tokens), std::move(second_tokens), options,
-               &left_out->truncated));
-  if (with_text) {
-    SetCharacters(first, 0, &tokens);
-    if (second.has_value()) SetCharacters(*second, 1, &tokens);
-  }
+      TokenizeEnough(
+          text, options,
+          [&](std::string_view some) {
+            const auto before =
+                static_cast<uint32_t>(some.data() - text.data());
+            return TextTokens(some, options, Behind(before, literals));
+          },
+          partial));
+  if (options.with_tokens) SetCharacters(text, &tokens);
   return tokens;
 }
 
-absl::StatusOr<std::vector<Token>> PipelineTokenizer::Assemble(
+absl::StatusOr<Encoding> PipelineTokenizer::Assemble(
     std::vector<Token> first, std::optional<std::vector<Token>> second,
-    const EncodeOptions& options, int* truncated) const {
+    const EncodeOptions& options, bool partial) const {
   size_t added = options.prefix_ids.size();
   if (options.add_special_tokens) {
     added += parts_.post_processor.special_token_count(second.has_value());
   }
-  TRIVIUM_ASSIGN_OR_RETURN(*truncated,
+  Encoding encoding;
+  encoding.partial = partial;
+  TRIVIUM_ASSIGN_OR_RETURN(encoding.truncated,
                            Truncate(options, added, &first, &second));
-  std::vector<Token> tokens = parts_.post_processor.Join(
-      std::move(first), std::move(second), options.add_special_tokens);
-  if (options.prefix_ids.empty()) return tokens;
-  std::vector<Token> prefixed;
+  std::vector<Token> tokens;
   for (const int32_t id : options.prefix_ids) {
-    Token& token = prefixed.emplace_back();
+    Token& token = tokens.emplace_back();
     token.id = id;
     token.piece = IdToPiece(id, options.side);
     token.special = true;
     token.text_index = -1;
   }
-  std::move(tokens.begin(), tokens.end(), std::back_inserter(prefixed));
-  return prefixed;
-}
-
-absl::StatusOr<Encoding> PipelineTokenizer::EncodeTexts(
-    std::string_view first, std::optional<std::string_view> second,
-    const EncodeOptions& options) const {
-  LeftOut left_out;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::vector<Token> tokens,
-      Tokens(first, second, options, /*with_text=*/false, &left_out));
-  return ToEncoding(tokens, left_out.truncated, left_out.partial);
+  std::vector<Token> joined = parts_.post_processor.Join(
+      std::move(first), std::move(second), options.add_special_tokens);
+  std::move(joined.begin(), joined.end(), std::back_inserter(tokens));
+  encoding.ids.reserve(tokens.size());
+  encoding.type_ids.reserve(tokens.size());
+  for (const Token& token : tokens) {
+    encoding.ids.push_back(token.id);
+    encoding.type_ids.push_back(token.type_id);
+  }
+  if (options.with_tokens) encoding.tokens = std::move(tokens);
+  return encoding;
 }
 
 absl::StatusOr<Encoding> PipelineTokenizer::Encode(
     std::string_view text, const EncodeOptions& options) const {
-  return EncodeTexts(text, std::nullopt, options);
+  bool partial = false;
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens,
+                           EnoughTokens(text, options, &partial));
+  return Assemble(std::move(tokens), std::nullopt, options, partial);
 }
 
 absl::StatusOr<Encoding> PipelineTokenizer::EncodeParts(
@@ -301,64 +270,27 @@ absl::StatusOr<Encoding> PipelineTokenizer::EncodeParts(
     }
   }
   bool partial = false;
-  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> own,
-                           TokenizeEnough(
-                               text, options,
-                               [&](std::string_view some) {
-                                 const auto before = static_cast<uint32_t>(
-                                     some.data() - text.data());
-                                 return TextTokens(some, /*with_text=*/false,
-                                                   Behind(before, literals));
-                               },
-                               &partial));
-  int truncated = 0;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::vector<Token> tokens,
-      Assemble(std::move(own), std::nullopt, options, &truncated));
-  return ToEncoding(tokens, truncated, partial);
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens,
+                           EnoughTokens(text, options, &partial, literals));
+  return Assemble(std::move(tokens), std::nullopt, options, partial);
 }
 
-absl::StatusOr<Encoding> PipelineTokenizer::EncodePair(
-    std::string_view first, std::string_view second,
+absl::StatusOr<FirstText> PipelineTokenizer::TokenizeFirst(
+    std::string_view first, const EncodeOptions& options) const {
+  FirstText out;
+  TRIVIUM_ASSIGN_OR_RETURN(out.tokens,
+                           EnoughTokens(first, options, &out.partial));
+  return out;
+}
+
+absl::StatusOr<Encoding> PipelineTokenizer::EncodeSecond(
+    const FirstText& first, std::string_view second,
     const EncodeOptions& options) const {
-  return EncodeTexts(first, second, options);
-}
-
-absl::StatusOr<std::vector<Encoding>> PipelineTokenizer::EncodePairs(
-    std::string_view first, std::span<const std::string_view> seconds,
-    const EncodeOptions& options) const {
-  bool first_partial = false;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::vector<Token> first_tokens,
-      EnoughTokens(first, options, /*with_text=*/false, &first_partial));
-  std::vector<Encoding> encodings;
-  encodings.reserve(seconds.size());
-  for (const std::string_view second : seconds) {
-    bool second_partial = false;
-    TRIVIUM_ASSIGN_OR_RETURN(
-        std::vector<Token> second_tokens,
-        EnoughTokens(second, options, /*with_text=*/false, &second_partial));
-    int truncated = 0;
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const std::vector<Token> tokens,
-        Assemble(first_tokens, std::move(second_tokens), options, &truncated));
-    encodings.push_back(
-        ToEncoding(tokens, truncated, first_partial || second_partial));
-  }
-  return encodings;
-}
-
-absl::StatusOr<std::vector<Token>> PipelineTokenizer::Tokenize(
-    std::string_view text, const EncodeOptions& options) const {
-  LeftOut left_out;
-  return Tokens(text, std::nullopt, options, /*with_text=*/true, &left_out);
-}
-
-absl::StatusOr<std::vector<Token>> PipelineTokenizer::TokenizePair(
-    std::string_view first, std::string_view second,
-    const EncodeOptions& options) const {
-  LeftOut left_out;
-  return Tokens(first, second, options, /*with_text=*/true, &left_out);
+  bool partial = false;
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens,
+                           EnoughTokens(second, options, &partial));
+  return Assemble(first.tokens, std::move(tokens), options,
+                  first.partial || partial);
 }
 
 absl::StatusOr<std::vector<Token>> PipelineTokenizer::AddSpecialTokens(

@@ -49,16 +49,10 @@ class PipelineTokenizer : public Tokenizer {
   absl::StatusOr<Encoding> EncodeParts(
       std::span<const TextPart> parts,
       const EncodeOptions& options) const override;
-  absl::StatusOr<Encoding> EncodePair(
-      std::string_view first, std::string_view second,
-      const EncodeOptions& options) const override;
-  absl::StatusOr<std::vector<Encoding>> EncodePairs(
-      std::string_view first, std::span<const std::string_view> seconds,
-      const EncodeOptions& options) const override;
-  absl::StatusOr<std::vector<Token>> Tokenize(
-      std::string_view text, const EncodeOptions& options) const override;
-  absl::StatusOr<std::vector<Token>> TokenizePair(
-      std::string_view first, std::string_view second,
+  absl::StatusOr<FirstText> TokenizeFirst(
+      std::string_view first, const EncodeOptions& options) const override;
+  absl::StatusOr<Encoding> EncodeSecond(
+      const FirstText& first, std::string_view second,
       const EncodeOptions& options) const override;
   absl::StatusOr<std::vector<Token>> AddSpecialTokens(
       std::vector<Token> first,
@@ -78,38 +72,26 @@ class PipelineTokenizer : public Tokenizer {
   class Streaming;
   explicit PipelineTokenizer(TokenizerParts parts);
 
-  // A text's own tokens; `with_text`: with pieces and offsets, else ids only.
+  // A text's own tokens, but for the characters that their offsets are in.
   // `literals` (ascending, apart): its bytes that make no control tokens.
   absl::StatusOr<std::vector<Token>> TextTokens(
-      std::string_view text, bool with_text,
-      std::span<const ByteSpan> literals = {}) const;
+      std::string_view text, const EncodeOptions& options,
+      std::span<const ByteSpan> literals) const;
   // Puts other pieces in the place of those that the model made control tokens
   // of literal text. `spans`: of the word's bytes.
   void Reword(std::string_view word, std::span<const ByteSpan> spans,
               std::span<const ByteSpan> literals,
               std::vector<TokenModel::Piece>* pieces) const;
-  // The same of as much of the text as options.most_tokens ask for.
-  absl::StatusOr<std::vector<Token>> EnoughTokens(std::string_view text,
-                                                  const EncodeOptions& options,
-                                                  bool with_text,
-                                                  bool* partial) const;
-  // What was left out of texts.
-  struct LeftOut {
-    int truncated = 0;
-    bool partial = false;
-  };
-  // All tokens of a text or a pair.
-  absl::StatusOr<std::vector<Token>> Tokens(
-      std::string_view first, std::optional<std::string_view> second,
-      const EncodeOptions& options, bool with_text, LeftOut* left_out) const;
-  // The same of texts that were tokenized already: cut to the limit, with
-  // special tokens and prefix.
-  absl::StatusOr<std::vector<Token>> Assemble(
-      std::vector<Token> first, std::optional<std::vector<Token>> second,
-      const EncodeOptions& options, int* truncated) const;
-  absl::StatusOr<Encoding> EncodeTexts(std::string_view first,
-                                       std::optional<std::string_view> second,
-                                       const EncodeOptions& options) const;
+  // Those of as much of the text as options.most_tokens ask for.
+  absl::StatusOr<std::vector<Token>> EnoughTokens(
+      std::string_view text, const EncodeOptions& options, bool* partial,
+      std::span<const ByteSpan> literals = {}) const;
+  // Texts' own tokens cut to the limit, with special tokens and prefix.
+  // `partial`: not all of the texts was tokenized.
+  absl::StatusOr<Encoding> Assemble(std::vector<Token> first,
+                                    std::optional<std::vector<Token>> second,
+                                    const EncodeOptions& options,
+                                    bool partial) const;
 
   const TokenizerParts parts_;
   const AddedTokens added_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/tokenizer/byte_alphabet.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/unicode.h"
 
 namespace trivium {
@@ -15,6 +16,7 @@ void SplitAll(const Find& find, SplitBehavior behavior, Segments* segments,
   std::vector<Segments::Segment> out;
   out.reserve(segments->segments.size());
   for (const Segments::Segment& segment : segments->segments) {
+    if (Interrupted(segment.end - segment.begin)) break;
     if (segment.token >= 0) {
       out.push_back(segment);
       continue;

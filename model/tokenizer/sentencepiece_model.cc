@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/piece_trie.h"
 #include "model/tokenizer/unicode.h"
 
@@ -234,14 +235,17 @@ bool SentencePieceModel::UnknownAlone(std::string_view character) const {
 }
 
 // The library takes 200 bytes for each that it normalizes, and time quadratic
-// in runs that are no words, so long texts go to it in slices: from kSliceBytes
-// on a slice ends at the first place where that changes nothing, and at
-// kMostBytes anywhere.
+// in runs that are no words, and it cannot be interrupted (a KiB takes up to
+// 3 ms), so long texts go to it in slices: from kSliceBytes
+// on a slice ends at the first place where that changes nothing, then at the
+// next known character, and at kMostBytes anywhere.
 std::pair<size_t, size_t> SentencePieceModel::SliceEnd(std::string_view text,
                                                        size_t begin) const {
-  constexpr size_t kSliceBytes = 64 << 10;
-  if (text.size() - begin <= kSliceBytes / 16)
+  constexpr size_t kSliceBytes = 4 << 10;
+  constexpr size_t kLongBytes = 8 << 10;
+  if (text.size() - begin <= kSliceBytes / 4) {
     return {text.size(), text.size()};
+  }
   size_t bytes = 0;
   bool after_word = false;
   for (size_t at = begin; at < text.size();) {
@@ -254,8 +258,13 @@ std::pair<size_t, size_t> SentencePieceModel::SliceEnd(std::string_view text,
         }
       }
     }
-    if (bytes > kMostBytes) return {at, at};
     const CodePoint character = FirstCodePoint(text.substr(at));
+    // Not in a run of unknown characters, which is one piece.
+    if (bytes > kMostBytes ||
+        (bytes > kLongBytes &&
+         !UnknownAlone(text.substr(at, character.size)))) {
+      return {at, at};
+    }
     after_word = IsOfWord(character.value);
     bytes += NormalizedBytes(character.value, character.size);
     at += character.size;
@@ -268,6 +277,7 @@ std::vector<SentencePieceModel::Piece> SentencePieceModel::Encode(
   std::vector<Piece> pieces;
   for (size_t begin = 0, space = 0; begin < text.size();) {
     const auto [end, next] = SliceEnd(text, begin);
+    if (Interrupted(end - begin)) break;
     std::vector<Piece> slice = EncodeSlice(text.substr(begin, end - begin));
     for (Piece& piece : slice) {
       piece.begin += begin;
@@ -291,7 +301,7 @@ std::vector<SentencePieceModel::Piece> SentencePieceModel::EncodeSlice(
   // SentencePiece joins neighbouring unknown characters to one piece in time
   // quadratic in their number. The inside of a long run changes nothing around
   // it, so it is left out.
-  constexpr size_t kLongText = 1 << 14;
+  constexpr size_t kLongText = 8 << 10;
   constexpr size_t kKept = 16;  // characters at each end of a run
   std::string shortened;
   std::vector<Elision> elisions;

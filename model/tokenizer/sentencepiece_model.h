@@ -38,7 +38,9 @@ class SentencePieceModel {
   bool adds_prefix() const { return adds_prefix_; }
 
   // The pieces of a text, in time linear in its length and memory bounded
-  // beside what is returned. More than kMostBytes without white space are cut.
+  // beside what is returned. More than a few KiB of known characters without
+  // white space are cut, and more than kMostBytes of any.
+  // An interrupted one has only the first pieces.
   std::vector<Piece> Encode(std::string_view text) const;
 
   // Of a text that the library normalizes at once. What some characters expand

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/tokenizer/byte_alphabet.h"
+#include "model/tokenizer/interruption.h"
 #include "model/tokenizer/pre_tokenizer.h"
 
 namespace trivium {
@@ -22,6 +23,7 @@ class ByteLevel : public PreTokenizer {
     out.segments.reserve(segments->segments.size() + segments->text.size() / 4);
     std::string prefixed;
     for (const Segments::Segment& segment : segments->segments) {
+      if (Interrupted(segment.end - segment.begin)) break;
       std::string_view text = segment.view(segments->text);
       const ByteSpan* spans = segments->spans.data() + segment.begin;
       if (segment.token >= 0) {
@@ -82,6 +84,7 @@ class Metaspace : public PreTokenizer {
     out.text.reserve(segments->text.size() + 64);
     out.spans.reserve(segments->text.size() + 64);
     for (const Segments::Segment& segment : segments->segments) {
+      if (Interrupted(segment.end - segment.begin)) break;
       const std::string_view text = segment.view(segments->text);
       const ByteSpan* spans = segments->spans.data() + segment.begin;
       const uint32_t begin = static_cast<uint32_t>(out.text.size());

@@ -18,9 +18,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "base/status.h"
 #include "base/utf8.h"
+#include "model/tokenizer/interruption.h"
 
 namespace trivium {
 namespace {
@@ -67,12 +69,19 @@ absl::StatusOr<std::vector<Token>> TokenizeEnough(
   size_t size = most == 0 ? text.size()
                           : std::min(kLeastBytes + kBytesPerToken * most,
                                      kMostFirstBytes);
+  absl::Status wanted;
+  const InterruptionScope scope([&] {
+    if (options.wanted) wanted = options.wanted();
+    return wanted.ok();
+  });
   for (;; size *= kGrowth) {
     if (options.wanted) TRIVIUM_RETURN_IF_ERROR(options.wanted());
     const bool left = options.truncate_left;
     const std::string_view part =
         left ? Ending(text, size) : Beginning(text, size);
-    TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(part));
+    absl::StatusOr<std::vector<Token>> tokenized = tokenize(part);
+    TRIVIUM_RETURN_IF_ERROR(wanted);
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, std::move(tokenized));
     if (part.size() == text.size()) return tokens;
     if (tokens.size() <= most + kMargin) continue;
     *partial = true;

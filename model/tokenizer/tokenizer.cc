@@ -1,6 +1,9 @@
 #include "model/tokenizer/tokenizer.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
+#include "base/status.h"
 
 namespace trivium {
 namespace {
@@ -18,16 +21,39 @@ absl::StatusOr<Encoding> Tokenizer::EncodeParts(
       "this model's tokenizer reads texts, not chats; give a text");
 }
 
-absl::StatusOr<std::vector<Encoding>> Tokenizer::EncodePairs(
-    std::string_view first, std::span<const std::string_view> seconds,
+absl::StatusOr<FirstText> Tokenizer::TokenizeFirst(
+    std::string_view first, const EncodeOptions& options) const {
+  return NoPairs();
+}
+
+absl::StatusOr<Encoding> Tokenizer::EncodeSecond(
+    const FirstText& first, std::string_view second,
     const EncodeOptions& options) const {
   return NoPairs();
 }
 
-absl::StatusOr<std::vector<Token>> Tokenizer::TokenizePair(
+absl::StatusOr<Encoding> Tokenizer::EncodePair(
     std::string_view first, std::string_view second,
     const EncodeOptions& options) const {
-  return NoPairs();
+  TRIVIUM_ASSIGN_OR_RETURN(const FirstText tokenized,
+                           TokenizeFirst(first, options));
+  return EncodeSecond(tokenized, second, options);
+}
+
+absl::StatusOr<std::vector<Token>> Tokenizer::Tokenize(
+    std::string_view text, EncodeOptions options) const {
+  options.with_tokens = true;
+  TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding, Encode(text, options));
+  return std::move(encoding.tokens);
+}
+
+absl::StatusOr<std::vector<Token>> Tokenizer::TokenizePair(
+    std::string_view first, std::string_view second,
+    EncodeOptions options) const {
+  options.with_tokens = true;
+  TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
+                           EncodePair(first, second, options));
+  return std::move(encoding.tokens);
 }
 
 absl::StatusOr<std::vector<Token>> Tokenizer::AddSpecialTokens(

@@ -42,6 +42,14 @@ struct Encoding {
   int truncated = 0;
   // What is cut was not all tokenized (EncodeOptions::most_tokens).
   bool partial = false;
+  // Of each id its piece and offsets, where EncodeOptions::with_tokens asks.
+  std::vector<Token> tokens;
+};
+
+// The first text of pairs, tokenized once for all of them.
+struct FirstText {
+  std::vector<Token> tokens;
+  bool partial = false;
 };
 
 // Which side's vocabulary a text belongs to; models with one vocabulary treat
@@ -76,7 +84,10 @@ struct EncodeOptions {
   // ending), which has more than so many. They are the whole text's tokens. 0:
   // every text is tokenized whole.
   int64_t most_tokens = 0;
-  // Asked before each part of a long text, if set; an error ends the work.
+  // Pieces and offsets, too.
+  bool with_tokens = false;
+  // Asked again and again while a long text is tokenized, if set (every few
+  // milliseconds; it may do other work); an error ends the work.
   std::function<absl::Status()> wanted = nullptr;
 };
 
@@ -125,23 +136,23 @@ class Tokenizer {
   // false then. FAILED_PRECONDITION where tokenizers have no chats (Marian).
   virtual absl::StatusOr<Encoding> EncodeParts(
       std::span<const TextPart> parts, const EncodeOptions& options) const;
-  // A pair for models that read two segments; FAILED_PRECONDITION else.
-  virtual absl::StatusOr<Encoding> EncodePair(
-      std::string_view first, std::string_view second,
-      const EncodeOptions& options) const = 0;
-  // EncodePair of `first` with each of `seconds`; where pairs are read,
-  // `first` is tokenized once.
-  virtual absl::StatusOr<std::vector<Encoding>> EncodePairs(
-      std::string_view first, std::span<const std::string_view> seconds,
+  // A pair for models that read two segments, in two steps, of the same
+  // options, so that many pairs share their first text; FAILED_PRECONDITION
+  // else.
+  virtual absl::StatusOr<FirstText> TokenizeFirst(
+      std::string_view first, const EncodeOptions& options) const;
+  virtual absl::StatusOr<Encoding> EncodeSecond(
+      const FirstText& first, std::string_view second,
       const EncodeOptions& options) const;
-  // The same ids as Encode, with pieces and offsets.
-  virtual absl::StatusOr<std::vector<Token>> Tokenize(
-      std::string_view text, const EncodeOptions& options) const = 0;
-
-  // The same ids as EncodePair, with pieces, offsets and segments.
-  virtual absl::StatusOr<std::vector<Token>> TokenizePair(
-      std::string_view first, std::string_view second,
-      const EncodeOptions& options) const;
+  absl::StatusOr<Encoding> EncodePair(std::string_view first,
+                                      std::string_view second,
+                                      const EncodeOptions& options) const;
+  // The tokens alone of Encode and EncodePair.
+  absl::StatusOr<std::vector<Token>> Tokenize(std::string_view text,
+                                              EncodeOptions options) const;
+  absl::StatusOr<std::vector<Token>> TokenizePair(std::string_view first,
+                                                  std::string_view second,
+                                                  EncodeOptions options) const;
   // Puts the special tokens around and between texts that were tokenized
   // without them, so that a question is tokenized once for many passages, and
   // a long passage once for many windows.

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "base/utf8.h"
 #include "fmt/format.h"
+#include "model/tokenizer/interruption.h"
 
 namespace trivium {
 namespace {
@@ -108,6 +109,7 @@ void UnigramModel::Tokenize(std::string_view word,
     const double so_far = best[at].score;
     const uint32_t begin = static_cast<uint32_t>(at);
     const size_t character = FirstCodePoint(word.substr(at)).size;
+    if (Interrupted(character)) return;
     bool known = false;
     const auto offer = [&](size_t length, double score, int32_t id) {
       Arrival& arrival = best[at + length];

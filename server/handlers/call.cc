@@ -107,6 +107,7 @@ absl::Status Call::Foresee() const {
 }
 
 absl::Status Call::Wanted() const {
+  WorkPool::GiveWay();
   if (cancellation_->cancelled()) {
     return absl::CancelledError("the client cancelled the call");
   }

@@ -83,7 +83,8 @@ class Call {
   absl::Status Foresee() const;
 
   // CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
-  // Asked before each piece of long work.
+  // Asked before each piece of long work, with no lock held: on a pool, others'
+  // turns come first (WorkPool::GiveWay).
   absl::Status Wanted() const;
 
   // Tokens that the call's client may have queued yet.

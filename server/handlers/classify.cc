@@ -101,23 +101,26 @@ class RerankCall final : public UnaryCall {
     return absl::OkStatus();
   }
 
-  int64_t TextBytes(int) const override {
-    int64_t bytes = trivium::TextBytes(request_.query());
-    for (const std::string& document : request_.documents()) {
-      bytes += trivium::TextBytes(document);
-    }
-    return bytes;
+  int parts() const override { return request_.documents_size(); }
+  int64_t TextBytes(int part) const override {
+    // A template is of both texts, each time.
+    const bool query = part == 0 || model().pair_template() != nullptr;
+    return (query ? trivium::TextBytes(request_.query()) : 0) +
+           trivium::TextBytes(request_.documents(part));
   }
 
-  absl::Status Prepare(int, std::vector<Request>* requests) override {
-    TRIVIUM_ASSIGN_OR_RETURN(
-        documents_, ConvertPairs(request_.query(), "query",
-                                 request_.documents(), "documents", options_));
-    for (const PreparedInput& document : documents_) {
-      Request& request = requests->emplace_back();
-      request.source = document.source;
-      request.logits = true;
+  absl::Status Prepare(int part, std::vector<Request>* requests) override {
+    if (part == 0) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          query_, ConvertFirst(request_.query(), "query", options_));
     }
+    TRIVIUM_ASSIGN_OR_RETURN(PreparedInput document,
+                             ConvertSecond(query_, request_.documents(part),
+                                           FieldOf(part), options_));
+    Request& request = requests->emplace_back();
+    request.source = document.source;
+    request.logits = true;
+    documents_.push_back(std::move(document));
     return absl::OkStatus();
   }
 
@@ -153,6 +156,7 @@ class RerankCall final : public UnaryCall {
   v1::RerankRequest request_;
   v1::RerankResponse response_;
   InputOptions options_;
+  FirstOfPairs query_;
   std::vector<PreparedInput> documents_;
   std::vector<float> logits_, scores_;  // [documents] of the last label
   size_t outputs_ = 0;                  // labels

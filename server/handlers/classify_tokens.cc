@@ -24,6 +24,7 @@ class ClassifyTokensCall final
  private:
   absl::Status Open() override {
     TRIVIUM_RETURN_IF_ERROR(OpenRequest());
+    options().tokens = true;
     TRIVIUM_RETURN_IF_ERROR(
         CheckHead(call().model(), "ClassifyTokens",
                   {HeadKind::kTag, HeadKind::kDiscriminate}));
@@ -42,19 +43,8 @@ class ClassifyTokensCall final
     return CheckInputs();
   }
 
-  absl::Status Want(int i, const PreparedInput&, Request* request) override {
+  absl::Status Want(int, const PreparedInput&, Request* request) override {
     request->logits = true;
-    tokens_.emplace_back();
-    const v1::Input& in = this->request().inputs(i);
-    if (!in.has_text()) return absl::OkStatus();
-    EncodeOptions encode;
-    encode.most_tokens = model().info().max_source_tokens;
-    if (options().truncate)
-      encode.max_tokens = model().info().max_source_tokens;
-    encode.truncate_left = options().truncate_left;
-    encode.wanted = options().wanted;
-    TRIVIUM_ASSIGN_OR_RETURN(tokens_.back(),
-                             model().tokenizer()->Tokenize(in.text(), encode));
     return absl::OkStatus();
   }
 
@@ -74,8 +64,8 @@ class ClassifyTokensCall final
     const size_t outputs = logits.size() / count;
     std::vector<ScoredToken> tokens;
     for (size_t i = 0; i < count; ++i) {
-      const Token* token = Find(input, i);
-      if (in.has_text() && (token == nullptr || token->special)) continue;
+      const Token* token = in.has_text() ? &inputs()[input].tokens[i] : nullptr;
+      if (token != nullptr && token->special) continue;
       tokens.push_back(
           {.index = static_cast<int>(i),
            .token = token,
@@ -106,16 +96,7 @@ class ClassifyTokensCall final
                      label) != request().ignore().end();
   }
 
-  // The text's token that became id `i`; null for what stands after a cut.
-  const Token* Find(int input, size_t i) const {
-    const std::vector<Token>& tokens = tokens_[input];
-    return i < tokens.size() && tokens[i].id == inputs()[input].source.ids[i]
-               ? &tokens[i]
-               : nullptr;
-  }
-
-  std::vector<std::vector<Token>> tokens_;  // [inputs], of texts
-  int64_t response_bytes_ = 0;              // of the results so far
+  int64_t response_bytes_ = 0;  // of the results so far
 };
 
 }  // namespace

@@ -45,6 +45,8 @@ struct PreparedInput {
   int truncated = 0;            // tokens cut from the text
   // Blank text: the answer is empty text, without any work of the model.
   bool blank = false;
+  // [source.ids] of a text, where InputOptions::tokens asks for them.
+  std::vector<Token> tokens;
 };
 
 struct InputOptions {
@@ -59,7 +61,8 @@ struct InputOptions {
   // What texts begin with, not pairs or ids; what a template for pairs is told.
   std::string prompt;
   bool decodes = false;  // whether a target prefix makes sense
-  // Asked before each part of a long text.
+  bool tokens = false;   // fill PreparedInput::tokens
+  // Asked again and again while a long text is tokenized.
   std::function<absl::Status()> wanted = nullptr;
 };
 
@@ -110,13 +113,19 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
                                           absl::Time now,
                                           const InputOptions& options);
 
-// Pairs of `first`, which is tokenized once, with each of `seconds`, for an
-// encoder; second i is at `seconds_path`[i]. A model's template for pairs reads
-// them with options.prompt.
-absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
-    const std::string& first, const std::string& first_path,
-    const google::protobuf::RepeatedPtrField<std::string>& seconds,
-    const std::string& seconds_path, const InputOptions& options);
+// The first text of an encoder's pairs, tokenized once for all of them. A
+// model's template for pairs reads both texts of each, with options.prompt.
+struct FirstOfPairs {
+  std::string_view text;
+  FirstText tokens;  // without a template
+};
+absl::StatusOr<FirstOfPairs> ConvertFirst(const std::string& text,
+                                          const std::string& path,
+                                          const InputOptions& options);
+absl::StatusOr<PreparedInput> ConvertSecond(const FirstOfPairs& first,
+                                            const std::string& text,
+                                            const std::string& path,
+                                            const InputOptions& options);
 
 // At least one, and at most what a call may carry.
 absl::Status CheckInputCount(int count, const std::string& path,

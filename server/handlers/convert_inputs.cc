@@ -52,6 +52,7 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   encode.max_tokens = options.truncate ? limit : 0;
   encode.truncate_left = options.truncate_left;
   encode.most_tokens = limit;
+  encode.with_tokens = options.tokens;
   encode.wanted = options.wanted;
   const Tokenizer* tokenizer = options.model->tokenizer();
   switch (in.input_case()) {
@@ -272,6 +273,7 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   out.blank = options.decodes && has_encoder && target.empty() &&
               in.has_text() && IsBlank(in.text());
   out.truncated = encoding.truncated;
+  out.tokens = std::move(encoding.tokens);
   CountTruncated(out, options);
 
   if (!out.blank || !encoding.ids.empty()) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/status.h"
 #include "model/pair_template.h"
@@ -14,22 +13,14 @@
 namespace trivium {
 namespace {
 
-absl::StatusOr<std::vector<Encoding>> EncodeTexts(
-    const std::string& first, const std::vector<std::string_view>& seconds,
-    const EncodeOptions& encode, const InputOptions& options) {
-  const Tokenizer& tokenizer = *options.model->tokenizer();
-  const PairTemplate* const pairs = options.model->pair_template();
-  if (pairs == nullptr) return tokenizer.EncodePairs(first, seconds, encode);
-  std::vector<Encoding> encodings;
-  for (const std::string_view second : seconds) {
-    if (encode.wanted) TRIVIUM_RETURN_IF_ERROR(encode.wanted());
-    TRIVIUM_ASSIGN_OR_RETURN(
-        encodings.emplace_back(),
-        pairs->Encode(
-            {.query = first, .document = second, .prompt = options.prompt},
-            tokenizer, encode));
-  }
-  return encodings;
+EncodeOptions PairOptions(const InputOptions& options) {
+  const int limit = options.model->info().max_source_tokens;
+  EncodeOptions encode;
+  encode.max_tokens = options.truncate ? limit : 0;
+  encode.truncate_left = options.truncate_left;
+  encode.most_tokens = limit;
+  encode.wanted = options.wanted;
+  return encode;
 }
 
 }  // namespace
@@ -57,36 +48,41 @@ absl::StatusOr<std::string> ConvertPrompt(
                                   known.empty() ? "no prompts" : known));
 }
 
-absl::StatusOr<std::vector<PreparedInput>> ConvertPairs(
-    const std::string& first, const std::string& first_path,
-    const google::protobuf::RepeatedPtrField<std::string>& seconds,
-    const std::string& seconds_path, const InputOptions& options) {
-  const auto path_of = [&](int i) {
-    return fmt::format("{}[{}]", seconds_path, i);
-  };
-  TRIVIUM_RETURN_IF_ERROR(CheckText(first, first_path, options));
-  std::vector<std::string_view> texts;
-  for (int i = 0; i < seconds.size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(CheckText(seconds[i], path_of(i), options));
-    texts.push_back(seconds[i]);
-  }
-  const ModelInfo& info = options.model->info();
-  EncodeOptions encode;
-  encode.max_tokens = options.truncate ? info.max_source_tokens : 0;
-  encode.truncate_left = options.truncate_left;
-  encode.most_tokens = info.max_source_tokens;
-  encode.wanted = options.wanted;
-  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Encoding> encodings,
-                           EncodeTexts(first, texts, encode, options));
-  std::vector<PreparedInput> out(encodings.size());
-  for (size_t i = 0; i < encodings.size(); ++i) {
-    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(encodings[i],
-                                            path_of(static_cast<int>(i)),
-                                            info.max_source_tokens, kShorten));
-    out[i].truncated = encodings[i].truncated;
-    CountTruncated(out[i], options);
-    out[i].source = ToSource(std::move(encodings[i]), info);
-  }
+absl::StatusOr<FirstOfPairs> ConvertFirst(const std::string& text,
+                                          const std::string& path,
+                                          const InputOptions& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckText(text, path, options));
+  FirstOfPairs first;
+  first.text = text;
+  if (options.model->pair_template() != nullptr) return first;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      first.tokens,
+      options.model->tokenizer()->TokenizeFirst(text, PairOptions(options)));
+  return first;
+}
+
+absl::StatusOr<PreparedInput> ConvertSecond(const FirstOfPairs& first,
+                                            const std::string& text,
+                                            const std::string& path,
+                                            const InputOptions& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckText(text, path, options));
+  const Model& model = *options.model;
+  const Tokenizer& tokenizer = *model.tokenizer();
+  const PairTemplate* const pairs = model.pair_template();
+  const EncodeOptions encode = PairOptions(options);
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Encoding encoding,
+      pairs == nullptr ? tokenizer.EncodeSecond(first.tokens, text, encode)
+                       : pairs->Encode({.query = first.text,
+                                        .document = text,
+                                        .prompt = options.prompt},
+                                       tokenizer, encode));
+  TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
+      encoding, path, model.info().max_source_tokens, kShorten));
+  PreparedInput out;
+  out.truncated = encoding.truncated;
+  CountTruncated(out, options);
+  out.source = ToSource(std::move(encoding), model.info());
   return out;
 }
 

@@ -16,8 +16,9 @@ namespace {
 // its piece's size and where it ends), and one that is not the text's first.
 constexpr int64_t kTokenBytes = 8;
 constexpr int64_t kLaterTokenBytes = 14;
-// Of ids that become text, between two looks at the call.
-constexpr size_t kIdsAtOnce = 4096;
+// Of ids that become text, or tokens that are told, between two looks at the
+// call.
+constexpr int kIdsAtOnce = 4096;
 
 class TokenizeCall : public UnaryCall {
  public:
@@ -89,6 +90,9 @@ class TokenizeCall : public UnaryCall {
         CheckResponseSize(response_bytes_, environment().limits));
     v1::TokenizedText* result = response_.add_results();
     for (const Token& token : tokens) {
+      if (result->tokens_size() % kIdsAtOnce == 0) {
+        TRIVIUM_RETURN_IF_ERROR(call().Wanted());
+      }
       v1::Token* added = result->add_tokens();
       *added = ConvertToken(token);
       if (model().info().type_vocabulary > 0) {

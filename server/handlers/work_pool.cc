@@ -11,7 +11,9 @@
 // without its rounds, which pieces larger than a quantum would need many of.
 //
 // A line stays while its work runs: the piece it queues meanwhile goes on with
-// its count.
+// its count. Work that gives way has its bytes counted already, so that lines
+// with less are before it: of these, short work is done inside of it, on its
+// thread, up to kPieceBytes a time, so that it goes on as well.
 #include "server/handlers/work_pool.h"
 
 #include <algorithm>
@@ -24,6 +26,13 @@ namespace {
 
 // What any work costs, however few its bytes.
 constexpr int64_t kLeastBytes = 256;
+
+// What a thread of a pool does; no pool: nothing that may give way.
+struct Doing {
+  WorkPool* pool = nullptr;
+  const void* call = nullptr;
+};
+thread_local Doing doing;
 
 }  // namespace
 
@@ -59,9 +68,8 @@ void WorkPool::Run(const void* call, int64_t bytes,
   changed_.Signal();
 }
 
-std::pair<WorkPool::Work, WorkPool::Lines::iterator> WorkPool::TakeLocked() {
-  const Turn turn = *turns_.begin();
-  turns_.erase(turns_.begin());
+int64_t WorkPool::RunLocked(Turn turn) {
+  turns_.erase(turn);
   const auto entry = lines_.find(turn.call);
   Line& line = entry->second;
   Work work = std::move(line.work.front());
@@ -72,7 +80,13 @@ std::pair<WorkPool::Work, WorkPool::Lines::iterator> WorkPool::TakeLocked() {
   if (!line.work.empty()) {
     turns_.insert({line.served, line.number, turn.call});
   }
-  return {std::move(work), entry};
+  mutex_.Unlock();
+  work.run();
+  // What it holds goes before the lock is taken.
+  work.run = nullptr;
+  mutex_.Lock();
+  if (--line.running == 0 && line.work.empty()) lines_.erase(entry);
+  return work.bytes;
 }
 
 void WorkPool::Loop() {
@@ -80,17 +94,38 @@ void WorkPool::Loop() {
   while (true) {
     while (turns_.empty() && !stopping_) changed_.Wait(&mutex_);
     if (turns_.empty()) break;
-    auto [work, line] = TakeLocked();
-    mutex_.Unlock();
-    work.run();
-    // What it holds goes before the lock is taken.
-    work.run = nullptr;
-    mutex_.Lock();
-    if (--line->second.running == 0 && line->second.work.empty()) {
-      lines_.erase(line);
-    }
+    const Turn turn = *turns_.begin();
+    doing = {this, turn.call};
+    RunLocked(turn);
   }
   mutex_.Unlock();
+}
+
+const WorkPool::Turn* WorkPool::NextShortLocked(const void* call) {
+  const uint64_t served = lines_.at(call).served;
+  for (const Turn& turn : turns_) {
+    if (turn.served >= served) break;
+    if (turn.call != call &&
+        lines_.at(turn.call).work.front().bytes <= kPieceBytes) {
+      return &turn;
+    }
+  }
+  return nullptr;
+}
+
+void WorkPool::RunOthers(const void* call) {
+  MutexLock lock(&mutex_);
+  for (int64_t bytes = 0; bytes < kPieceBytes;) {
+    const Turn* turn = NextShortLocked(call);
+    if (turn == nullptr) break;
+    bytes += RunLocked(*turn);
+  }
+}
+
+void WorkPool::GiveWay() {
+  const Doing outer = std::exchange(doing, {});
+  if (outer.pool != nullptr) outer.pool->RunOthers(outer.call);
+  doing = outer;
 }
 
 }  // namespace trivium

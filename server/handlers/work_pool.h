@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -21,8 +20,9 @@ namespace trivium {
 // within a call; between calls, the one that was served least is next. So a
 // short text waits for at most one piece of work on each thread, whatever
 // else is queued, if calls hand over long work in pieces: each piece queues
-// the next one (kPieceBytes). Work is never taken back: that of a call that is
-// no longer wanted asks Call::Wanted and ends at once.
+// the next one (kPieceBytes). Work that cannot be cut gives way. Work is never
+// taken back: that of a call that is no longer wanted asks Call::Wanted and
+// ends at once.
 //
 // The queue needs no bound of its own: each call bounds what it has in it.
 // Thread-safe. The destructor does what is queued, then returns.
@@ -43,6 +43,11 @@ class WorkPool {
   // `call` is whose work it is: any address that no other call has.
   void Run(const void* call, int64_t bytes, std::function<void()> work);
 
+  // Called by long work again and again, with no lock held: on a pool's thread
+  // it first does a piece's worth of what is short and has its turn. It does
+  // nothing on other threads, and inside of what it does.
+  static void GiveWay();
+
  private:
   struct Work {
     int64_t bytes;
@@ -57,21 +62,25 @@ class WorkPool {
   };
   using Lines = std::map<const void*, Line>;
 
-  void Loop();
-  // The next work of the line that was served least, and its line.
-  std::pair<Work, Lines::iterator> TakeLocked()
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  Mutex mutex_;
-  CondVar changed_;
-  Lines lines_ ABSL_GUARDED_BY(mutex_);
-  // Those that have work: {served, number, call}.
+  // A line that has work.
   struct Turn {
     uint64_t served;
     uint64_t number;
     const void* call;
     auto operator<=>(const Turn&) const = default;
   };
+
+  void Loop();
+  // Does the next work of the turn's line, without the lock; gives its bytes.
+  int64_t RunLocked(Turn turn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Does others' short work whose turn is before that of `call`.
+  void RunOthers(const void* call);
+  const Turn* NextShortLocked(const void* call)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex mutex_;
+  CondVar changed_;
+  Lines lines_ ABSL_GUARDED_BY(mutex_);
   std::set<Turn> turns_ ABSL_GUARDED_BY(mutex_);
   uint64_t now_served_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t lines_seen_ ABSL_GUARDED_BY(mutex_) = 0;

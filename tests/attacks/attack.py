@@ -121,21 +121,30 @@ def field(number, value):
 
 
 class HonestClient:
-    """Translates a short text again and again, in a process of its own, one
-    call at a time on one connection, and notes how long each took."""
+    """Calls again and again, in a process of its own, one call at a time on one
+    connection, and notes how long each took. Where the server has
+    `--client-key-header x-client` it is a client of its own."""
 
     PAUSE_SECONDS = 0.01
     TIMEOUT_SECONDS = 30
+    # What it calls, with what, and what is in the answer.
+    CALLS = {
+        # TranslateRequest { inputs(2) { text(1) } }
+        "Translate": (field(2, field(1, b"I ate an apple.")), b"Apfel"),
+        # TokenizeRequest { texts(2) }: too long for the transport's threads.
+        "Tokenize": (field(2, b"I ate an apple. " * 288), b"en-de"),
+    }
 
-    def __init__(self, address):
+    def __init__(self, address, method="Translate"):
         self._address = address
+        self._method = method
         self.seconds = []  # of each call that was answered
         self.errors = []   # of the others
 
     def __enter__(self):
         self._process = subprocess.Popen(
-            [sys.executable, __file__, self._address], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE)
+            [sys.executable, __file__, self._address, self._method],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._process.stdout.readline()  # one call has been answered
         return self
 
@@ -152,12 +161,11 @@ class HonestClient:
         return sorted(self.seconds)[max(rank, 1) - 1]
 
     @classmethod
-    def run(cls, address):
+    def run(cls, address, method):
         """The process: until a line comes in."""
         import grpc
 
-        # TranslateRequest { inputs(2) { text(1): "I ate an apple." } }
-        request = field(2, field(1, b"I ate an apple."))
+        request, expected = cls.CALLS[method]
         stop = threading.Event()
 
         def wait():
@@ -167,15 +175,16 @@ class HonestClient:
         seconds = []
         errors = []
         with grpc.insecure_channel(address) as channel:
-            translate = channel.unary_unary(INFERENCE + "Translate")
-            translate(request, timeout=cls.TIMEOUT_SECONDS)
+            call = channel.unary_unary(INFERENCE + method)
+            call(request, timeout=cls.TIMEOUT_SECONDS)
             print("ready", flush=True)
             threading.Thread(target=wait, daemon=True).start()
             while not stop.wait(cls.PAUSE_SECONDS):
                 begin = time.monotonic()
                 try:
-                    answer = translate(request, timeout=cls.TIMEOUT_SECONDS)
-                    if b"Apfel" not in answer:
+                    answer = call(request, timeout=cls.TIMEOUT_SECONDS,
+                                  metadata=[("x-client", "honest")])
+                    if expected not in answer:
                         errors.append("a wrong answer")
                 except grpc.RpcError as error:
                     errors.append(str(error.code()))
@@ -204,8 +213,8 @@ class Attack(unittest.TestCase):
         assert code == 0, f"the server ended with {code}"
         assert seconds < 32, f"the server took {seconds:.1f} s to end"
 
-    def honest_client(self):
-        return HonestClient(self.server.address)
+    def honest_client(self, method="Translate"):
+        return HonestClient(self.server.address, method)
 
     def assert_unharmed(self, honest):
         """What the honest client felt, and the server's memory."""
@@ -262,7 +271,7 @@ def main():
 
 
 if __name__ == "__main__":
-    HonestClient.run(sys.argv[1])
+    HonestClient.run(*sys.argv[1:])
 else:
     _program, _model, _stubs = sys.argv[1:4]
     _seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 1.0

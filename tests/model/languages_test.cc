@@ -21,14 +21,6 @@ class FakeTokenizer : public Tokenizer {
                                   const EncodeOptions&) const override {
     return absl::UnimplementedError("fake");
   }
-  absl::StatusOr<Encoding> EncodePair(std::string_view, std::string_view,
-                                      const EncodeOptions&) const override {
-    return absl::UnimplementedError("fake");
-  }
-  absl::StatusOr<std::vector<Token>> Tokenize(
-      std::string_view, const EncodeOptions&) const override {
-    return absl::UnimplementedError("fake");
-  }
   std::string Decode(std::span<const int32_t>) const override { return ""; }
   std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override {
     return nullptr;

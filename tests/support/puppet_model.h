@@ -1,7 +1,9 @@
 #ifndef TRIVIUM_TESTS_SUPPORT_PUPPET_MODEL_H_
 #define TRIVIUM_TESTS_SUPPORT_PUPPET_MODEL_H_
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,29 +31,60 @@ class PuppetTokenizer : public Tokenizer {
   // If set, hears of each text that is tokenized, before it is.
   std::function<void(std::string_view)> heard;
 
+  std::vector<Token> TokensOf(std::string_view text) const {
+    std::vector<Token> tokens;
+    int characters = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (!IsContinuation(text[i])) ++characters;
+      Token token;
+      token.id = kFirst + static_cast<unsigned char>(text[i]);
+      token.piece = IdToPiece(token.id, TextSide::kSource);
+      token.byte_begin = static_cast<int>(i);
+      token.byte_end = static_cast<int>(i) + 1;
+      token.char_begin = characters - 1;
+      token.char_end = characters;
+      tokens.push_back(std::move(token));
+    }
+    return tokens;
+  }
+
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override {
     if (heard) heard(text);
+    if (options.wanted) {
+      const absl::Status wanted = options.wanted();
+      if (!wanted.ok()) return wanted;
+    }
+    const size_t added =
+        options.prefix_ids.size() + (options.add_special_tokens ? 1 : 0);
+    const size_t room =
+        options.max_tokens > 0 ? options.max_tokens - added : text.size();
+    std::vector<Token> own = TokensOf(text);
     Encoding encoding;
-    encoding.ids.assign(options.prefix_ids.begin(), options.prefix_ids.end());
-    const int special = options.add_special_tokens ? 1 : 0;
-    const size_t room = options.max_tokens > 0
-                            ? options.max_tokens - special - encoding.ids.size()
-                            : text.size();
-    if (options.truncate_left && text.size() > room) {
-      encoding.truncated = static_cast<int>(text.size() - room);
-      text.remove_prefix(text.size() - room);
+    if (own.size() > room) {
+      encoding.truncated = static_cast<int>(own.size() - room);
+      const auto begin = own.begin() + (options.truncate_left ? 0 : room);
+      own.erase(begin, begin + encoding.truncated);
     }
-    for (const char byte : text) {
-      if (options.max_tokens > 0 &&
-          static_cast<int>(encoding.ids.size()) + special >=
-              options.max_tokens) {
-        ++encoding.truncated;
-      } else {
-        encoding.ids.push_back(kFirst + static_cast<unsigned char>(byte));
-      }
+    for (const int32_t id : options.prefix_ids) {
+      Token token;
+      token.id = id;
+      token.special = true;
+      encoding.tokens.push_back(std::move(token));
     }
-    if (options.add_special_tokens) encoding.ids.push_back(kEnd);
+    std::move(own.begin(), own.end(), std::back_inserter(encoding.tokens));
+    if (options.add_special_tokens) {
+      Token end;
+      end.id = kEnd;
+      end.piece = "</s>";
+      end.byte_begin = end.byte_end = static_cast<int>(text.size());
+      end.char_begin = end.char_end = static_cast<int>(std::count_if(
+          text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
+      end.special = true;
+      encoding.tokens.push_back(std::move(end));
+    }
+    for (const Token& token : encoding.tokens) encoding.ids.push_back(token.id);
+    if (!options.with_tokens) encoding.tokens.clear();
     return encoding;
   }
 
@@ -74,68 +107,30 @@ class PuppetTokenizer : public Tokenizer {
   }
 
   // Both texts with their ends, as segments 0 and 1.
-  absl::StatusOr<Encoding> EncodePair(
-      std::string_view first, std::string_view second,
-      const EncodeOptions& options) const override {
+  absl::StatusOr<FirstText> TokenizeFirst(
+      std::string_view first, const EncodeOptions& options) const override {
+    if (heard) heard(first);
     if (!pairs) {
       return absl::FailedPreconditionError("the model does not read pairs");
     }
-    Encoding encoding = *Encode(first, {});
-    encoding.type_ids.assign(encoding.ids.size(), 0);
-    const absl::StatusOr<Encoding> rest = Encode(second, {});
-    for (const int32_t id : rest->ids) {
-      encoding.ids.push_back(id);
-      encoding.type_ids.push_back(1);
+    return FirstText{.tokens = TokensOf(first)};
+  }
+  absl::StatusOr<Encoding> EncodeSecond(
+      const FirstText& first, std::string_view second,
+      const EncodeOptions& options) const override {
+    if (heard) heard(second);
+    const absl::StatusOr<std::vector<Token>> tokens =
+        AddSpecialTokens(first.tokens, TokensOf(second));
+    if (!tokens.ok()) return tokens.status();
+    Encoding encoding;
+    for (const Token& token : *tokens) {
+      encoding.ids.push_back(token.id);
+      encoding.type_ids.push_back(token.type_id);
     }
     return encoding;
   }
 
-  absl::StatusOr<std::vector<Encoding>> EncodePairs(
-      std::string_view first, std::span<const std::string_view> seconds,
-      const EncodeOptions& options) const override {
-    std::vector<Encoding> encodings;
-    for (const std::string_view second : seconds) {
-      absl::StatusOr<Encoding> encoding = EncodePair(first, second, options);
-      if (!encoding.ok()) return encoding.status();
-      encodings.push_back(*std::move(encoding));
-    }
-    return encodings;
-  }
-
-  absl::StatusOr<std::vector<Token>> Tokenize(
-      std::string_view text, const EncodeOptions& options) const override {
-    if (heard) heard(text);
-    if (options.wanted) {
-      const absl::Status wanted = options.wanted();
-      if (!wanted.ok()) return wanted;
-    }
-    std::vector<Token> tokens;
-    int characters = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(text[i]);
-      if (!IsContinuation(text[i])) ++characters;
-      Token token;
-      token.id = kFirst + byte;
-      token.piece = IdToPiece(token.id, options.side);
-      token.byte_begin = static_cast<int>(i);
-      token.byte_end = static_cast<int>(i) + 1;
-      token.char_begin = characters - 1;
-      token.char_end = characters;
-      tokens.push_back(std::move(token));
-    }
-    if (options.add_special_tokens) {
-      Token end;
-      end.id = kEnd;
-      end.piece = "</s>";
-      end.byte_begin = end.byte_end = static_cast<int>(text.size());
-      end.char_begin = end.char_end = characters;
-      end.special = true;
-      tokens.push_back(std::move(end));
-    }
-    return tokens;
-  }
-
-  // As EncodePair.
+  // As EncodeSecond.
   absl::StatusOr<std::vector<Token>> AddSpecialTokens(
       std::vector<Token> first,
       std::optional<std::vector<Token>> second) const override {

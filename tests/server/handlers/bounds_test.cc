@@ -240,6 +240,59 @@ TEST_F(BoundsTest, LongTextsOfACallAreDoneOneByOne) {
   transport_.WaitForFinish();
 }
 
+TEST_F(BoundsTest, DocumentsOfARerankCallAreDoneOneByOne) {
+  AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}})
+      ->mutable_info()
+      .max_source_tokens = 1 << 16;
+  std::vector<std::string> order;
+  on_text_ = [this, &order] {
+    order.push_back(heard_.back().substr(0, 1));
+    if (order.size() > 2) return;
+    tokenizing_.Run(&order, 5000, [&order] { order.push_back("other"); });
+  };
+  v1::RerankRequest request;
+  request.set_query("q");
+  for (const char text : {'a', 'b', 'c'}) {
+    request.add_documents(std::string(20'000, text));
+  }
+  Start(&NewRerank, request);
+  batcher_.Wait(2);
+  // The query is tokenized once.
+  EXPECT_THAT(order, ElementsAre("q", "a", "other", "other", "b", "c"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(batcher_.Wait(i).source.ids.size(), 20'003u);
+    batcher_.Wait(i).observer->OnDone(absl::CancelledError("enough"));
+  }
+  transport_.WaitForFinish();
+}
+
+TEST_F(BoundsTest, NoDocumentIsTokenizedForARerankCallThatIsGone) {
+  AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}});
+  on_text_ = [this] {
+    if (heard_.back() == "b") handler_->OnCancel();
+  };
+  v1::RerankRequest request;
+  request.set_query("q");
+  for (const char* text : {"a", "b", "c"}) request.add_documents(text);
+  Start(&NewRerank, request);
+  EXPECT_TRUE(absl::IsCancelled(transport_.WaitForFinish().status));
+  EXPECT_THAT(heard_, ElementsAre("q", "a", "b"));
+  EXPECT_EQ(batcher_.count(), 0);
+}
+
+TEST_F(BoundsTest, TextsOfAClassifyTokensCallAreTokenizedOnce) {
+  AddEncoder({HeadKind::kTag, HeadInfo::Scores::kSoftmax, {"O", "A"}});
+  v1::ClassifyTokensRequest request;
+  for (const char* text : {"a", "b"}) request.add_inputs()->set_text(text);
+  Start(&NewClassifyTokens, request);
+  batcher_.Wait(1);
+  EXPECT_THAT(heard_, ElementsAre("a", "b"));
+  for (int i = 0; i < 2; ++i) {
+    batcher_.Wait(i).observer->OnDone(absl::CancelledError("enough"));
+  }
+  transport_.WaitForFinish();
+}
+
 TEST_F(BoundsTest, NothingIsMadeOfResultsThatNobodyWants) {
   AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}});
   v1::ClassifyRequest request;

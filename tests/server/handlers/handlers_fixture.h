@@ -206,9 +206,10 @@ class HandlersTest : public testing::Test {
 
   // Waits until the delivery pool has done what it has been given.
   void WaitForDelivery() { WaitFor(&delivery_); }
+  // For what it does and has to do; short work would be done inside of that.
   static void WaitFor(WorkPool* pool) {
     std::promise<void> done;
-    pool->Run(&done, 0, [&done] { done.set_value(); });
+    pool->Run(&done, WorkPool::kPieceBytes + 1, [&done] { done.set_value(); });
     done.get_future().wait();
   }
 

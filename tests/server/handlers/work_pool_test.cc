@@ -95,5 +95,56 @@ TEST_F(WorkPoolOrderTest, ALateCallHasNotSavedUp) {
   EXPECT_EQ(done_, "aaabababa");
 }
 
+// What long work does that cannot be cut.
+TEST_F(WorkPoolOrderTest, LongWorkGivesWayToWhatIsShort) {
+  pool_->Run(kA, 1 << 20, [&] {
+    done_ += kA;
+    Run(kB, 1 << 20);
+    for (int i = 0; i < 3; ++i) Run(kC, 1000);
+    Run(kA, 1000);
+    WorkPool::GiveWay();
+    done_ += kA;
+  });
+  EXPECT_EQ(Finish(), "acccaba");
+}
+
+TEST_F(WorkPoolOrderTest, LongWorkGoesOnBesideWhatIsShort) {
+  constexpr int64_t kHalf = WorkPool::kPieceBytes / 2;
+  pool_->Run(kA, 1 << 20, [&] {
+    for (int i = 0; i < 5; ++i) Run(kC, kHalf);
+    for (int i = 0; i < 4; ++i) {
+      WorkPool::GiveWay();
+      done_ += kA;
+    }
+  });
+  EXPECT_EQ(Finish(), "ccaccacaa");
+}
+
+TEST_F(WorkPoolOrderTest, WorkThatIsDoneInsideOfOtherGivesNoWay) {
+  pool_->Run(kA, 1 << 20, [&] {
+    pool_->Run(kC, 1000, [&] {
+      done_ += kC;
+      WorkPool::GiveWay();
+      done_ += kC;
+    });
+    Run(kB, 1000);
+    WorkPool::GiveWay();
+    done_ += kA;
+  });
+  EXPECT_EQ(Finish(), "ccba");
+}
+
+TEST_F(WorkPoolOrderTest, WorkThatHasHadLessGivesNoWay) {
+  Run(kC, 3000);
+  Run(kC, 3000);
+  pool_->Run(kA, 1000, [&] {
+    WorkPool::GiveWay();
+    done_ += kA;
+  });
+  EXPECT_EQ(Finish(), "cac");
+}
+
+TEST(WorkPoolTest, NothingGivesWayElsewhere) { WorkPool::GiveWay(); }
+
 }  // namespace
 }  // namespace trivium

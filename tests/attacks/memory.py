@@ -25,7 +25,7 @@ def channel(address):
 
 
 class Memory(attack.Attack):
-    # Another client than the honest one, which has no key.
+    # Another client than the honest one.
     FLAGS = ("--memory-limit-bytes", str(LIMIT), "--stall-timeout", "2",
              "--client-key-header", "x-client")
     KEY = (("x-client", "attacker"),)

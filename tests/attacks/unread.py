@@ -18,7 +18,9 @@ CLOSED = struct.pack(">HI", 4, 0)
 
 
 class Unread(attack.Attack):
-    FLAGS = ("--stall-timeout", "1")
+    # The attackers' calls are work like any other's, of another client than
+    # the honest one's, who waits for its share of it and no longer.
+    FLAGS = ("--stall-timeout", "1", "--client-key-header", "x-client")
 
     def held(self):
         """Bytes of responses that the server has made and nobody has taken."""

@@ -1,14 +1,15 @@
 # Sourced by the commands beside it. `prepare TARGET...` builds these programs
 # (release) and makes a Python environment with the peers, both under
 # build/benchmarks; $python and $programs are then their places. Who needs other
-# peers sets `packages` and `venv_name` first.
+# peers sets `packages` and `venv_name` first, who needs another build `variant`
+# (its folder) and `variant_flags` (CMake's).
 
 prepare() {
   local root=$1
   shift
   local build=$root/build/benchmarks
   local proto=$root/proto/trivium/v1
-  programs=$build/release/bin
+  programs=$build/${variant:-release}/bin
 
   local venv=$build/venv venv_flags=()
   if [[ -z ${venv_name:-} ]]; then
@@ -43,8 +44,8 @@ prepare() {
     if command -v ccache > /dev/null; then
       launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     fi
-    (cd "$root" && cmake --preset release -B "$build/release" \
-      -DTRIVIUM_BUILD_TESTS=ON "${launcher[@]}" > /dev/null)
-    cmake --build "$build/release" --target "$@" >&2
+    (cd "$root" && cmake --preset release -B "$build/${variant:-release}" \
+      -DTRIVIUM_BUILD_TESTS=ON "${variant_flags[@]}" "${launcher[@]}" > /dev/null)
+    cmake --build "$build/${variant:-release}" --target "$@" >&2
   fi
 }

@@ -75,7 +75,8 @@ void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
   if (tied || tokens == nullptr) {
     description->output_projection.weight = tokens;
   } else if (tensors->HasAnyWith("lm_head.") ||
-             !ArchitectureEndsWith(config, "Model")) {
+             !ArchitectureEndsWith(config, "Model") ||
+             ArchitectureEndsWith(config, "HeadModel")) {
     description->output_projection.weight =
         tensors->Required("lm_head.weight", tokens->shape);
   }

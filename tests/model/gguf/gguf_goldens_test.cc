@@ -65,6 +65,9 @@ TEST(GgufGoldensTest, HaveTheirFoldersTensors) {
   for (const auto& entry : std::filesystem::directory_iterator(
            variable ? variable : "tests/golden")) {
     if (!std::filesystem::exists(entry.path() / "model.gguf")) continue;
+    // GPT-OSS's experts have other names and orders in a file than in a folder;
+    // golden_test compares what is computed with them.
+    if (entry.path().filename() == "gpt_oss.lm") continue;
     SCOPED_TRACE(entry.path().string());
     ++files;
     ExpectSame(entry.path().string());

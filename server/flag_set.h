@@ -114,7 +114,12 @@ class FlagSet {
       if (text == "auto") return absl::OkStatus();
       std::string bytes = text;
       int64_t count = 0;
-      const bool is_size = CLI::AsSizeValue(false)(bytes).empty();
+      bool is_size = false;
+      try {
+        is_size = CLI::AsSizeValue(false)(bytes).empty();
+      } catch (const CLI::ValidationError&) {
+        // Of an unknown unit.
+      }
       if (!is_size || !absl::SimpleAtoi(bytes, &count) || count < 0 ||
           count > kMostBytes) {
         return absl::InvalidArgumentError(

@@ -105,6 +105,8 @@ class Gpt2Pattern : public Pattern {
 // Ten times what the slowest of the published expressions takes.
 constexpr absl::Duration kSearchTime = absl::Milliseconds(200);
 constexpr absl::Duration kSearchTimePerByte = absl::Microseconds(2);
+// ICU's own limit, 8 MB, is reached by runs of 200,000 spaces.
+constexpr int32_t kMostStack = 64 << 20;
 // The longest published expression has 600.
 constexpr size_t kMaxExpressionBytes = 4096;
 
@@ -183,6 +185,7 @@ class RegexPattern : public Pattern {
         pattern_->matcher(input, status));
     SearchLimit limit(text.size());
     if (U_SUCCESS(status)) limit.Install(matcher.get(), &status);
+    if (U_SUCCESS(status)) matcher->setStackLimit(kMostStack, status);
     while (U_SUCCESS(status) && matcher->find(status) && U_SUCCESS(status)) {
       const int32_t begin = matcher->start(status);
       const int32_t end = matcher->end(status);

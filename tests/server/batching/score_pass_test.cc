@@ -225,8 +225,8 @@ TEST_F(ScorePassTest, ARunningBatchCutsItAsItHasRoom) {
     RunAll();
     const auto result = scored->Wait();
     ASSERT_TRUE(result.ok()) << result.status();
-    ASSERT_EQ(result->hypotheses.size(), 1u);
-    const Hypothesis& hypothesis = result->hypotheses[0];
+    ASSERT_TRUE(result->scored.has_value());
+    const Hypothesis& hypothesis = *result->scored;
     ASSERT_EQ(hypothesis.logprobs.size(), 11u);
     for (size_t i = 0; i < hypothesis.logprobs.size(); ++i) {
       EXPECT_NEAR(hypothesis.logprobs[i], logprobs[49 + i][ids[50 + i]], 1e-5);

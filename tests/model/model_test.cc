@@ -69,7 +69,7 @@ TEST(ModelTest, LoadsTheEmbeddedModel) {
   EXPECT_EQ(info.decoder_layers, 2);
   EXPECT_EQ(info.encoder_heads, 4);
   EXPECT_EQ(info.decoder_heads, 4);
-  EXPECT_EQ(info.vocabulary, 8003);
+  EXPECT_EQ(info.vocabulary, 8004);
   EXPECT_EQ(info.max_source_tokens, 512);
   EXPECT_EQ(info.max_target_tokens, 512);
   EXPECT_GT(info.parameters, 7'000'000);
@@ -215,7 +215,7 @@ TEST(ModelTest, TokenizerAndModelMustMatch) {
   }
   EXPECT_THAT(Model::Check(folder.path(), kF32),
               Contains(HasSubstr("the model has 307 source embeddings, but the "
-                                 "tokenizer's vocabulary has 8003 pieces")));
+                                 "tokenizer's vocabulary has 8004 pieces")));
 }
 
 TEST(ModelTest, OlderFoldersKeepGenerationSettingsInConfigJson) {

@@ -197,7 +197,7 @@ TEST(ShortlistFileTest, OfAnotherVocabularyIsRefused) {
     Copy("model/embedded", folder, name);
   }
   folder.Write("shortlist.safetensors",
-               File(8003, {5, 6}, std::string(16, '0')));
+               File(8004, {5, 6}, std::string(16, '0')));
   EXPECT_THAT(Model::Check(folder.path(), kOn),
               ElementsAre(HasSubstr("was made for other vocabularies")));
 }

@@ -155,12 +155,12 @@ TEST(MarianTokenizerTest, KeepsSpecialTextsAndCodes) {
 TEST(MarianTokenizerTest, LanguageCodesOfTheVocabularyAreTokens) {
   const TokenizerFolder folder;
   std::string vocabulary = ReadAll(std::string(kEmbedded) + "/vocab.json");
-  vocabulary.insert(vocabulary.rfind('}'), ", \">>fra<<\": 8003");
+  vocabulary.insert(vocabulary.rfind('}'), ", \">>fra<<\": 8004");
   folder.Write("vocab.json", vocabulary);
   const auto tokenizer = LoadOrDie(folder.path());
-  EXPECT_EQ(tokenizer->PieceToId(">>fra<<", TextSide::kSource), 8003);
+  EXPECT_EQ(tokenizer->PieceToId(">>fra<<", TextSide::kSource), 8004);
   const auto ids = tokenizer->Encode(">>fra<< I", {}).value().ids;
-  const std::vector<int32_t> prefix = {8003};
+  const std::vector<int32_t> prefix = {8004};
   EXPECT_EQ(tokenizer->Encode("I", {.prefix_ids = prefix}).value().ids, ids);
   const auto tokens = tokenizer->Tokenize("I", {.prefix_ids = prefix}).value();
   EXPECT_EQ(tokens[0].piece, ">>fra<<");
@@ -198,8 +198,32 @@ TEST(MarianTokenizerTest, HonoursTheOptions) {
 TEST(MarianTokenizerTest, EmptyTextIsTheEndToken) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   EXPECT_THAT(tokenizer->Encode("", {}).value().ids, ElementsAre(kEnd));
-  EXPECT_THAT(tokenizer->Encode(" \t\n", {}).value().ids, ElementsAre(kEnd));
+  EXPECT_THAT(tokenizer->Encode(" \t ", {}).value().ids, ElementsAre(kEnd));
   EXPECT_EQ(tokenizer->Decode({}), "");
+}
+
+TEST(MarianTokenizerTest, TheLineBreakIsAPiece) {
+  const auto tokenizer = LoadOrDie(kEmbedded);
+  const int32_t line_break = tokenizer->PieceToId("\n", TextSide::kSource);
+  const std::string text = "An apple.\n\nTwo.";
+  const auto tokens = tokenizer->Tokenize(text, {}).value();
+  std::vector<int> places;
+  std::vector<int32_t> ids;
+  for (const Token& token : tokens) {
+    ids.push_back(token.id);
+    if (token.id != line_break) continue;
+    EXPECT_EQ(token.piece, "\n");
+    EXPECT_EQ(token.byte_end, token.byte_begin + 1);
+    EXPECT_FALSE(token.special);
+    places.push_back(token.byte_begin);
+  }
+  EXPECT_THAT(places, ElementsAre(9, 10));
+  EXPECT_EQ(tokenizer->Decode(ids), text);
+  // It is white space, which no text ends with.
+  EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{line_break}), "");
+  std::string joined;
+  for (const std::string& part : Stream(*tokenizer, ids)) joined += part;
+  EXPECT_EQ(joined, text);
 }
 
 TEST(MarianTokenizerTest, RefusesPairs) {
@@ -211,19 +235,19 @@ TEST(MarianTokenizerTest, RefusesPairs) {
 TEST(MarianTokenizerTest, KnowsItsVocabulary) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   for (const TextSide side : {TextSide::kSource, TextSide::kTarget}) {
-    EXPECT_EQ(tokenizer->vocabulary_size(side), 8003);
+    EXPECT_EQ(tokenizer->vocabulary_size(side), 8004);
     EXPECT_EQ(tokenizer->IdToPiece(kEnd, side), "</s>");
     EXPECT_EQ(tokenizer->PieceToId("<pad>", side), kPadding);
     EXPECT_EQ(tokenizer->PieceToId("no such piece", side), -1);
     EXPECT_EQ(tokenizer->IdToPiece(-1, side), "");
-    EXPECT_EQ(tokenizer->IdToPiece(8003, side), "");
+    EXPECT_EQ(tokenizer->IdToPiece(8004, side), "");
   }
 }
 
 TEST(MarianTokenizerTest, DecodeLeavesOutWhatIsNoText) {
   const auto tokenizer = LoadOrDie(kEmbedded);
   auto ids = tokenizer->Encode("an apple", {}).value().ids;
-  ids.insert(ids.begin() + 1, {kPadding, 8001, 8002, kEnd, kUnknown, -1, 8003,
+  ids.insert(ids.begin() + 1, {kPadding, 8001, 8002, kEnd, kUnknown, -1, 8004,
                                1 << 30, -(1 << 30)});
   EXPECT_EQ(tokenizer->Decode(ids), "an apple");
 }

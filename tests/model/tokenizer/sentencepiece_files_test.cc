@@ -62,27 +62,28 @@ constexpr char kText[] = "I ate an apple.";
 // Texts that the library is given in slices.
 class LongTextTest : public SentencePieceFilesTest {
  protected:
-  // The pieces of `count` times kText with `space` between are kText's, `count`
-  // times; white space belongs to the piece behind it.
+  // kText many times, `space` between, has the pieces of kText twice, of which
+  // the second half comes again and again.
   void ExpectSlicesChangeNothing(const std::string& space) {
     constexpr size_t kCount = 20'000;
     std::string text = kText;
     for (size_t i = 1; i < kCount; ++i) text += space + kText;
     ASSERT_GT(text.size(), 3 * SentencePieceModel::kMostBytes);
-    const auto once = model_->Encode(kText);
+    const auto twice = model_->Encode(kText + space + kText);
+    const size_t first = model_->Encode(kText).size();
+    const size_t period = twice.size() - first;
+    // White space belongs to the piece behind it.
+    ASSERT_EQ(twice[first].begin, std::string_view(kText).size());
     const auto pieces = model_->Encode(text);
-    ASSERT_EQ(pieces.size(), kCount * once.size());
+    ASSERT_EQ(pieces.size(), first + (kCount - 1) * period);
     for (size_t i = 0; i < pieces.size(); ++i) {
-      const auto& piece = once[i % once.size()];
-      const size_t turn = i / once.size();
+      const size_t turn = i < twice.size() ? 0 : (i - first) / period;
+      const auto& piece = twice[i - turn * period];
       const size_t offset =
           turn * (std::string_view(kText).size() + space.size());
       ASSERT_EQ(pieces[i].text, piece.text) << i;
+      ASSERT_EQ(pieces[i].begin, offset + piece.begin) << i;
       ASSERT_EQ(pieces[i].end, offset + piece.end) << i;
-      ASSERT_EQ(pieces[i].begin,
-                offset + piece.begin -
-                    (turn > 0 && i % once.size() == 0 ? space.size() : 0))
-          << i;
     }
   }
 };

@@ -65,7 +65,7 @@ TEST(WeightsTest, TheEmbeddedModelIsHalfPrecision) {
   const TensorView* shared = weights->Find("model.shared.weight");
   ASSERT_NE(shared, nullptr);
   EXPECT_EQ(shared->dtype, DType::kF16);
-  EXPECT_THAT(shared->shape, ElementsAre(8003, 256));
+  EXPECT_THAT(shared->shape, ElementsAre(8004, 256));
   EXPECT_EQ(weights->Find("model.shared"), nullptr);
 }
 

@@ -144,7 +144,7 @@ TEST_F(HostileFilesTest, ExpressionsThatTakeTooLongAreGivenUp) {
       LoadWith("pre_tokenizer", {{"type", "Split"},
                                  {"pattern", {{"Regex", "(?:a|b)+"}}},
                                  {"behavior", "Isolated"}});
-  EXPECT_THAT(stack->Encode(std::string(3 << 19, 'a'), {}).status().ToString(),
+  EXPECT_THAT(stack->Encode(std::string(1 << 22, 'a'), {}).status().ToString(),
               HasSubstr("RESOURCE_EXHAUSTED"));
   // A decoder has no text to refuse: the piece stays as it is.
   Json json = {

@@ -17,11 +17,14 @@
 namespace trivium {
 namespace {
 
+// Whether there are so many turns that everything happens that may: of few,
+// the times of a slow build may let nothing be guessed.
 #ifdef TRIVIUM_FEW_INPUTS
-constexpr int kTurns = 150;
+constexpr bool kMany = false;
 #else
-constexpr int kTurns = 2500;
+constexpr bool kMany = true;
 #endif
+constexpr int kTurns = kMany ? 2500 : 150;
 constexpr int64_t kConversationCacheBytes = 8 << 20;
 
 class Sights : public BatchingObserver {
@@ -210,8 +213,10 @@ TEST_P(ConversationsTest, SameBitsWarmColdHalfEvictedAndTogether) {
     }
     EXPECT_GT(cached, 0);
     EXPECT_EQ(cached, sights.found);
-    EXPECT_GT(sights.accepted, 0);
-    EXPECT_GT(sights.drafted, sights.accepted);
+    if (kMany) {
+      EXPECT_GT(sights.accepted, 0);
+      EXPECT_GT(sights.drafted, sights.accepted);
+    }
   }
   // Together, with room for all and for few, who are suspended all the time.
   for (const int blocks : {0, 13}) {
@@ -221,7 +226,7 @@ TEST_P(ConversationsTest, SameBitsWarmColdHalfEvictedAndTogether) {
     const std::vector<RequestResult> results = RunTogether(turns_, batch.get());
     for (size_t i = 0; i < turns_.size(); ++i) ExpectSame(i, results[i]);
     EXPECT_GT(sights.found, 0);
-    if (blocks > 0) EXPECT_GT(sights.suspensions, 0);
+    if (blocks > 0 && kMany) EXPECT_GT(sights.suspensions, 0);
   }
 }
 

@@ -22,7 +22,11 @@ bool Interrupted(size_t bytes) {
   scope->bytes_ += bytes;
   if (scope->bytes_ < kBytesBetween) return false;
   scope->bytes_ = 0;
+  // Whoever is asked may have the thread do other work, which is not this one's
+  // to end.
+  innermost = nullptr;
   scope->interrupted_ = scope->goes_on_ && !scope->goes_on_();
+  innermost = scope;
   return scope->interrupted_;
 }
 

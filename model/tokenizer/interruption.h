@@ -8,8 +8,9 @@ namespace trivium {
 
 // Lets long work on a thread be ended before it is done: for the scope's life,
 // the thread's work asks `goes_on` (null: always true) every few KiB of text,
-// which is a few milliseconds. Scopes may be nested; the innermost is asked.
-// (Its header has no Abseil, which SentencePiece's cannot be beside.)
+// which is a few milliseconds. Scopes may be nested; the innermost is asked,
+// and none is of what the thread does meanwhile. (Its header has no Abseil,
+// which SentencePiece's cannot be beside.)
 class InterruptionScope {
  public:
   explicit InterruptionScope(std::function<bool()> goes_on);

@@ -36,6 +36,18 @@ TEST(InterruptionTest, AsksEveryFewKib) {
   EXPECT_EQ(asked, 3);
 }
 
+// As a pool's short work is done where long work asks.
+TEST(InterruptionTest, WhatIsDoneWhileItAsksIsNotInterrupted) {
+  bool other_goes_on = false;
+  const InterruptionScope scope([&] {
+    other_goes_on = !Interrupted(1 << 20) && !Interrupted(1 << 20);
+    return false;
+  });
+  EXPECT_TRUE(Interrupted(1 << 20));
+  EXPECT_TRUE(other_goes_on);
+  EXPECT_TRUE(Interrupted(1));
+}
+
 class InterruptibleTest : public testing::Test {
  protected:
   static std::string Times(int count, const std::string& text) {

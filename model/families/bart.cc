@@ -12,15 +12,8 @@ FamilyModel Load(const BartOptions& options, nlohmann::json generation_defaults,
                  const nlohmann::json& json, const Weights* weights,
                  Problems* problems) {
   FamilyReader family(json, weights, problems);
-  FamilyModel model;
-  model.generation_defaults = std::move(generation_defaults);
-  TransformerDescription description;
-  ReadBartConfig(options, family.config(), &description);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-  ReadBartTensors(options, family.config(), tensors, &description);
-  model.description = std::move(description);
-  return model;
+  return {.description = ReadBart(options, &family),
+          .generation_defaults = std::move(generation_defaults)};
 }
 
 }  // namespace

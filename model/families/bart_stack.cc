@@ -144,10 +144,9 @@ void ReadEmbeddings(bool shared, bool tied_output, TensorReader* tensors,
   }
 }
 
-}  // namespace
-
-void ReadBartConfig(const BartOptions& options, ConfigReader* config,
-                    TransformerDescription* description) {
+// Both stacks without their tensors.
+void ReadConfig(const BartOptions& options, ConfigReader* config,
+                TransformerDescription* description) {
   RefuseOtherHeads(config);
   description->encoder = ReadStack(options, "encoder", config);
   // What both stacks read is reported once.
@@ -171,9 +170,9 @@ void ReadBartConfig(const BartOptions& options, ConfigReader* config,
   }
 }
 
-void ReadBartTensors(const BartOptions& options, ConfigReader* config,
-                     TensorReader* tensors,
-                     TransformerDescription* description) {
+// All tensors of a description that ReadConfig filled.
+void ReadTensors(const BartOptions& options, ConfigReader* config,
+                 TensorReader* tensors, TransformerDescription* description) {
   ReadEmbeddings(options.shared_embeddings,
                  config->Boolean("tie_word_embeddings").value_or(true), tensors,
                  description);
@@ -191,6 +190,18 @@ void ReadBartTensors(const BartOptions& options, ConfigReader* config,
     }
     ReadLayers(side, options.norm_before, tensors, stack);
   }
+}
+
+}  // namespace
+
+TransformerDescription ReadBart(const BartOptions& options,
+                                FamilyReader* family) {
+  TransformerDescription description;
+  ReadConfig(options, family->config(), &description);
+  TensorReader* const tensors = family->OpenTensors("model.");
+  if (tensors == nullptr) return {};
+  ReadTensors(options, family->config(), tensors, &description);
+  return description;
 }
 
 }  // namespace trivium

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/config_reader.h"
-#include "model/families/tensor_reader.h"
+#include "model/families/family_reader.h"
 #include "model/transformer/description.h"
 
 namespace trivium {
@@ -19,7 +18,7 @@ struct BartOptions {
   // Sines and cosines, or kLearned with position_offset rows before the first.
   PositionEncoding positions = PositionEncoding::kLearned;
   int position_offset = 0;
-  std::optional<int32_t> position_padding_id;
+  std::optional<int32_t> position_padding_id = std::nullopt;
   // Where config.json names none.
   Activation activation = Activation::kGelu;
   bool scale_embedding = false;
@@ -29,16 +28,11 @@ struct BartOptions {
   int decoder_vocabulary = 0;  // 0: the encoder's
 };
 
-// Both stacks without their tensors. Refuses what does not generate text.
-void ReadBartConfig(const BartOptions& options, ConfigReader* config,
-                    TransformerDescription* description);
-
-// All tensors of a description that ReadBartConfig filled. The output
-// projection is tied to the decoder's tokens unless tie_word_embeddings is
-// false.
-void ReadBartTensors(const BartOptions& options, ConfigReader* config,
-                     TensorReader* tensors,
-                     TransformerDescription* description);
+// Refuses what does not generate text. The output projection is tied to the
+// decoder's tokens unless tie_word_embeddings is false. Empty where there are
+// no tensors to read.
+TransformerDescription ReadBart(const BartOptions& options,
+                                FamilyReader* family);
 
 }  // namespace trivium
 

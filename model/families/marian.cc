@@ -30,18 +30,11 @@ BartOptions ReadMarianOptions(ConfigReader* config) {
 FamilyModel LoadMarian(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {
   FamilyReader family(json, weights, problems);
-  FamilyModel model;
-  model.generation_defaults = {{"decoder_start_token_id", 58100},
-                               {"eos_token_id", 0},
-                               {"forced_eos_token_id", 0}};
-  TransformerDescription description;
   const BartOptions options = ReadMarianOptions(family.config());
-  ReadBartConfig(options, family.config(), &description);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-  ReadBartTensors(options, family.config(), tensors, &description);
-  model.description = std::move(description);
-  return model;
+  return {.description = ReadBart(options, &family),
+          .generation_defaults = {{"decoder_start_token_id", 58100},
+                                  {"eos_token_id", 0},
+                                  {"forced_eos_token_id", 0}}};
 }
 
 }  // namespace trivium

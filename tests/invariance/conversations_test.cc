@@ -226,7 +226,9 @@ TEST_P(ConversationsTest, SameBitsWarmColdHalfEvictedAndTogether) {
     const std::vector<RequestResult> results = RunTogether(turns_, batch.get());
     for (size_t i = 0; i < turns_.size(); ++i) ExpectSame(i, results[i]);
     EXPECT_GT(sights.found, 0);
-    if (blocks > 0 && kMany) EXPECT_GT(sights.suspensions, 0);
+    if (blocks > 0 && kMany) {
+      EXPECT_GT(sights.suspensions, 0);
+    }
   }
 }
 

@@ -240,6 +240,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
       ResolvePrecision(options.precision, ActiveIsa());
   if (precision.ok()) {
     folder.precision = *precision;
+    folder.formats = FormatsOf(*precision, options.kv_precision);
   } else {
     problems->push_back(std::string(precision.status().message()));
   }

@@ -34,6 +34,7 @@ struct ModelFolder {
   std::optional<PairTemplate> pair_template;
   ChatTemplates chat_templates;
   Precision precision = Precision::kF32;  // resolved
+  Formats formats;                        // of this precision
   std::string revision;
 };
 

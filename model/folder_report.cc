@@ -50,8 +50,7 @@ FolderReport ReportFolder(const std::string& folder,
       ReadModelFolder(folder, options, &report.problems, /*imagine=*/true);
   if (!report.problems.empty()) return report;
   report.warnings = WarningsOf(folder, read);
-  const MemoryPlan plan =
-      PlanMemory(read.description, FormatsOf(read.precision));
+  const MemoryPlan plan = PlanMemory(read.description, read.formats);
   report.has_weights = !read.weights->imagined();
   report.family = read.family;
   report.precision = read.precision;

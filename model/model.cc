@@ -110,6 +110,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
   info.revision = folder.revision;
   if (decoder) {
     info.design = Design::kDecoder;
+    info.kv_precision = KvPrecisionOf(folder.formats);
     info.d_model = decoder->d_model;
     info.decoder_layers = decoder->layers;
     info.decoder_heads = decoder->heads;
@@ -157,7 +158,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
   if (!problems.empty()) return ToStatus(folder, problems);
   TRIVIUM_ASSIGN_OR_RETURN(
       std::shared_ptr<const Transformer> transformer,
-      Transformer::Create(read.description, FormatsOf(read.precision)));
+      Transformer::Create(read.description, read.formats));
   TRIVIUM_RETURN_IF_ERROR(read.weights->CheckUnchanged());
   ModelInfo info = Describe(folder, read, *transformer);
   return std::make_unique<LoadedModel>(std::move(info), &read,

@@ -39,6 +39,10 @@ enum class Design { kEncoder, kDecoder, kEncoderDecoder };
 
 struct LoadOptions {
   Precision precision = Precision::kAuto;
+  // What a decoder's keys and values are kept in; kAuto: as `precision` has it
+  // (int8: bytes with a scale for each token and head). bf16 and f32 are more
+  // exact, and take 2 and 4 times the memory. Encoders keep none.
+  Precision kv_precision = Precision::kAuto;
   // Restrict each translation to the tokens that the folder's
   // shortlist.safetensors has for its source: faster, and now and then another
   // translation. An error where there is no such file.
@@ -72,6 +76,8 @@ struct ModelInfo {
   std::string family;  // "marian"
   Design design = Design::kEncoderDecoder;
   Precision precision = Precision::kF32;  // never kAuto
+  // Of the keys and values that a decoder keeps; unset: it has no decoder.
+  std::optional<Precision> kv_precision;
   Isa isa = Isa::kAvx2;
   bool batch_invariant = false;  // found by the start-up self-test
   int64_t parameters = 0;

@@ -44,7 +44,12 @@ absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
   return precision;
 }
 
-const Formats& FormatsOf(Precision precision) {
+Formats FormatsOf(Precision precision, Precision kv_precision) {
+  if (kv_precision != Precision::kAuto) {
+    Formats formats = FormatsOf(precision, Precision::kAuto);
+    formats.decoder_kv = FormatsOf(kv_precision, Precision::kAuto).decoder_kv;
+    return formats;
+  }
   switch (precision) {
     case Precision::kInt8:
       return kInt8Formats;
@@ -53,6 +58,18 @@ const Formats& FormatsOf(Precision precision) {
     default:
       return kF32Formats;
   }
+}
+
+Precision KvPrecisionOf(const Formats& formats) {
+  switch (formats.decoder_kv) {
+    case KvType::kInt8:
+      return Precision::kInt8;
+    case KvType::kBf16:
+      return Precision::kBf16;
+    case KvType::kF32:
+      return Precision::kF32;
+  }
+  return Precision::kF32;
 }
 
 }  // namespace trivium

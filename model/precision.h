@@ -13,8 +13,12 @@ namespace trivium {
 // its instructions.
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa);
 
-// What a resolved precision is a name of.
-const Formats& FormatsOf(Precision precision);
+// What a resolved precision is a name of; a decoder's keys and values are kept
+// as `kv_precision` says, kAuto: as the precision does.
+Formats FormatsOf(Precision precision, Precision kv_precision);
+
+// What a decoder's keys and values are kept in; never kAuto.
+Precision KvPrecisionOf(const Formats& formats);
 
 }  // namespace trivium
 

@@ -33,6 +33,7 @@ constexpr absl::Duration kStopGrace = absl::Seconds(2);
 int Check(const Options& options) {
   LoadOptions load;
   load.precision = options.precision;
+  load.kv_precision = options.kv_precision;
   load.vocabulary_shortlist = options.vocabulary_shortlist;
   const FolderReport report = ReportFolder(options.check_folder, load);
   for (const std::string& problem : report.problems) {

@@ -17,6 +17,10 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
     TRIVIUM_ASSIGN_OR_RETURN(spec->precision, ParsePrecision(value));
     return absl::OkStatus();
   }
+  if (key == "kv") {
+    TRIVIUM_ASSIGN_OR_RETURN(spec->kv_precision, ParsePrecision(value));
+    return absl::OkStatus();
+  }
   if (key == "shortlist") {
     if (value != "on" && value != "off") {
       return absl::InvalidArgumentError(
@@ -28,7 +32,7 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
   return absl::InvalidArgumentError(
       fmt::format("'{}' is no setting of a model; did you mean {}? (A folder "
                   "of that name: put a slash after it)",
-                  key, Nearest(key, {"precision", "shortlist"})));
+                  key, Nearest(key, {"kv", "precision", "shortlist"})));
 }
 
 // "/models/opus/" -> "opus"; "." is called as what it is.

@@ -9,11 +9,12 @@
 
 namespace trivium {
 
-// A --model: [NAME=]FOLDER[,precision=...][,shortlist=on|off].
+// A --model: [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off].
 struct ModelSpec {
   std::string name;
   std::string folder;
   std::optional<Precision> precision;  // unset: --precision
+  std::optional<Precision> kv_precision = std::nullopt;  // --kv-precision
   // Unset: --vocabulary-shortlist.
   std::optional<bool> shortlist = std::nullopt;
 

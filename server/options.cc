@@ -34,8 +34,8 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       "model",
       app->add_option_function<std::vector<std::string>>(
              "--model,folders", add,
-             "Serve [NAME=]FOLDER[,precision=...][,shortlist=on|off]; repeat "
-             "for more, the first is the default. None: the embedded model")
+             "Serve [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]; "
+             "repeat for more, the first is the default. None: the embedded model")
           ->delimiter(';')
           ->type_name("[NAME=]FOLDER"));
   flags
@@ -43,6 +43,17 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
                "auto, f32, bf16 or int8; auto picks by the CPU's features",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->precision,
+                                          ParsePrecision(text));
+                 return absl::OkStatus();
+               })
+      ->default_str("auto");
+  flags
+      ->Parsed("kv-precision",
+               "What decoders keep keys and values in: auto, f32, bf16 or "
+               "int8; auto is what --precision computes with. bf16 is more "
+               "exact than int8 and takes twice the memory",
+               [options](const std::string& text) -> absl::Status {
+                 TRIVIUM_ASSIGN_OR_RETURN(options->kv_precision,
                                           ParsePrecision(text));
                  return absl::OkStatus();
                })

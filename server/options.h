@@ -30,6 +30,7 @@ struct Options {
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   Precision precision = Precision::kAuto;
+  Precision kv_precision = Precision::kAuto;  // of models with a decoder
   bool vocabulary_shortlist = false;
   std::optional<Isa> max_isa;
 

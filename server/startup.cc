@@ -53,6 +53,7 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
   const absl::Time begin = absl::Now();
   LoadOptions load;
   load.precision = spec.precision.value_or(options.precision);
+  load.kv_precision = spec.kv_precision.value_or(options.kv_precision);
   load.vocabulary_shortlist =
       spec.shortlist.value_or(options.vocabulary_shortlist);
   absl::StatusOr<std::unique_ptr<Model>> model = Model::Load(spec.folder, load);
@@ -60,11 +61,19 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
     return About(fmt::format("model '{}'", spec.name), model.status());
   }
   const ModelInfo& info = (*model)->info();
+  if (spec.kv_precision.has_value() && !info.kv_precision.has_value()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "model '{}': kv={} says how keys and values of a decoder are kept, and "
+        "{} has none; leave it out",
+        spec.name, PrecisionName(*spec.kv_precision), info.family));
+  }
   Log(spdlog::level::info, "model loaded",
       {{"model", spec.name},
        {"folder", spec.folder},
        {"family", info.family},
        {"precision", PrecisionName(info.precision)},
+       {"kv_precision",
+        info.kv_precision ? PrecisionName(*info.kv_precision) : "none"},
        {"isa", IsaName(info.isa)},
        {"batch_invariant", info.batch_invariant ? "yes" : "no"},
        {"vocabulary_shortlist", info.vocabulary_shortlist ? "on" : "off"},

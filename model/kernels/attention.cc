@@ -226,12 +226,6 @@ size_t AttentionScratchSize(const AttentionCall& call) {
   return HWY_DYNAMIC_DISPATCH(ScratchSize)(call);
 }
 
-int MostKeys(KvType type) {
-  constexpr int kMost = std::numeric_limits<int32_t>::max();
-  // The sums of a weight's byte, at most 255, times a value's, at most 127.
-  return type == KvType::kInt8 ? kMost / (255 * 127) : kMost;
-}
-
 bool RoundsQueries(KvType type) {
   return type == KvType::kBf16 && ActiveIsa() >= Isa::kAvx512Bf16;
 }

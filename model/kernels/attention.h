@@ -90,9 +90,6 @@ constexpr KeyRange SeenKeys(const AttentionCall& call, int query) {
                                                : call.keys};
 }
 
-// Most keys that a query may see without its sums overflowing.
-int MostKeys(KvType type);
-
 // Whether Attend rounds queries and weights to bf16, too: over bf16 tiles,
 // where the CPU multiplies bf16, at twice the rate of f32.
 bool RoundsQueries(KvType type);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "model/kernels/attention.h"
 #include "model/kernels/runtime.h"
@@ -21,7 +22,10 @@
 // - a key's weight, times its value's scale, becomes 16 bits, of which the
 //   upper and the lower eight are multiplied apart: with eight alone, many
 //   small weights beside a large one would be lost.
-// Sums over at most MostKeys() keys, and as many dimensions, cannot overflow.
+// The sums over kExactKeys keys cannot overflow; each kExactKeys keys, counted
+// from the first, are summed apart and added in floats, in order. So the bits
+// of a sum do not depend on how many queries are under way, nor on where their
+// windows begin.
 
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
@@ -33,6 +37,12 @@ HWY_INLINE VI32 SetQuad(const void* p) {
   std::memcpy(&quad, p, sizeof(quad));
   return hn::Set(I32(), quad);
 }
+
+constexpr int kExactKeys = 1 << 16;
+static_assert(kExactKeys % kTileTokens == 0);
+// A weight's byte is at most 255, a value's at most 127.
+static_assert(int64_t{kExactKeys} * 255 * 127 <=
+              std::numeric_limits<int32_t>::max());
 
 // The queries' bytes and the weights', in the scratch.
 struct Bytes {
@@ -144,11 +154,12 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
 }
 
 // out = scale * weights V for kQueries rows and kGroups groups of 16
-// dimensions from `group`.
+// dimensions from `group`, over at most kExactKeys keys; later keys' are added.
 template <bool kVnni, int kQueries, int kGroups>
 HWY_INLINE void WeighValues(const AttentionCall& call,
-                            const Rows<kQueries>& rows, const HeadRows& head,
-                            int group, int lane, const Bytes& bytes,
+                            const Rows<kQueries>& rows, const KeyRange& keys,
+                            const HeadRows& head, int group, int lane,
+                            const Bytes& bytes,
                             const float* HWY_RESTRICT scale) {
   const F32 d;
   const I32 d32;
@@ -161,13 +172,12 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
     }
   }
   const int groups = DimensionGroups(call.shape.head_size);
-  for (int begin = rows.tiles.begin; begin < rows.any.end;
-       begin += kTileTokens) {
+  for (int begin = keys.begin; begin < keys.end; begin += kTileTokens) {
     const Int8Head<const char> tile(call.shape, call.tiles[begin / kTileTokens],
                                     head.head);
     const int32_t* quads = reinterpret_cast<const int32_t*>(tile.values) +
                            group * kQuadLanes + lane;
-    const int end = std::min(rows.any.end, begin + kTileTokens);
+    const int end = std::min(keys.end, begin + kTileTokens);
     for (int key = begin; key < end;
          key += kQuad, quads += groups * kQuadLanes) {
       VI32 values[kGroups];
@@ -189,6 +199,7 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
     }
   }
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const bool later = keys.begin > rows.tiles.begin;
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
@@ -199,12 +210,14 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
       const auto sum =
           hn::MulAdd(hn::ConvertTo(d, upper[q][g]), hn::Set(d, 256.0f),
                      hn::ConvertTo(d, lower[q][g]));
-      const auto y = hn::Mul(sum, hn::Set(d, scale[q]));
+      auto y = hn::Mul(sum, hn::Set(d, scale[q]));
       float* to = rows.out[q] + head.offset + begin;
+      const auto valid = hn::FirstN(d, static_cast<size_t>(left));
+      if (HWY_UNLIKELY(later)) y = hn::Add(hn::MaskedLoad(valid, d, to), y);
       if (left >= lanes) {
         hn::StoreU(y, d, to);
       } else {
-        hn::BlendedStore(y, hn::FirstN(d, static_cast<size_t>(left)), d, to);
+        hn::BlendedStore(y, valid, d, to);
       }
     }
   }
@@ -270,17 +283,22 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
                                  heads[h].weights + at, scaled,
                                  bytes.upper + at, bytes.lower + at);
     }
-    for (int lane = 0; lane < kQuadLanes; lane += lanes) {
-      const auto weigh = [&](int group, auto at_once) HWY_ATTR {
-        WeighValues<kVnni, kQueries, decltype(at_once)::value>(
-            call, rows, heads[h], group, lane, bytes, scale);
-      };
-      int group = 0;
-      if constexpr (kQueries == 1) {  // registers for more
-        for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());
+    KeyRange keys;
+    for (int begin = rows.tiles.begin; begin < rows.any.end; begin = keys.end) {
+      keys = {begin, std::min(rows.any.end,
+                              (begin / kExactKeys + 1) * kExactKeys)};
+      for (int lane = 0; lane < kQuadLanes; lane += lanes) {
+        const auto weigh = [&](int group, auto at_once) HWY_ATTR {
+          WeighValues<kVnni, kQueries, decltype(at_once)::value>(
+              call, rows, keys, heads[h], group, lane, bytes, scale);
+        };
+        int group = 0;
+        if constexpr (kQueries == 1) {  // registers for more
+          for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());
+        }
+        for (; group + 2 <= groups; group += 2) weigh(group, Constant<2>());
+        if (group < groups) weigh(group, Constant<1>());
       }
-      for (; group + 2 <= groups; group += 2) weigh(group, Constant<2>());
-      if (group < groups) weigh(group, Constant<1>());
     }
     for (int t = tiles; t < next_tiles; ++t) {
       FetchInt8Keys(call.shape, call.next_tiles[t], heads[h].head);

@@ -39,15 +39,6 @@ absl::Status CheckKeys(const StackDescription& decoder) {
   return absl::OkStatus();
 }
 
-// Sums of integers over more keys would overflow.
-absl::Status CheckPositions(const StackDescription& stack, KvType type) {
-  if (stack.max_positions <= MostKeys(type)) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "the model takes {} tokens and attention of this precision at most {}; "
-      "choose precision f32 or lower max_position_embeddings in config.json",
-      stack.max_positions, MostKeys(type)));
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Transformer>> Transformer::Create(
@@ -75,8 +66,6 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
     return Stack::Create(stack, tokens, formats_);
   };
   if (description.encoder.has_value()) {
-    TRIVIUM_RETURN_IF_ERROR(
-        CheckPositions(*description.encoder, formats_.encoder_kv));
     TRIVIUM_ASSIGN_OR_RETURN(encoder_, pack(*description.encoder));
     if (formats_.operands == OperandType::kInt8) {
       TRIVIUM_ASSIGN_OR_RETURN(const InputMaxima maxima, MeasureInputs(*this));
@@ -85,10 +74,6 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
     }
   }
   if (description.decoder.has_value()) {
-    for (const auto* stack : {&description.encoder, &description.decoder}) {
-      if (!stack->has_value()) continue;
-      TRIVIUM_RETURN_IF_ERROR(CheckPositions(**stack, formats_.decoder_kv));
-    }
     TRIVIUM_RETURN_IF_ERROR(CheckKeys(*description.decoder));
     TRIVIUM_ASSIGN_OR_RETURN(decoder_, pack(*description.decoder));
     TRIVIUM_RETURN_IF_ERROR(PackOutput(description));

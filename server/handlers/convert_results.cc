@@ -299,6 +299,7 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   }
   SetLimits(info, limits, out.mutable_limits());
   out.set_precision(ToProto(info.precision));
+  if (info.kv_precision) out.set_kv_precision(ToProto(*info.kv_precision));
   out.set_isa(std::string(IsaName(info.isa)));
   out.set_batch_invariant(info.batch_invariant);
   out.set_parameter_count(info.parameters);

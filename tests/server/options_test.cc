@@ -104,12 +104,20 @@ TEST_F(OptionsTest, SettingsOfAModel) {
   const auto parse = [](const char* text) {
     return ParseModelSpec(text).value_or(ModelSpec());
   };
-  EXPECT_EQ(parse("a=/x,shortlist=on"),
-            (ModelSpec{"a", "/x", std::nullopt, true}));
-  EXPECT_EQ(parse("a=/x,y,precision=f32,shortlist=off"),
-            (ModelSpec{"a", "/x,y", Precision::kF32, false}));
-  EXPECT_EQ(parse("a=/x,shortlist=on,precision=int8"),
-            (ModelSpec{"a", "/x", Precision::kInt8, true}));
+  const ModelSpec plain = {.name = "a", .folder = "/x"};
+  ModelSpec spec = plain;
+  spec.shortlist = true;
+  EXPECT_EQ(parse("a=/x,shortlist=on"), spec);
+  spec.precision = Precision::kInt8;
+  EXPECT_EQ(parse("a=/x,shortlist=on,precision=int8"), spec);
+  spec = plain;
+  spec.folder = "/x,y";
+  spec.precision = Precision::kF32;
+  spec.shortlist = false;
+  EXPECT_EQ(parse("a=/x,y,precision=f32,shortlist=off"), spec);
+  spec = plain;
+  spec.kv_precision = Precision::kBf16;
+  EXPECT_EQ(parse("a=/x,kv=bf16"), spec);
   const auto error = [](const char* text) {
     return std::string(ParseModelSpec(text).status().message());
   };

@@ -7,8 +7,13 @@
 #include <vector>
 
 #include "model/transformer/description.h"
+#include "model/transformer/formats.h"
 
 namespace trivium {
+
+// What `precision=int8,kv=bf16` is.
+inline constexpr Formats kInt8KeptAsBf16 = {
+    WeightType::kInt8, OperandType::kInt8, KvType::kBf16, KvType::kBf16};
 
 // A Transformer of any shape with random weights, for tests that need no
 // files.

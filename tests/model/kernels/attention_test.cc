@@ -447,20 +447,48 @@ TEST(AttendTest, SmallWeightsCount) {
   for (const float value : out) EXPECT_NEAR(value, 1, 0.002);
 }
 
-// All weight on keys whose bytes are the largest, as many as there may be.
-TEST(AttendTest, SumsOfTheMostKeysDoNotOverflow) {
-  const int keys = MostKeys(KvType::kInt8);
-  EXPECT_GE(keys, 65536);
+// Bytes that are all the largest: their sums would overflow 32 bits.
+TEST(AttendTest, SumsOfManyKeysDoNotOverflow) {
   Heads heads(KvType::kInt8, 4, 16, 1, 1, /*kv_heads=*/1);
   std::fill(heads.k.begin(), heads.k.end(), 1.0f);
   std::fill(heads.val.begin(), heads.val.end(), 1.0f);
   std::fill(heads.q.begin(), heads.q.end(), -1.0f);
   for (int i = 0; i < heads.keys; ++i) heads.Store(i);
-  heads.keys = keys;
-  heads.tiles.assign(PaddedKeys(keys) / kTileTokens, heads.tiles[0]);
+  heads.keys = 131072;
+  heads.tiles.assign(heads.keys / kTileTokens, heads.tiles[0]);
   std::vector<float> out(heads.width);
   Attend(heads.Call(0, 1, out.data()));
   for (const float value : out) EXPECT_NEAR(value, 1, 1e-4);
+}
+
+// Where keys are summed apart, queries of one call have the bits that each has
+// alone, whatever the others see.
+TEST(AttendTest, ManyKeysAreSummedAlikeTogetherAndAlone) {
+  constexpr int kQueries = 6;
+  constexpr int kBoundary = 65536;
+  for (const KvType type : kTypes) {
+    for (const int look_back : {kAllKeys, 40}) {
+      Heads heads(type, 20, 256, kQueries, 2, 2);
+      heads.keys = kBoundary + 4;
+      for (int t = 16; t <= kBoundary / kTileTokens; ++t) {
+        heads.tiles.push_back(heads.tiles[t % 16]);
+      }
+      const auto attend = [&](int first, int count) {
+        std::vector<float> out(count * heads.width, NAN);
+        Attend(heads.Call(first, count, out.data(), false,
+                          {kBoundary - 2 + first, look_back, 0}));
+        return out;
+      };
+      const std::vector<float> together = attend(0, kQueries);
+      for (int i = 0; i < kQueries; ++i) {
+        const std::vector<float> alone = attend(i, 1);
+        ASSERT_EQ(std::memcmp(alone.data(), &together[i * heads.width],
+                              heads.width * sizeof(float)),
+                  0)
+            << "query " << i << ", window " << look_back;
+      }
+    }
+  }
 }
 
 }  // namespace

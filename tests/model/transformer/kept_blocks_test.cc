@@ -164,7 +164,8 @@ TEST_P(KeptBlocksTest, NoMoreAreKeptThanAllowed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, KeptBlocksTest,
-                         ::testing::Values(kF32Formats, kInt8Formats));
+                         ::testing::Values(kF32Formats, kInt8Formats,
+                                           kInt8KeptAsBf16));
 
 }  // namespace
 }  // namespace trivium

@@ -69,6 +69,7 @@ std::vector<Shaped> Shapes() {
           {"plain_int8", plain, kInt8Formats},
           {"llama_f32", llama, kF32Formats},
           {"llama_int8", llama, kInt8Formats},
+          {"llama_int8_kept_as_bf16", llama, kInt8KeptAsBf16},
           {"banded_int8", banded, kInt8Formats}};
 }
 

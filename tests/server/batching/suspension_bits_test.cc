@@ -102,7 +102,8 @@ TEST_P(SuspensionBitsTest, EqualAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Models, SuspensionBitsTest,
                          testing::Combine(testing::Values(kF32Formats,
-                                                          kInt8Formats),
+                                                          kInt8Formats,
+                                                          kInt8KeptAsBf16),
                                           testing::Bool()));
 
 }  // namespace

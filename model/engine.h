@@ -160,7 +160,8 @@ struct StepResult {
 // one pool of `total_blocks`. AddSource takes BlocksFor(source tokens) at once
 // (none without cross-attention); Decode work takes a block when its tokens
 // cross a block border or when it writes to a block that another hypothesis
-// shares. Whoever plans asks BlocksNeeded and makes room by releasing others;
+// shares. Where every decoder layer sees only so many tokens back, a hypothesis
+// gives up the blocks that it has passed. Whoever plans asks BlocksNeeded and makes room by releasing others;
 // a Step without a free block fails with RESOURCE_EXHAUSTED and changes
 // nothing.
 //

@@ -1,5 +1,6 @@
 // The engine's hypotheses and their blocks.
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -68,6 +69,7 @@ void TransformerEngine::Know(const HypothesisState& hypothesis,
   for (int begin = 0; begin < full; begin += kTileTokens) {
     KnownBlocks::Id id = find(begin);
     if (id == KnownBlocks::kNone) {
+      if (begin / kTileTokens < hypothesis.passed) return;
       const int block = hypothesis.blocks[begin / kTileTokens];
       // Known as what follows an equal block that was forgotten.
       if (known.id(block) != KnownBlocks::kNone) known.Forget(block);
@@ -83,14 +85,16 @@ HypothesisId TransformerEngine::Fork(HypothesisId parent) {
   HypothesisState& child = hypotheses_[id];
   child.source = hypotheses_[parent].source;
   child.blocks = hypotheses_[parent].blocks;
+  child.passed = hypotheses_[parent].passed;
   child.length = hypotheses_[parent].length;
-  for (const int block : child.blocks) cache_->Share(block);
+  for (const int block : child.Held()) cache_->Share(block);
   return id;
 }
 
 void TransformerEngine::Truncate(HypothesisId hypothesis, int length) {
   HypothesisState& state = hypotheses_[hypothesis];
   const size_t blocks = static_cast<size_t>(BlocksFor(length));
+  assert(static_cast<int>(blocks) >= state.passed);
   while (state.blocks.size() > blocks) {
     cache_->Release(state.blocks.back());
     state.blocks.pop_back();
@@ -102,11 +106,18 @@ void TransformerEngine::Truncate(HypothesisId hypothesis, int length) {
 
 void TransformerEngine::ReleaseHypothesis(HypothesisId hypothesis) {
   // The last first: of what is kept, an end goes before its beginning.
-  const BlockTable& blocks = hypotheses_[hypothesis].blocks;
+  const std::span<const int> blocks = hypotheses_[hypothesis].Held();
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     cache_->Release(*block);
   }
   hypotheses_.Release(hypothesis);
+}
+
+void TransformerEngine::ReleasePassed(HypothesisState* hypothesis, int length) {
+  const int seen = std::max(0, length - farthest_) / kTileTokens;
+  for (; hypothesis->passed < seen; ++hypothesis->passed) {
+    cache_->Release(hypothesis->blocks[hypothesis->passed]);
+  }
 }
 
 void TransformerEngine::KnowBeginning(HypothesisState* hypothesis) {

@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TRANSFORMER_SEQUENCES_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,16 +40,23 @@ struct SourceState {
 struct HypothesisState {
   SourceId source = kNoSource;
   BlockTable blocks;
+  // The first so many blocks are given up: no later token sees their keys.
+  int passed = 0;
   int length = 0;  // tokens in the blocks
   // The beginning whose full blocks become known when they are read: its
   // tokens, and what else they depend on. Empty once they are.
   std::vector<int32_t> beginning;
   std::string past;
 
+  std::span<const int> Held() const {
+    return std::span(blocks).subspan(static_cast<size_t>(passed));
+  }
+
   // Keeps the memory for the next hypothesis of this slot.
   void Reset() {
     source = kNoSource;
     blocks.clear();
+    passed = 0;
     length = 0;
     beginning.clear();
     past.clear();

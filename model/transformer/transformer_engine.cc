@@ -75,6 +75,10 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     limits_.decoder_layers = static_cast<int>(stack.layers.size());
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
+    for (const Layer& layer : stack.layers) {
+      farthest_ =
+          std::max(farthest_, layer.self_attention.geometry.look_back);
+    }
     cache_.emplace(weights_->decoder_kv_shape(), limits_.decoder_layers, blocks,
                    most_kept);
     decoder_.emplace(*weights_);
@@ -172,7 +176,11 @@ absl::Status TransformerEngine::Step(const StepPlan& plan, StepResult* result) {
     TRIVIUM_RETURN_IF_ERROR(
         decoder_->Run(items_, &*cache_, &workspace_, &timer_, result));
     for (size_t i = 0; i < items_.size(); ++i) {
-      if (result->rows[i].finite) KnowBeginning(items_[i].hypothesis);
+      HypothesisState* hypothesis = items_[i].hypothesis;
+      if (result->rows[i].finite) KnowBeginning(hypothesis);
+      // What was read in this step may yet be taken back.
+      const int read = static_cast<int>(items_[i].work->tokens.size());
+      ReleasePassed(hypothesis, hypothesis->length - read);
     }
   }
   result->padding_rows = static_cast<int>(workspace_.TakePaddingRows());

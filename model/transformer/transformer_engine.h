@@ -79,6 +79,8 @@ class TransformerEngine : public Engine {
             std::span<const int32_t> tokens);
   // The same of its announced beginning, after a step.
   void KnowBeginning(HypothesisState* hypothesis);
+  // Gives up the blocks of which no token after the first `length` sees a key.
+  void ReleasePassed(HypothesisState* hypothesis, int length);
   // Of hypotheses that share their last block, all but the last one to write
   // need a copy of it.
   bool NeedsCopy(const HypothesisState& hypothesis) const;
@@ -86,6 +88,8 @@ class TransformerEngine : public Engine {
   std::shared_ptr<const Transformer> weights_;
   EngineLimits limits_;
   std::optional<KvCache> cache_;  // with a decoder
+  // So many tokens before its own a token sees in some decoder layer.
+  int farthest_ = 0;
   std::optional<Encoder> encoder_;
   std::optional<Decoder> decoder_;
   Workspace workspace_;

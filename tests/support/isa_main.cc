@@ -1,8 +1,9 @@
 // A main() for tests that run once at each instruction set, each in its own
 // process, since a process chooses its instruction set once:
 //   kernels_test --isa=avx2
-// "best" is the machine's own. Without the flag TRIVIUM_MAX_ISA caps it. Exits
-// with 77, "skipped", when the CPU lacks it.
+// "best" is the machine's own, "above-avx2" the same where that is not avx2.
+// Without the flag TRIVIUM_MAX_ISA caps it. Exits with 77, "skipped", when the
+// CPU lacks it.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -37,11 +38,14 @@ int main(int argc, char** argv) {
   const std::string name = !exact.empty() ? exact : cap != nullptr ? cap : "";
   const absl::StatusOr<trivium::Isa> best = trivium::DetectIsa();
   if (!best.ok()) return Fail(best.status());
+  const bool above = name == "above-avx2";
   const absl::StatusOr<trivium::Isa> wanted =
-      name.empty() || name == "best" ? best : trivium::ParseIsa(name);
+      name.empty() || name == "best" || above ? best : trivium::ParseIsa(name);
   if (!wanted.ok()) return Fail(wanted.status());
-  if (!exact.empty() && *wanted > *best) {
-    std::printf("skipped: this machine has no %s\n", exact.c_str());
+  if ((!exact.empty() && *wanted > *best) ||
+      (above && *best == trivium::Isa::kAvx2)) {
+    std::printf("skipped: this machine has no instruction set %s\n",
+                name.c_str());
     return kNotOnThisMachine;
   }
   if (const absl::Status status = trivium::CapIsa(*wanted); !status.ok()) {

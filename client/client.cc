@@ -114,6 +114,23 @@ absl::StatusOr<v1::Model> Client::GetModel(const std::string& name) {
   return Call(*models_, &v1::Models::Stub::GetModel, request);
 }
 
+absl::StatusOr<v1::Model> Client::LoadModel(
+    const v1::LoadModelRequest& request) {
+  return Call(*models_, &v1::Models::Stub::LoadModel, request);
+}
+
+absl::StatusOr<v1::Model> Client::ReloadModel(const std::string& name) {
+  v1::ReloadModelRequest request;
+  request.set_name(name);
+  return Call(*models_, &v1::Models::Stub::ReloadModel, request);
+}
+
+absl::Status Client::UnloadModel(const std::string& name) {
+  v1::UnloadModelRequest request;
+  request.set_name(name);
+  return Call(*models_, &v1::Models::Stub::UnloadModel, request).status();
+}
+
 absl::StatusOr<grpc::health::v1::HealthCheckResponse> Client::Health(
     const std::string& service) {
   grpc::health::v1::HealthCheckRequest request;

@@ -62,6 +62,10 @@ class Client {
   absl::StatusOr<v1::ListModelsResponse> ListModels();
   // Empty name: the server's first model.
   absl::StatusOr<v1::Model> GetModel(const std::string& name);
+  // Of a server with --model-root.
+  absl::StatusOr<v1::Model> LoadModel(const v1::LoadModelRequest& request);
+  absl::StatusOr<v1::Model> ReloadModel(const std::string& name);
+  absl::Status UnloadModel(const std::string& name);
   // Empty service: the whole server.
   absl::StatusOr<grpc::health::v1::HealthCheckResponse> Health(
       const std::string& service);

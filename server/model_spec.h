@@ -13,7 +13,7 @@ namespace trivium {
 struct ModelSpec {
   std::string name;
   std::string folder;
-  std::optional<Precision> precision;  // unset: --precision
+  std::optional<Precision> precision = std::nullopt;     // --precision
   std::optional<Precision> kv_precision = std::nullopt;  // --kv-precision
   // Unset: --vocabulary-shortlist.
   std::optional<bool> shortlist = std::nullopt;

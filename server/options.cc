@@ -35,9 +35,16 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       app->add_option_function<std::vector<std::string>>(
              "--model,folders", add,
              "Serve [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]; "
-             "repeat for more, the first is the default. None: the embedded model")
+             "repeat for more, the first is the default. None: the embedded "
+             "model")
           ->delimiter(';')
           ->type_name("[NAME=]FOLDER"));
+  flags->Add("model-root", &options->model_root,
+             "Below this folder are the models that LoadModel may load; "
+             "without it no model comes or goes");
+  flags->Seconds("watch-interval", &options->watch_interval,
+                 "Look so often for models that came, changed or went in "
+                 "--model-root, and serve what is there; 0: never");
   flags
       ->Parsed("precision",
                "auto, f32, bf16 or int8; auto picks by the CPU's features",

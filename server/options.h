@@ -29,6 +29,12 @@ struct Options {
   std::string port_file;
 
   std::vector<ModelSpec> models;  // empty: the embedded one
+  // Below it are the models that may be loaded while others are served; empty:
+  // none may.
+  std::string model_root;
+  // How often is looked for models that came, changed or went there; zero:
+  // never.
+  absl::Duration watch_interval = absl::ZeroDuration();
   Precision precision = Precision::kAuto;
   Precision kv_precision = Precision::kAuto;  // of models with a decoder
   bool vocabulary_shortlist = false;

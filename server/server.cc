@@ -41,7 +41,10 @@ class ServerImpl : public Server {
     environment_.clock = options.clock;
   }
 
-  ~ServerImpl() override { Stop(absl::ZeroDuration()); }
+  ~ServerImpl() override {
+    Stop(absl::ZeroDuration());
+    parts_.manager.reset();  // it works with the environment
+  }
 
   absl::Status Listen() {
     if (tokenizing_.threads() == 0 || delivery_.threads() == 0) {
@@ -50,6 +53,11 @@ class ServerImpl : public Server {
     for (const ModelHandle& model : parts_.models) {
       TRIVIUM_RETURN_IF_ERROR(environment_.models.Add(model));
     }
+    parts_.models.clear();
+    if (parts_.manager != nullptr) {
+      TRIVIUM_RETURN_IF_ERROR(parts_.manager->Start(&environment_.models));
+    }
+    if (parts_.takes_orders) environment_.model_control = parts_.manager.get();
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.listen));
     GrpcServer::Options grpc;
@@ -114,6 +122,7 @@ class ServerImpl : public Server {
   bool Stop(absl::Duration timeout) {
     if (stopped_ || grpc_ == nullptr) return true;
     stopped_ = true;
+    if (parts_.manager != nullptr) parts_.manager->Stop();
     const bool finished = calls_.Drain(timeout);
     parts_.batcher->Drain(absl::ZeroDuration());
     // Cancels what is left; every call ends now that the batcher has spoken.

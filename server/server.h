@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/batching/batcher.h"
 #include "server/handlers/environment.h"
+#include "server/model_manager.h"
 #include "server/observability/metrics.h"
 
 namespace trivium {
@@ -40,6 +41,9 @@ class Server {
     std::vector<ModelHandle> models;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<Batcher> batcher;
+    // May be null. It takes orders of clients where it `takes_orders`.
+    std::unique_ptr<ModelManager> manager = nullptr;
+    bool takes_orders = false;
   };
 
   // Serves when it returns. The error names the address it cannot listen on.

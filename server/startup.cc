@@ -16,6 +16,8 @@
 #include "model/chat_template.h"
 #include "model/kernels/runtime.h"
 #include "server/host_port.h"
+#include "server/model_manager.h"
+#include "server/observability/log.h"
 #include "server/workers.h"
 
 namespace trivium {
@@ -25,14 +27,10 @@ constexpr char kEmbeddedName[] = "embedded";
 // What the process runs beside its workers: gRPC's, pools, watches.
 constexpr int kOtherThreads = 32;
 
-// `status` with what it is about in front.
-absl::Status About(const std::string& what, const absl::Status& status) {
-  return absl::Status(
-      status.code(),
-      fmt::format("{}: {}", what, std::string(status.message())));
-}
-
 absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options) {
+  if (options.models.empty() && options.watch_interval > absl::ZeroDuration()) {
+    return ModelsBelow(options.model_root);
+  }
   if (options.models.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(std::string folder, EmbeddedModelFolder());
     return std::vector<ModelSpec>{{kEmbeddedName, folder, std::nullopt}};
@@ -48,57 +46,6 @@ absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options) {
   return options.models;
 }
 
-absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
-                                                 const Options& options) {
-  const absl::Time begin = absl::Now();
-  LoadOptions load;
-  load.precision = spec.precision.value_or(options.precision);
-  load.kv_precision = spec.kv_precision.value_or(options.kv_precision);
-  load.vocabulary_shortlist =
-      spec.shortlist.value_or(options.vocabulary_shortlist);
-  absl::StatusOr<std::unique_ptr<Model>> model = Model::Load(spec.folder, load);
-  if (!model.ok()) {
-    return About(fmt::format("model '{}'", spec.name), model.status());
-  }
-  const ModelInfo& info = (*model)->info();
-  if (spec.kv_precision.has_value() && !info.kv_precision.has_value()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "model '{}': kv={} says how keys and values of a decoder are kept, and "
-        "{} has none; leave it out",
-        spec.name, PrecisionName(*spec.kv_precision), info.family));
-  }
-  Log(spdlog::level::info, "model loaded",
-      {{"model", spec.name},
-       {"folder", spec.folder},
-       {"family", info.family},
-       {"precision", PrecisionName(info.precision)},
-       {"kv_precision",
-        info.kv_precision ? PrecisionName(*info.kv_precision) : "none"},
-       {"isa", IsaName(info.isa)},
-       {"batch_invariant", info.batch_invariant ? "yes" : "no"},
-       {"vocabulary_shortlist", info.vocabulary_shortlist ? "on" : "off"},
-       {"parameters", info.parameters},
-       {"revision", info.revision},
-       {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
-  if ((*model)->tokenizer() == nullptr) {
-    Log(spdlog::level::warn,
-        "the folder has no tokenizer files: the model takes token ids only",
-        {{"model", spec.name}});
-  }
-  if (const std::string& why = (*model)->chat_templates().refusal();
-      !why.empty()) {
-    Log(spdlog::level::warn, "the model takes no chats",
-        {{"model", spec.name}, {"reason", why}});
-  }
-  if (!info.batch_invariant && info.precision != Precision::kBf16) {
-    Log(spdlog::level::warn,
-        "answers of this model may differ in their last bits with what else "
-        "runs",
-        {{"model", spec.name}});
-  }
-  return model;
-}
-
 // Threads that cannot be had are an error now, not an abort when they are made.
 absl::Status CheckWorkerThreads(const Workers& workers, int models) {
   // A worker's own thread, and a team for each model's engine.
@@ -107,9 +54,10 @@ absl::Status CheckWorkerThreads(const Workers& workers, int models) {
   const absl::Status status = CheckThreads(
       static_cast<int>(std::min<int64_t>(threads + kOtherThreads, 1 << 20)));
   if (status.ok()) return status;
-  return About(fmt::format("--workers {} of --worker-threads {}", workers.count,
-                           workers.threads),
-               status);
+  return absl::Status(
+      status.code(),
+      fmt::format("--workers {} of --worker-threads {}: {}", workers.count,
+                  workers.threads, std::string(status.message())));
 }
 
 absl::Status CheckPrefixCache(const Options& options) {
@@ -121,19 +69,18 @@ absl::Status CheckPrefixCache(const Options& options) {
       bytes, options.kv_cache_bytes));
 }
 
-void WarnOfSmallCache(const ModelSpec& spec, const Engine& engine) {
-  const EngineLimits& limits = engine.limits();
-  if (limits.decoder_layers == 0) return;
-  const int longest = engine.BlocksFor(limits.max_source_tokens) +
-                      engine.BlocksFor(limits.max_target_tokens);
-  if (limits.total_blocks >= longest) return;
-  Log(spdlog::level::warn,
-      "the KV cache holds less than one longest sequence of this model; "
-      "requests that could need more are refused, raise --kv-cache-bytes to "
-      "serve them",
-      {{"model", spec.name},
-       {"tokens", int64_t{limits.total_blocks} * limits.block_tokens},
-       {"longest", int64_t{longest} * limits.block_tokens}});
+absl::Status CheckModelRoot(const Options& options) {
+  std::error_code error;
+  if (options.model_root.empty()) {
+    if (options.watch_interval == absl::ZeroDuration()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "--watch-interval watches --model-root, which is not given");
+  }
+  if (std::filesystem::is_directory(options.model_root, error)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("--model-root {} is not a folder", options.model_root));
 }
 
 void WarnOfOpenPort(const std::string& listen) {
@@ -171,6 +118,7 @@ absl::StatusOr<std::string> EmbeddedModelFolder() {
 
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
@@ -202,30 +150,13 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   batching.speculate = options.speculation;
   batching.observer = parts.metrics.get();
   TRIVIUM_ASSIGN_OR_RETURN(parts.batcher, Batcher::Create(batching));
+  parts.manager = std::make_unique<ModelManager>(
+      options, workers, parts.metrics.get(), parts.batcher.get());
+  parts.takes_orders = !options.model_root.empty();
   for (size_t m = 0; m < models.size(); ++m) {
-    const ModelSpec& spec = specs[m];
-    Batcher::Engines engines;
-    for (int i = 0; i < workers.count; ++i) {
-      auto engine =
-          models[m]->NewEngine({options.kv_cache_bytes, workers.threads,
-                                options.prefix_cache_bytes});
-      if (!engine.ok()) {
-        return About(fmt::format("model '{}', --kv-cache-bytes {}", spec.name,
-                                 options.kv_cache_bytes),
-                     engine.status());
-      }
-      engines.push_back(*std::move(engine));
-    }
-    WarnOfSmallCache(spec, *engines[0]);
-    const auto served = std::make_shared<const ServedModel>(
-        ServedModel{.name = spec.name,
-                    .model = std::move(models[m]),
-                    .kv_cache_bytes = options.kv_cache_bytes * workers.count,
-                    .result_cache_bytes = options.result_cache_bytes});
-    parts.metrics->AddModel(*served);
-    TRIVIUM_RETURN_IF_ERROR(
-        parts.batcher->AddModel(served, std::move(engines)));
-    parts.models.push_back(served);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        parts.models.emplace_back(),
+        parts.manager->Serve(specs[m], std::move(models[m])));
   }
 
   Server::Options server;

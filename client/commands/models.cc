@@ -29,8 +29,9 @@ class ModelsCommand : public Command {
  public:
   absl::Status Run(Client& client, const Io& io) override {
     Output output(io, /*keep_newlines=*/false, nullptr);
-    if (!model_.empty()) {
-      TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
+    if (!unload_.empty()) return client.UnloadModel(unload_);
+    if (!model_.empty() || !load_.folder().empty() || !reload_.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, One(client));
       if (!json_) TRIVIUM_RETURN_IF_ERROR(output.Line(kHeader));
       return Emit(model, output);
     }
@@ -46,6 +47,12 @@ class ModelsCommand : public Command {
  private:
   friend Subcommand trivium::AddModels(CLI::App& app);
 
+  absl::StatusOr<v1::Model> One(Client& client) const {
+    if (!load_.folder().empty()) return client.LoadModel(load_);
+    if (!reload_.empty()) return client.ReloadModel(reload_);
+    return client.GetModel(model_);
+  }
+
   absl::Status Emit(const v1::Model& model, Output& output) {
     if (json_) return output.Json(model);
     return output.Line(fmt::format(
@@ -59,6 +66,8 @@ class ModelsCommand : public Command {
   }
 
   std::string model_;
+  v1::LoadModelRequest load_;
+  std::string reload_, unload_;
   bool json_ = false;
 };
 
@@ -68,7 +77,21 @@ Subcommand AddModels(CLI::App& app) {
   auto command = std::make_unique<ModelsCommand>();
   CLI::App* sub =
       app.add_subcommand("models", "What the server has loaded, one a line");
-  sub->add_option("--model", command->model_, "Only this one");
+  CLI::Option* one =
+      sub->add_option("--model", command->model_, "Only this one");
+  CLI::Option* load =
+      sub->add_option("--load", *command->load_.mutable_folder(),
+                      "Serve a folder below the server's --model-root, too");
+  sub->add_option("--name", *command->load_.mutable_name(),
+                  "--load: its name, if not the folder's")
+      ->needs(load);
+  CLI::Option* reload = sub->add_option("--reload", command->reload_,
+                                        "Read this model's folder anew");
+  CLI::Option* unload = sub->add_option("--unload", command->unload_,
+                                        "Serve this model no longer");
+  load->excludes(one)->excludes(reload)->excludes(unload);
+  reload->excludes(one)->excludes(unload);
+  unload->excludes(one);
   AddJsonFlag(*sub, &command->json_);
   return {sub, std::move(command)};
 }

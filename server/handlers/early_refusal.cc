@@ -27,6 +27,9 @@ bool IsRefusedForTime(Rpc rpc) {
     case Rpc::kDetokenize:
     case Rpc::kListModels:
     case Rpc::kGetModel:
+    case Rpc::kLoadModel:
+    case Rpc::kReloadModel:
+    case Rpc::kUnloadModel:
       return false;
   }
   return false;

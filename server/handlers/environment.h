@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "server/batching/batcher.h"
 #include "server/handlers/call_registry.h"
+#include "server/handlers/model_control.h"
 #include "server/handlers/model_directory.h"
 #include "server/handlers/work_pool.h"
 #include "server/observability/metrics.h"
@@ -44,6 +45,8 @@ struct Environment {
   RequestLimits limits;
   bool truncate = false;  // what a request's `truncate` defaults to
   int64_t max_waiting_tokens = 1 << 20;  // the batcher's
+  // Null: what is served does not change.
+  ModelControl* model_control = nullptr;
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;

@@ -30,6 +30,9 @@ NewHandler NewFillMask;
 NewHandler NewAnswer;
 NewHandler NewListModels;
 NewHandler NewGetModel;
+NewHandler NewLoadModel;
+NewHandler NewReloadModel;
+NewHandler NewUnloadModel;
 
 // One request, a stream of responses.
 std::unique_ptr<Handler> NewGenerate(const Environment& environment,

@@ -30,6 +30,14 @@ absl::Status ModelDirectory::Add(ModelHandle model) {
   return absl::OkStatus();
 }
 
+absl::Status ModelDirectory::Replace(ModelHandle model) {
+  MutexLock lock(&mutex_);
+  TRIVIUM_ASSIGN_OR_RETURN(const size_t index, IndexOf(model->name));
+  // The old one may end here, which must not be under the lock.
+  std::swap(models_[index], model);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ModelHandle> ModelDirectory::Remove(const std::string& name) {
   MutexLock lock(&mutex_);
   TRIVIUM_ASSIGN_OR_RETURN(const size_t index, IndexOf(name));

@@ -18,6 +18,8 @@ class ModelDirectory {
  public:
   // ALREADY_EXISTS: one of that name is there.
   absl::Status Add(ModelHandle model);
+  // In the place of the one of that name; NOT_FOUND.
+  absl::Status Replace(ModelHandle model);
   // Returns it; NOT_FOUND lists what there is.
   absl::StatusOr<ModelHandle> Remove(const std::string& name);
 

@@ -76,7 +76,9 @@ void Metrics::AddModel(const ServedModel& model) {
   MutexLock lock(&mutex_);
   for (const auto& [other, figures] : models_) {
     if (other->name != model.name) continue;
-    models_.try_emplace(&model, figures);
+    const std::shared_ptr<ModelFigures> shared = figures;
+    shared->SetInfo(model.name, model.model->info());
+    models_.try_emplace(&model, shared);
     return;
   }
   models_.try_emplace(

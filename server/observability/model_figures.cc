@@ -56,6 +56,11 @@ prometheus::Family<prometheus::Gauge>& GaugeFamily(
   return BuildGauge().Name(name).Help(help).Register(registry);
 }
 
+prometheus::Family<prometheus::Gauge>& InfoFamily(
+    prometheus::Registry& registry) {
+  return GaugeFamily(registry, "trivium_model_info", "What is served.");
+}
+
 prometheus::Family<prometheus::Histogram>& HistogramFamily(
     prometheus::Registry& registry, const char* name, const char* help) {
   return BuildHistogram().Name(name).Help(help).Register(registry);
@@ -230,25 +235,28 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
     blocks.push_back({Add(used, place), Add(capacity, place)});
     running_requests.push_back(Add(running, place));
   }
-  AddInfo(name, info);
+  batch_invariant_ =
+      gauge("trivium_batch_invariant",
+            "1 where an answer does not depend on what else runs.");
+  weight_bytes_ =
+      gauge("trivium_model_weight_bytes", "Size of the weights as served.");
+  SetInfo(name, info);
 }
 
-void ModelFigures::AddInfo(const std::string& name, const ModelInfo& info) {
-  Add(GaugeFamily(registry(), "trivium_model_info", "What is served."),
-      {{"model", name},
-       {"family", info.family},
-       {"precision", std::string(PrecisionName(info.precision))},
-       {"isa", std::string(IsaName(info.isa))},
-       {"revision", info.revision}})
-      ->Set(1);
-  Add(GaugeFamily(registry(), "trivium_batch_invariant",
-                  "1 where an answer does not depend on what else runs."),
-      {{"model", name}})
-      ->Set(info.batch_invariant ? 1 : 0);
-  Add(GaugeFamily(registry(), "trivium_model_weight_bytes",
-                  "Size of the weights as served."),
-      {{"model", name}})
-      ->Set(static_cast<double>(info.weight_bytes));
+ModelFigures::~ModelFigures() { InfoFamily(registry()).Remove(info_); }
+
+void ModelFigures::SetInfo(const std::string& name, const ModelInfo& info) {
+  prometheus::Family<prometheus::Gauge>& family = InfoFamily(registry());
+  if (info_ != nullptr) family.Remove(info_);
+  info_ =
+      &family.Add({{"model", name},
+                   {"family", info.family},
+                   {"precision", std::string(PrecisionName(info.precision))},
+                   {"isa", std::string(IsaName(info.isa))},
+                   {"revision", info.revision}});
+  info_->Set(1);
+  batch_invariant_->Set(info.batch_invariant ? 1 : 0);
+  weight_bytes_->Set(static_cast<double>(info.weight_bytes));
 }
 
 }  // namespace trivium

@@ -69,6 +69,10 @@ class CallFigures {
 struct ModelFigures : CallFigures {
   ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                const std::string& name, const ModelInfo& info, int workers);
+  ~ModelFigures();
+
+  // What is told of the model, in the place of what was.
+  void SetInfo(const std::string& name, const ModelInfo& info);
 
   // Why admission refuses calls.
   static constexpr std::array<std::string_view, 4> kRejections = {
@@ -113,7 +117,9 @@ struct ModelFigures : CallFigures {
   std::vector<prometheus::Gauge*> running_requests;  // [workers]
 
  private:
-  void AddInfo(const std::string& name, const ModelInfo& info);
+  prometheus::Gauge* batch_invariant_;
+  prometheus::Gauge* weight_bytes_;
+  prometheus::Gauge* info_ = nullptr;  // whose labels are the information
 };
 
 }  // namespace trivium

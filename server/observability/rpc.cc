@@ -4,11 +4,11 @@ namespace trivium {
 
 std::string_view RpcName(Rpc rpc) {
   static constexpr std::string_view kNames[kRpcs] = {
-      "Encode",         "Translate",  "TranslateStream",
-      "Generate",       "Tokenize",   "ListModels",
-      "GetModel",       "Classify",   "Rerank",
-      "ClassifyTokens", "FillMask",   "Answer",
-      "EncodeStream",   "Detokenize", "Score"};
+      "Encode",       "Translate",      "TranslateStream", "Generate",
+      "Tokenize",     "ListModels",     "GetModel",        "Classify",
+      "Rerank",       "ClassifyTokens", "FillMask",        "Answer",
+      "EncodeStream", "Detokenize",     "Score",           "LoadModel",
+      "ReloadModel",  "UnloadModel"};
   return kNames[static_cast<int>(rpc)];
 }
 

@@ -22,8 +22,11 @@ enum class Rpc {
   kEncodeStream,
   kDetokenize,
   kScore,
+  kLoadModel,
+  kReloadModel,
+  kUnloadModel,
 };
-inline constexpr int kRpcs = 15;
+inline constexpr int kRpcs = 18;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

@@ -90,8 +90,11 @@ class InferenceService : public RawInference {
   RpcEnvironment* const environment_;
 };
 
+using RawModelOrders = v1::Models::WithRawCallbackMethod_LoadModel<
+    v1::Models::WithRawCallbackMethod_ReloadModel<
+        v1::Models::WithRawCallbackMethod_UnloadModel<v1::Models::Service>>>;
 using RawModels = v1::Models::WithRawCallbackMethod_ListModels<
-    v1::Models::WithRawCallbackMethod_GetModel<v1::Models::Service>>;
+    v1::Models::WithRawCallbackMethod_GetModel<RawModelOrders>>;
 
 class ModelsService : public RawModels {
  public:
@@ -105,6 +108,18 @@ class ModelsService : public RawModels {
   grpc::ServerUnaryReactor* GetModel(Context* context, const Bytes* request,
                                      Bytes* response) override {
     return StartUnary(NewGetModel, environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* LoadModel(Context* context, const Bytes* request,
+                                      Bytes* response) override {
+    return StartUnary(NewLoadModel, environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* ReloadModel(Context* context, const Bytes* request,
+                                        Bytes* response) override {
+    return StartUnary(NewReloadModel, environment_, context, request, response);
+  }
+  grpc::ServerUnaryReactor* UnloadModel(Context* context, const Bytes* request,
+                                        Bytes* response) override {
+    return StartUnary(NewUnloadModel, environment_, context, request, response);
   }
 
  private:

@@ -121,6 +121,17 @@ std::vector<GoodCall> GoodCalls() {
   v1::GetModelRequest get;
   get.set_name("en-de");
   calls.push_back(Good(models + "GetModel", get));
+  v1::LoadModelRequest load;
+  load.set_folder("bert.tag");
+  load.set_name("loaded");
+  load.set_precision(v1::PRECISION_F32);
+  calls.push_back(Good(models + "LoadModel", load));
+  v1::ReloadModelRequest reload;
+  reload.set_name("loaded");
+  calls.push_back(Good(models + "ReloadModel", reload));
+  v1::UnloadModelRequest unload;
+  unload.set_name("loaded");
+  calls.push_back(Good(models + "UnloadModel", unload));
   return calls;
 }
 

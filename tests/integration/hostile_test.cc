@@ -61,7 +61,9 @@ class HostileTest : public testing::Test {
   static void SetUpTestSuite() {
     std::string folder = testing::TempDir() + "/hostile.XXXXXX";
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
-    server_ = new ServerProcess(HeadModels(folder));
+    std::vector<std::string> flags = HeadModels(folder);
+    flags.insert(flags.end(), {"--model-root", "tests/golden"});
+    server_ = new ServerProcess(flags);
     std::filesystem::remove_all(folder);
   }
   static void TearDownTestSuite() {
@@ -110,6 +112,7 @@ class HostileTest : public testing::Test {
     EXPECT_TRUE(code == grpc::StatusCode::OK ||
                 code == grpc::StatusCode::INVALID_ARGUMENT ||
                 code == grpc::StatusCode::NOT_FOUND ||
+                code == grpc::StatusCode::ALREADY_EXISTS ||
                 code == grpc::StatusCode::FAILED_PRECONDITION ||
                 code == grpc::StatusCode::RESOURCE_EXHAUSTED)
         << what << ": " << code << " " << status.error_message();

@@ -1,0 +1,111 @@
+#ifndef TRIVIUM_SERVER_MODEL_MANAGER_H_
+#define TRIVIUM_SERVER_MODEL_MANAGER_H_
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "server/batching/batcher.h"
+#include "server/handlers/model_control.h"
+#include "server/handlers/model_directory.h"
+#include "server/model_spec.h"
+#include "server/observability/metrics.h"
+#include "server/options.h"
+#include "server/workers.h"
+
+namespace trivium {
+
+// Reads a model's folder, checks it and logs what it is. The error names the
+// model, the file and what to do.
+absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
+                                                 const Options& options);
+
+// The folders and .gguf files directly in `root` that look like models, by
+// name. Whose name begins with a dot is none.
+std::vector<ModelSpec> ModelsBelow(const std::string& root);
+
+// Adds models to those that a server serves, and takes them away, while it
+// serves the others: at the start, as clients order, and, with a watch, as
+// folders come, change and go below --model-root. A thread of its own carries
+// out one order after the other.
+//
+// Calls find a lease of a model in the directory. Where that is exchanged for
+// another one, or taken away, calls that have it go on as before; once the last
+// of them is done, batcher and metrics let the model go.
+class ModelManager : public ModelControl {
+ public:
+  // All outlive it.
+  ModelManager(const Options& options, const Workers& workers, Metrics* metrics,
+               Batcher* batcher);
+  // Stops, and waits for the order under way.
+  ~ModelManager() override;
+
+  // Before Start, on the caller's thread: a lease of a model, which is served
+  // from now on.
+  absl::StatusOr<ModelHandle> Serve(const ModelSpec& spec,
+                                    std::unique_ptr<Model> model);
+
+  // Begins to take orders, and to watch the folder if there is an interval.
+  // The directory has the leases that Serve gave, and outlives the manager.
+  // RESOURCE_EXHAUSTED: no thread.
+  absl::Status Start(ModelDirectory* directory);
+  // Begins no order any more: what waits is UNAVAILABLE. Returns at once.
+  void Stop();
+
+  void Load(LoadOrder order, Done done) override;
+  void Reload(std::string name, Done done) override;
+  void Unload(std::string name, Done done) override;
+
+ private:
+  // Orders that wait. Leases outlive the manager, so they share it.
+  struct Orders {
+    struct Order {
+      std::function<void()> run;
+      std::function<void()> refuse;  // where the server stops first
+    };
+    Mutex mutex;
+    CondVar changed;
+    std::deque<Order> waiting ABSL_GUARDED_BY(mutex);
+    bool stopping ABSL_GUARDED_BY(mutex) = false;
+  };
+
+  void Post(std::function<absl::StatusOr<ModelHandle>()> order, Done done);
+  void Loop();
+
+  // Of the manager's thread, or of the start.
+  absl::StatusOr<ModelHandle> LoadNow(const LoadOrder& order);
+  absl::StatusOr<ModelHandle> ReloadNow(const std::string& name);
+  absl::StatusOr<ModelHandle> UnloadNow(const std::string& name);
+  ModelHandle Lease(ModelHandle served);
+  void Retire(const ServedModel& served);
+  // INVALID_ARGUMENT where that is not below --model-root.
+  absl::StatusOr<std::string> Place(const std::string& folder) const;
+  void Look();
+
+  const Options options_;
+  const Workers workers_;
+  Metrics* const metrics_;
+  Batcher* const batcher_;
+  ModelDirectory* directory_ = nullptr;
+  const std::shared_ptr<Orders> orders_ = std::make_shared<Orders>();
+  // Of the manager's thread: how each model that is served was asked for.
+  std::map<std::string, ModelSpec> specs_;
+  // What was last seen of the folders that are watched, by name.
+  struct Seen {
+    std::string contents;  // of the folder, in short
+    bool settled = false;  // it was the same at the last two looks
+  };
+  std::map<std::string, Seen> seen_;
+  std::thread thread_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_MODEL_MANAGER_H_

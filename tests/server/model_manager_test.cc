@@ -1,0 +1,223 @@
+// Models that come, change and go while others are served. The folders are
+// copies of goldens.
+#include "server/model_manager.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "absl/time/clock.h"
+#include "tests/support/recording_observer.h"
+
+namespace trivium {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kGolden[] = "tests/golden/marian.translate";
+
+class ModelManagerTest : public testing::Test {
+ protected:
+  ModelManagerTest() {
+    root_ = testing::TempDir() + "/models" +
+            testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(root_);
+    fs::create_directories(root_ / "below");
+    options_.model_root = root_.string();
+    options_.kv_cache_bytes = 1 << 20;
+    batcher_ = Batcher::Create({.observer = &metrics_}).value();
+  }
+  ~ModelManagerTest() override {
+    manager_.reset();
+    batcher_.reset();
+    fs::remove_all(root_);
+  }
+
+  // As Server does it, with the models that are there.
+  void Start() {
+    manager_ = std::make_unique<ModelManager>(options_, Workers{1, 1},
+                                              &metrics_, batcher_.get());
+    for (const ModelSpec& spec : ModelsBelow(options_.model_root)) {
+      auto model = LoadModel(spec, options_);
+      ASSERT_TRUE(model.ok()) << model.status();
+      ASSERT_TRUE(
+          directory_.Add(manager_->Serve(spec, *std::move(model)).value())
+              .ok());
+    }
+    ASSERT_TRUE(manager_->Start(&directory_).ok());
+  }
+
+  void AddFolder(const std::string& name) {
+    fs::copy(kGolden, root_ / name, fs::copy_options::recursive);
+  }
+
+  // What came of an order.
+  absl::StatusOr<ModelHandle> Wait(
+      const std::function<void(ModelControl::Done)>& order) {
+    std::promise<absl::StatusOr<ModelHandle>> promise;
+    order([&promise](const absl::StatusOr<ModelHandle>& model) {
+      promise.set_value(model);
+    });
+    return promise.get_future().get();
+  }
+  absl::StatusOr<ModelHandle> Load(ModelControl::LoadOrder order) {
+    return Wait([&](auto done) { manager_->Load(order, done); });
+  }
+  absl::StatusOr<ModelHandle> Reload(const std::string& name) {
+    return Wait([&](auto done) { manager_->Reload(name, done); });
+  }
+  absl::StatusOr<ModelHandle> Unload(const std::string& name) {
+    return Wait([&](auto done) { manager_->Unload(name, done); });
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const ModelHandle& model : directory_.List()) {
+      names.push_back(model->name);
+    }
+    return names;
+  }
+
+  // Of a call that found this model.
+  absl::Status Ask(const ModelHandle& model) {
+    auto observer = std::make_shared<RecordingObserver>();
+    Request request;
+    request.source.ids = {3, 4, 5};
+    request.prefix = model->model->decoder_prefix();
+    request.decoding = model->model->decoding_defaults();
+    request.decoding->max_new_tokens = 4;
+    request.model = model;
+    request.observer = observer;
+    std::vector<Request> requests;
+    requests.push_back(std::move(request));
+    const Submission submission =
+        batcher_->Submit(batcher_->NewCall(), std::move(requests));
+    if (!submission.ok()) return submission.status;
+    return observer->Wait().status();
+  }
+
+  static bool Soon(const std::function<bool()>& condition) {
+    for (int i = 0; i < 3000 && !condition(); ++i) {
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    return condition();
+  }
+
+  fs::path root_;
+  Options options_;
+  Metrics metrics_{1};
+  std::unique_ptr<Batcher> batcher_;
+  ModelDirectory directory_;
+  std::unique_ptr<ModelManager> manager_;
+};
+
+TEST_F(ModelManagerTest, LoadsUnderTheFoldersNameOrAnother) {
+  Start();
+  AddFolder("opus");
+  const auto opus = Load({.folder = "opus"});
+  ASSERT_TRUE(opus.ok()) << opus.status();
+  EXPECT_EQ((*opus)->name, "opus");
+  EXPECT_TRUE(Ask(*opus).ok());
+  EXPECT_EQ(Load({.folder = "opus"}).status().code(),
+            absl::StatusCode::kAlreadyExists);
+  const auto other = Load({.folder = "opus",
+                           .name = "exact",
+                           .precision = Precision::kF32,
+                           .kv_precision = Precision::kBf16});
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ((*other)->model->info().kv_precision, Precision::kBf16);
+  EXPECT_THAT(Names(), ElementsAre("opus", "exact"));
+}
+
+TEST_F(ModelManagerTest, LoadsNothingFromElsewhere) {
+  Start();
+  const fs::path outside = root_.string() + "-outside";
+  fs::remove_all(outside);
+  fs::copy(kGolden, outside, fs::copy_options::recursive);
+  fs::create_directory_symlink(outside, root_ / "link");
+  for (const std::string& folder :
+       {std::string("../") + outside.filename().string(), outside.string(),
+        std::string("link"), std::string("."), std::string(""),
+        std::string("below/..")}) {
+    EXPECT_THAT(Load({.folder = folder}).status().message(),
+                HasSubstr("is not below the server's --model-root"))
+        << folder;
+  }
+  EXPECT_THAT(Load({.folder = "nothing"}).status().message(),
+              HasSubstr("there is no 'nothing'"));
+  EXPECT_EQ(Load({.folder = "below"}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Names().empty());
+  fs::remove_all(outside);
+}
+
+TEST_F(ModelManagerTest, WhoHasAModelKeepsIt) {
+  AddFolder("opus");
+  Start();
+  ModelHandle first = *directory_.Find("opus");
+  const ServedModel* const old = first.get();
+  for (int i = 0; i < 20; ++i) {
+    const auto reloaded = Reload("opus");
+    ASSERT_TRUE(reloaded.ok()) << reloaded.status();
+    EXPECT_NE((*directory_.Find("opus"))->id, old->id);
+    ASSERT_TRUE(Ask(*reloaded).ok());
+  }
+  ASSERT_TRUE(Ask(first).ok());
+  ASSERT_TRUE(Unload("opus").ok());
+  EXPECT_TRUE(absl::IsNotFound(directory_.Find("opus").status()));
+  EXPECT_TRUE(absl::IsNotFound(Unload("opus").status()));
+  EXPECT_TRUE(absl::IsNotFound(Reload("opus").status()));
+  ASSERT_TRUE(Ask(first).ok());
+  EXPECT_THAT(metrics_.Text(), HasSubstr("model=\"opus\""));
+  // Then its series go, the last of all that was there.
+  const std::shared_ptr<const Model> model = first->model;
+  first.reset();
+  EXPECT_TRUE(Soon([&] {
+    return metrics_.Text().find("model=\"opus\"") == std::string::npos;
+  }));
+  EXPECT_TRUE(Soon([&] { return model.use_count() == 1; }));
+}
+
+TEST_F(ModelManagerTest, AFailedReloadLeavesTheOldModel) {
+  AddFolder("opus");
+  Start();
+  const uint64_t id = (*directory_.Find("opus"))->id;
+  std::ofstream(root_ / "opus/config.json") << "{";
+  const absl::Status status = Reload("opus").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("config.json"));
+  EXPECT_EQ((*directory_.Find("opus"))->id, id);
+  EXPECT_TRUE(Ask(*directory_.Find("opus")).ok());
+}
+
+TEST_F(ModelManagerTest, AWatchFollowsTheFolder) {
+  AddFolder("first");
+  options_.watch_interval = absl::Milliseconds(20);
+  Start();
+  EXPECT_THAT(Names(), ElementsAre("first"));
+  const uint64_t id = (*directory_.Find("first"))->id;
+  AddFolder("second");
+  fs::create_directory(root_ / ".hidden");
+  EXPECT_TRUE(Soon([&] { return Names().size() == 2; }));
+  EXPECT_EQ((*directory_.Find("first"))->id, id);  // nothing about it changed
+  std::ofstream(root_ / "first/note.txt") << "changed";
+  EXPECT_TRUE(Soon([&] { return (*directory_.Find("first"))->id != id; }));
+  fs::remove_all(root_ / "first");
+  EXPECT_TRUE(Soon([&] { return Names().size() == 1; }));
+  EXPECT_THAT(Names(), ElementsAre("second"));
+}
+
+TEST_F(ModelManagerTest, NothingIsBegunAfterStop) {
+  AddFolder("opus");
+  Start();
+  manager_->Stop();
+  EXPECT_TRUE(absl::IsUnavailable(Load({.folder = "opus"}).status()));
+  EXPECT_TRUE(Ask(*directory_.Find("opus")).ok());
+}
+
+}  // namespace
+}  // namespace trivium

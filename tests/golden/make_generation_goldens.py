@@ -20,7 +20,7 @@ RULES = [
     {"num_beams": 4, "max_length": 16, "min_length": 9},
     {"num_beams": 4, "max_length": 20, "min_length": 5, "length_penalty": 2.0,
      "no_repeat_ngram_size": 3, "early_stopping": True},
-    {"num_beams": 3, "max_length": 20, "length_penalty": -1.0,
+    {"num_beams": 3, "max_length": 20, "length_penalty": 0.0,
      "early_stopping": "never"},
     {"num_beams": 2, "max_length": 12, "encoder_no_repeat_ngram_size": 1},
     {"num_beams": 4, "max_length": 24, "encoder_no_repeat_ngram_size": 2,
@@ -38,9 +38,10 @@ RULES = [
 
 @torch.no_grad()
 def generate(model, ids, config):
-    out = model.generate(
-        torch.tensor([ids]), return_dict_in_generate=True, output_scores=True,
-        generation_config=transformers.GenerationConfig(**config))
+    # The folder's own would fill what this does not say.
+    model.generation_config = transformers.GenerationConfig(**config)
+    out = model.generate(torch.tensor([ids]), return_dict_in_generate=True,
+                         output_scores=True)
     new = out.sequences[0].tolist()[1:]
     pad = config["pad_token_id"]
     while new and new[-1] == pad:
@@ -58,9 +59,12 @@ def compute(folder):
             ("decoder_start_token_id", "eos_token_id", "pad_token_id",
              "bos_token_id")}
     base["do_sample"] = False
-    # What is suppressed and banned would be chosen else.
-    plain = generate(model, inputs[0],
-                     {**base, "num_beams": 4, "max_length": 16})["ids"]
+    # What is suppressed and banned, and is in sources, would be chosen else.
+    plains = [generate(model, ids, {**base, "num_beams": 4,
+                                    "max_length": 16})["ids"] for ids in inputs]
+    inputs += [ids[:-1] + plain[:10] + ids[-1:]
+               for ids, plain in zip(inputs, plains)]
+    plain = plains[0]
     common = sorted(set(plain), key=plain.count, reverse=True)
     cases = []
     for rule in RULES:

@@ -2,13 +2,16 @@
 // languages has a folder for each way of telling them, and cases.json what
 // make_language_cases.py found.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <map>
 
 #include "model/languages.h"
+#include "model/model.h"
 #include "model/tokenizer/tokenizer_factory.h"
+#include "tests/support/generate.h"
 
 namespace trivium {
 namespace {
@@ -67,6 +70,48 @@ TEST(LanguagesGoldenTest, TextsAreTokenizedAsTransformersDoes) {
       }
     }
   }
+}
+
+// Greedy and with four beams, by models that know no language (random weights,
+// make_language_models.py).
+TEST(LanguagesGoldenTest, ModelsTranslateAsTransformersDoes) {
+  const json cases = Read(std::string(kFolder) + "cases.json");
+  int models = 0;
+  for (const auto& [name, runs] : cases["folders"].items()) {
+    if (!runs[0].contains("generated")) continue;
+    SCOPED_TRACE(name);
+    ++models;
+    LoadOptions load;
+    load.precision = Precision::kF32;
+    const auto model = Model::Load(kFolder + name, load);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const auto engine = (*model)->NewEngine({.kv_cache_bytes = 16 << 20});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    for (const json& run : runs) {
+      const auto direction =
+          (*model)->ResolveDirection(Name(run["source"]), Name(run["target"]));
+      ASSERT_TRUE(direction.ok()) << direction.status();
+      std::vector<int32_t> prefix = (*model)->decoder_prefix();
+      if (direction->start_id) prefix = {*direction->start_id};
+      for (size_t i = 0; i < run["generated"].size(); ++i) {
+        for (const int beams : {1, 4}) {
+          SCOPED_TRACE(fmt::format("text {}, {} beams", i, beams));
+          EncoderInput source;
+          source.ids = run["ids"][i].get<std::vector<int32_t>>();
+          DecodingOptions options = (*model)->decoding_defaults();
+          options.beam_size = beams;
+          options.max_new_tokens = 12;
+          options.forced_first_id = direction->forced_first_id;
+          const auto hypotheses =
+              GenerateAlone(engine->get(), source, prefix, options);
+          ASSERT_TRUE(hypotheses.ok()) << hypotheses.status();
+          EXPECT_EQ(hypotheses->front().ids,
+                    run["generated"][i][beams > 1].get<std::vector<int32_t>>());
+        }
+      }
+    }
+  }
+  EXPECT_EQ(models, 5);
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ struct LanguageConvention {
 // The languages that a vocabulary has tokens for.
 struct LanguageTokens {
   LanguageConvention convention = {};
-  std::vector<LanguageNames::Code> codes;
-  std::vector<int32_t> ids;  // [codes]
+  std::vector<LanguageNames::Code> codes = {};
+  std::vector<int32_t> ids = {};  // [codes]
 
   // By the first convention of the family that the vocabulary has tokens of;
   // no codes where there is none. The configurations may be null.

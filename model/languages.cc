@@ -50,7 +50,10 @@ LanguageNames OneLanguage(const std::string& code) {
 
 LanguageTable::LanguageTable(const Folder& folder) {
   if (folder.tokenizer != nullptr) ReadTokens(folder);
-  if (!tokens_.codes.empty()) return ReadTokenDefaults(folder);
+  if (!tokens_.codes.empty()) {
+    ReadTokenDefaults(folder);
+    return;
+  }
   if (folder.generation != nullptr) ReadTasks(folder.generation->tasks);
   if (tasks_.empty()) ReadNamedDirection(folder.tokenizer_config);
 }
@@ -83,8 +86,8 @@ void LanguageTable::ReadTokenDefaults(const Folder& folder) {
     default_target_ = found - tokens_.ids.begin();
   }
   for (const char* key : {"target_lang", "tgt_lang"}) {
-    if (!default_target_)
-      default_target_ = targets_.Find(StringOf(config, key));
+    if (default_target_) break;
+    default_target_ = targets_.Find(StringOf(config, key));
   }
 }
 
@@ -150,7 +153,7 @@ absl::StatusOr<std::optional<size_t>> LanguageTable::ResolveSource(
 }
 
 absl::StatusOr<size_t> LanguageTable::ResolveTarget(
-    std::optional<size_t> source, std::optional<std::string_view> source_name,
+    std::optional<std::string_view> source_name,
     std::optional<std::string_view> name) const {
   if (name && targets().empty()) {
     return absl::InvalidArgumentError(
@@ -235,9 +238,8 @@ absl::StatusOr<Direction> LanguageTable::Resolve(
   }
   TRIVIUM_ASSIGN_OR_RETURN(const std::optional<size_t> source,
                            ResolveSource(source_language));
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const size_t target,
-      ResolveTarget(source, source_language, target_language));
+  TRIVIUM_ASSIGN_OR_RETURN(const size_t target,
+                           ResolveTarget(source_language, target_language));
   if (!tokens_.codes.empty()) {
     TRIVIUM_RETURN_IF_ERROR(TellTokens(source, target, &direction));
   } else if (!tasks_.empty()) {

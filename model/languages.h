@@ -65,7 +65,7 @@ class LanguageTable {
   absl::StatusOr<std::optional<size_t>> ResolveSource(
       std::optional<std::string_view> name) const;
   absl::StatusOr<size_t> ResolveTarget(
-      std::optional<size_t> source, std::optional<std::string_view> source_name,
+      std::optional<std::string_view> source_name,
       std::optional<std::string_view> name) const;
   absl::Status TellTokens(std::optional<size_t> source, size_t target,
                           Direction* direction) const;

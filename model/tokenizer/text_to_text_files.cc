@@ -1,12 +1,11 @@
 // SentencePiece files of models that were fairseq's or Google's, whose ids are
-// not the file's:
-//
-//   mBART      <s> <pad> </s> <unk>, the file's pieces from 3, languages,
-//   <mask> mBART-50   the same with more languages NLLB       the same, but
-//   languages and <mask> as the folder numbers them M2M-100    vocab.json,
-//   languages Pegasus    <pad> </s> <mask_1> <mask_2> <unk_2> .. <unk_102>, the
-//   file's
-//              pieces from 2: they are 103 more than in the file
+// not the file's. By id:
+// - mBART: <s> <pad> </s> <unk>, the file's pieces from 3, languages, <mask>.
+// - mBART-50: the same with more languages.
+// - NLLB: the same, but languages and <mask> as the folder numbers them.
+// - M2M-100: those of vocab.json, languages.
+// - Pegasus: <pad> </s> <mask_1> <mask_2> <unk_2> to <unk_102>, the file's
+//   pieces from 2, whose ids are 103 more than there.
 
 #include <algorithm>
 #include <filesystem>

@@ -60,23 +60,24 @@ constexpr std::string_view kFlores200 =
     "urd_Arab uzn_Latn vec_Latn vie_Latn war_Latn wol_Latn xho_Latn "
     "ydd_Hebr yor_Latn yue_Hant zho_Hans zho_Hant zul_Latn";
 
-std::vector<std::string> Split(std::string_view codes) {
+std::vector<std::string> AtSpaces(std::string_view codes) {
   return absl::StrSplit(absl::string_view(codes.data(), codes.size()), ' ');
 }
 
 std::vector<std::string> Marked(std::string_view codes) {
-  std::vector<std::string> tokens = Split(codes);
+  std::vector<std::string> tokens = AtSpaces(codes);
   for (std::string& token : tokens) token = "__" + token + "__";
   return tokens;
 }
 
 }  // namespace
 
-std::vector<std::string> MBartLanguages() { return Split(kMBart); }
+std::vector<std::string> MBartLanguages() { return AtSpaces(kMBart); }
 
 std::vector<std::string> MBart50Languages() {
-  std::vector<std::string> tokens = Split(kMBart);
-  for (std::string& token : Split(kMBart50)) tokens.push_back(std::move(token));
+  std::vector<std::string> tokens = AtSpaces(kMBart);
+  for (std::string& token : AtSpaces(kMBart50))
+    tokens.push_back(std::move(token));
   return tokens;
 }
 
@@ -84,6 +85,6 @@ std::vector<std::string> M2m100Languages() { return Marked(kM2m100); }
 
 std::vector<std::string> Wmt21Languages() { return Marked(kWmt21); }
 
-std::vector<std::string> NllbLanguages() { return Split(kFlores200); }
+std::vector<std::string> NllbLanguages() { return AtSpaces(kFlores200); }
 
 }  // namespace trivium

@@ -29,7 +29,7 @@ namespace {
 
 using Item = PostProcessor::Item;
 
-struct Family {
+struct TextToText {
   SentencePieceTokenModel::Layout layout;
   std::vector<std::string> languages;
   // Of texts whose source is not told, as Transformers has it.
@@ -45,8 +45,8 @@ const std::vector<std::string>& FairseqSpecials() {
   return *kPieces;
 }
 
-Family MBart(std::vector<std::string> languages, bool source_behind) {
-  Family family;
+TextToText MBart(std::vector<std::string> languages, bool source_behind) {
+  TextToText family;
   family.layout = {.front = FairseqSpecials(), .skipped = 3, .back = languages};
   family.layout.back.push_back("<mask>");
   family.languages = std::move(languages);
@@ -57,8 +57,8 @@ Family MBart(std::vector<std::string> languages, bool source_behind) {
   return family;
 }
 
-Family Nllb(const FolderConfig& config) {
-  Family family;
+TextToText Nllb(const FolderConfig& config) {
+  TextToText family;
   family.layout = {.front = FairseqSpecials(), .skipped = 3};
   family.languages = NllbLanguages();
   // A folder that names some names all that it has.
@@ -77,9 +77,9 @@ Family Nllb(const FolderConfig& config) {
   return family;
 }
 
-absl::StatusOr<Family> M2m100(const std::string& folder,
-                              const FolderConfig& config) {
-  Family family;
+absl::StatusOr<TextToText> M2m100(const std::string& folder,
+                                  const FolderConfig& config) {
+  TextToText family;
   TRIVIUM_ASSIGN_OR_RETURN(family.layout.vocabulary,
                            Vocabulary::Load(folder + "/vocab.json"));
   family.languages =
@@ -89,8 +89,8 @@ absl::StatusOr<Family> M2m100(const std::string& folder,
   return family;
 }
 
-Family Pegasus() {
-  Family family;
+TextToText Pegasus() {
+  TextToText family;
   family.layout = {.front = {"<pad>", "</s>", "<mask_1>", "<mask_2>"},
                    .skipped = 2};
   for (int i = 2; i <= 102; ++i) {
@@ -101,8 +101,8 @@ Family Pegasus() {
   return family;
 }
 
-absl::StatusOr<std::optional<Family>> FamilyOf(const std::string& folder,
-                                               const FolderConfig& config) {
+absl::StatusOr<std::optional<TextToText>> Recognize(
+    const std::string& folder, const FolderConfig& config) {
   const std::string& name = config.family;
   const std::string& tokenizer = config.tokenizer_class;
   if (name == "mbart50" || (name == "mbart" && tokenizer == "mbart50")) {
@@ -120,16 +120,16 @@ absl::StatusOr<std::optional<Family>> FamilyOf(const std::string& folder,
     return std::optional(Nllb(config));
   }
   if (name == "m2m_100" || name == "m2m100") {
-    TRIVIUM_ASSIGN_OR_RETURN(Family family, M2m100(folder, config));
+    TRIVIUM_ASSIGN_OR_RETURN(TextToText family, M2m100(folder, config));
     return std::optional(std::move(family));
   }
   if (name == "pegasus") return std::optional(Pegasus());
-  return std::optional<Family>();
+  return std::optional<TextToText>();
 }
 
-PostProcessor MakePostProcessor(const Family& family, const std::string& source,
-                                const std::string& end, const TokenModel& model,
-                                const AddedTokens& added) {
+PostProcessor MakeTemplates(const TextToText& family, const std::string& source,
+                            const std::string& end, const TokenModel& model,
+                            const AddedTokens& added) {
   const auto special = [&](const std::string& piece) {
     const int32_t id = added.IdOf(piece);
     return Item{Item::Kind::kSpecial, 0, id >= 0 ? id : model.IdOf(piece),
@@ -160,8 +160,8 @@ PostProcessor MakePostProcessor(const Family& family, const std::string& source,
 absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
     const std::string& folder, const std::string& file) {
   TRIVIUM_ASSIGN_OR_RETURN(FolderConfig config, FolderConfig::Load(folder));
-  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<Family> family,
-                           FamilyOf(folder, config));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<TextToText> family,
+                           Recognize(folder, config));
   if (!family) return std::optional<TokenizerParts>();
   const std::string path = folder + "/" + file;
   TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadFile(path));
@@ -197,7 +197,7 @@ absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
   // M2M-100's is told without its marks.
   if (added.IdOf(source) < 0) source = "__" + source + "__";
   parts.post_processor =
-      MakePostProcessor(*family, source, end, *parts.model, added);
+      MakeTemplates(*family, source, end, *parts.model, added);
   parts.special_ids = config.Ids(added);
   return std::optional(std::move(parts));
 }

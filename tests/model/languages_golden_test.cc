@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr char kFolder[] = "tests/model/testdata/languages/";
 
-json Read(const std::string& path) {
+json ReadOrNull(const std::string& path) {
   std::ifstream file(path);
   return file ? json::parse(file) : json();
 }
@@ -31,7 +31,7 @@ std::optional<std::string_view> Name(const json& value) {
 }
 
 TEST(LanguagesGoldenTest, TextsAreTokenizedAsTransformersDoes) {
-  const json cases = Read(std::string(kFolder) + "cases.json");
+  const json cases = ReadOrNull(std::string(kFolder) + "cases.json");
   ASSERT_EQ(cases["folders"].size(), 10u);
   const std::vector<std::string> texts = cases["texts"];
   // What the decoder is told, by the folder.
@@ -41,8 +41,8 @@ TEST(LanguagesGoldenTest, TextsAreTokenizedAsTransformersDoes) {
     const std::string folder = kFolder + name;
     const auto tokenizer = LoadTokenizer(folder);
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
-    const json config = Read(folder + "/config.json");
-    const json tokenizer_config = Read(folder + "/tokenizer_config.json");
+    const json config = ReadOrNull(folder + "/config.json");
+    const json tokenizer_config = ReadOrNull(folder + "/tokenizer_config.json");
     const std::string family = config["model_type"];
     const LanguageTable table({.tokenizer = tokenizer->get(),
                                .family = family,
@@ -75,7 +75,7 @@ TEST(LanguagesGoldenTest, TextsAreTokenizedAsTransformersDoes) {
 // Greedy and with four beams, by models that know no language (random weights,
 // make_language_models.py).
 TEST(LanguagesGoldenTest, ModelsTranslateAsTransformersDoes) {
-  const json cases = Read(std::string(kFolder) + "cases.json");
+  const json cases = ReadOrNull(std::string(kFolder) + "cases.json");
   int models = 0;
   for (const auto& [name, runs] : cases["folders"].items()) {
     if (!runs[0].contains("generated")) continue;

@@ -11,8 +11,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr int32_t kA = PuppetTokenizer::kFirst + 'a';
-constexpr int32_t kB = PuppetTokenizer::kFirst + 'b';
+constexpr int32_t kLetterA = PuppetTokenizer::kFirst + 'a';
+constexpr int32_t kLetterB = PuppetTokenizer::kFirst + 'b';
 
 class DirectionTest : public testing::Test {
  protected:
@@ -68,8 +68,9 @@ TEST_F(DirectionTest, ATaskHasItsPrefixAndItsOwnDefaults) {
   v1::GenerateRequest request = Text("a");
   request.set_task("summarization");
   Prepare(request);
-  EXPECT_THAT(input_.source.ids, ElementsAre(kB, PuppetTokenizer::kFirst + ' ',
-                                             kA, PuppetTokenizer::kEnd));
+  EXPECT_THAT(input_.source.ids,
+              ElementsAre(kLetterB, PuppetTokenizer::kFirst + ' ', kLetterA,
+                          PuppetTokenizer::kEnd));
   EXPECT_EQ(decoding_.beam_size, 3);
   EXPECT_EQ(decoding_.max_new_tokens, 30);
   EXPECT_EQ(decoding_.min_new_tokens, 5);
@@ -108,14 +109,14 @@ TEST_F(DirectionTest, LanguagesGoAroundTheTextAndBeforeTheTranslation) {
                                 .add_special_tokens = false,
                                 .forced_first_id = 42};
   Prepare(Text("a"));
-  EXPECT_THAT(input_.source.ids, ElementsAre(40, kA, 2, 41));
+  EXPECT_THAT(input_.source.ids, ElementsAre(40, kLetterA, 2, 41));
   EXPECT_THAT(input_.prefix, ElementsAre(1));
   EXPECT_EQ(decoding_.forced_first_id, 42);
   // In front of what the caller begins it with, once.
   v1::GenerateRequest request = Text("a");
   request.mutable_input()->set_target_prefix("b");
   Prepare(request);
-  EXPECT_THAT(input_.prefix, ElementsAre(1, 42, kB));
+  EXPECT_THAT(input_.prefix, ElementsAre(1, 42, kLetterB));
   EXPECT_EQ(decoding_.forced_first_id, std::nullopt);
   request.mutable_input()->mutable_target_prefix_ids()->add_ids(42);
   Prepare(request);

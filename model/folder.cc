@@ -145,11 +145,15 @@ void ReadGeneration(const json& generation_json, const json& family_defaults,
   if (!generation_json.is_object()) {
     layers.push_back({"config.json", &family_defaults});
   }
-  ConfigReader reader(std::move(layers), problems);
   const StackDescription& decoder = *folder->description.decoder;
-  folder->generation =
-      ReadGenerationConfig(&reader, {decoder.vocabulary, decoder.max_positions,
-                                     folder->description.encoder.has_value()});
+  const GenerationLimits limits = {decoder.vocabulary, decoder.max_positions,
+                                   folder->description.encoder.has_value()};
+  ConfigReader reader(layers, problems);
+  folder->generation = ReadGenerationConfig(&reader, limits);
+  if (limits.has_encoder) {
+    folder->generation.tasks =
+        ReadTasks(folder->config, std::move(layers), limits, problems);
+  }
 }
 
 // What an encoder is for, or a decoder that is used as one (state_use.h): its

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "model/search/length_penalty.h"
 
@@ -70,6 +71,35 @@ void ReadTokens(ConfigReader* config, int vocabulary,
       config->Integer("no_repeat_ngram_size", 0, kMost).value_or(0);
   options->renormalize_logits =
       config->Boolean("renormalize_logits").value_or(false);
+  options->suppressed_ids = config->Integers("suppress_tokens", 0, last);
+  options->first_suppressed_ids =
+      config->Integers("begin_suppress_tokens", 0, last);
+}
+
+// What the search does not do is refused where it would do something.
+void RefuseOthers(ConfigReader* config) {
+  struct Rule {
+    const char* name;
+    double harmless;
+  };
+  for (const auto& [name, harmless] :
+       {Rule{"num_beam_groups", 1}, Rule{"diversity_penalty", 0},
+        Rule{"guidance_scale", 1}, Rule{"penalty_alpha", 0},
+        Rule{"epsilon_cutoff", 0}, Rule{"eta_cutoff", 0}, Rule{"top_h", 0}}) {
+    const ConfigReader::Layer found = config->Find(name);
+    if (found.json == nullptr || *found.json == harmless) continue;
+    config->Report(name, found,
+                   fmt::format("this version does not search so; remove it, or "
+                               "set it to {}",
+                               harmless));
+  }
+  for (const char* name :
+       {"exponential_decay_length_penalty", "sequence_bias", "force_words_ids",
+        "constraints", "dola_layers", "stop_strings", "watermarking_config"}) {
+    const ConfigReader::Layer found = config->Find(name);
+    if (found.json == nullptr) continue;
+    config->Report(name, found, "this version does not search so; remove it");
+  }
 }
 
 void ReadLengths(ConfigReader* config, int prefix,
@@ -119,10 +149,43 @@ GenerationConfig ReadGenerationConfig(ConfigReader* config,
     }
   }
   ReadSearch(config, &result.options);
+  RefuseOthers(config);
+  if (limits.has_encoder) {
+    result.options.source_ngram_size =
+        config->Integer("encoder_no_repeat_ngram_size", 0, kMost).value_or(0);
+    result.options.source_bonus =
+        config->Real("encoder_repetition_penalty", kSmallest, kMost)
+            .value_or(1);
+  }
   ReadTokens(config, limits.vocabulary, &result.options);
   ReadLengths(config, static_cast<int>(result.decoder_prefix.size()), limits,
               &result.options);
   return result;
+}
+
+std::vector<Task> ReadTasks(const nlohmann::json& config,
+                            std::vector<ConfigReader::Layer> layers,
+                            const GenerationLimits& limits,
+                            Problems* problems) {
+  std::vector<Task> tasks;
+  const auto found = config.find("task_specific_params");
+  if (found == config.end() || !found->is_object()) return tasks;
+  layers.insert(layers.begin(), ConfigReader::Layer());
+  for (const auto& [name, params] : found->items()) {
+    if (!params.is_object()) continue;
+    layers.front() = {"config.json: task_specific_params." + name, &params};
+    Problems found_problems;
+    ConfigReader reader(layers, &found_problems);
+    tasks.push_back({name, reader.Text("prefix").value_or(""),
+                     ReadGenerationConfig(&reader, limits).options});
+    // Those of the other layers are known.
+    for (std::string& problem : found_problems) {
+      if (problem.starts_with(layers.front().file)) {
+        problems->push_back(std::move(problem));
+      }
+    }
+  }
+  return tasks;
 }
 
 }  // namespace trivium

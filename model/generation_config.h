@@ -6,6 +6,8 @@
 
 #include "base/config_reader.h"
 #include "model/search/decoding.h"
+#include "model/task.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 
@@ -13,6 +15,7 @@ namespace trivium {
 struct GenerationConfig {
   DecodingOptions options;
   std::vector<int32_t> decoder_prefix;
+  std::vector<Task> tasks;
 };
 
 // What generation needs to know of the model.
@@ -28,6 +31,12 @@ struct GenerationLimits {
 // Transformers' max_length, which a model without an encoder does not heed.
 GenerationConfig ReadGenerationConfig(ConfigReader* config,
                                       const GenerationLimits& limits);
+
+// The tasks of config.json's task_specific_params, ascending by name, whose
+// settings go before those of `layers`.
+std::vector<Task> ReadTasks(const nlohmann::json& config,
+                            std::vector<ConfigReader::Layer> layers,
+                            const GenerationLimits& limits, Problems* problems);
 
 }  // namespace trivium
 

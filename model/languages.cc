@@ -1,7 +1,6 @@
 #include "model/languages.h"
 
 #include <fmt/format.h>
-#include <unicode/uloc.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,169 +10,241 @@
 namespace trivium {
 namespace {
 
-constexpr size_t kLongestTag = 64;
+using Source = LanguageConvention::Source;
+using Target = LanguageConvention::Target;
 
-// ">>deu<<" -> "deu"; other text as it is.
-std::string_view BareCode(std::string_view code) {
-  if (code.size() > 4 && code.substr(0, 2) == ">>" &&
-      code.substr(code.size() - 2) == "<<") {
-    return code.substr(2, code.size() - 4);
-  }
-  return code;
-}
-
-bool IsAlphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9');
-}
-
-bool IsLanguageToken(std::string_view piece) {
-  const std::string_view code = BareCode(piece);
-  return code.size() < piece.size() &&
-         std::all_of(code.begin(), code.end(), [](char c) {
-           return IsAlphanumeric(c) || c == '_' || c == '-';
-         });
-}
-
-std::optional<size_t> FindTag(const std::vector<Language>& languages,
-                              std::string_view tag) {
-  for (size_t i = 0; i < languages.size(); ++i) {
-    if (!tag.empty() && languages[i].bcp47 == tag) return i;
-  }
-  return std::nullopt;
-}
-
-std::optional<size_t> FindLanguage(const std::vector<Language>& languages,
-                                   std::string_view name) {
-  for (size_t i = 0; i < languages.size(); ++i) {
-    if (languages[i].code == name || BareCode(languages[i].code) == name) {
-      return i;
-    }
-  }
-  std::string tag = ToBcp47(name);
-  while (!tag.empty()) {
-    const std::optional<size_t> found = FindTag(languages, tag);
-    if (found) return found;
-    const size_t dash = tag.rfind('-');
-    tag.resize(dash == tag.npos ? 0 : dash);
-  }
-  return std::nullopt;
-}
-
-std::string Choices(const std::vector<Language>& languages) {
-  std::string choices;
-  for (const Language& language : languages) {
-    if (!choices.empty()) choices += ", ";
-    choices += language.bcp47.empty() ? language.code : language.bcp47;
-  }
-  return choices;
-}
+constexpr size_t kMostShown = 64;
 
 // A caller's text in an error message.
 std::string Shown(std::string_view name) {
-  return name.size() <= kLongestTag
+  return name.size() <= kMostShown
              ? std::string(name)
-             : std::string(name.substr(0, kLongestTag)) + "...";
+             : std::string(name.substr(0, kMostShown)) + "...";
 }
 
-absl::StatusOr<size_t> Choose(const std::vector<Language>& languages,
+absl::StatusOr<size_t> Choose(const LanguageNames& languages,
                               std::string_view what, std::string_view name) {
-  const std::optional<size_t> found = FindLanguage(languages, name);
+  const std::optional<size_t> found = languages.Find(name);
   if (found) return *found;
   return absl::InvalidArgumentError(
       fmt::format("{} '{}' is not one of this model's: {}", what, Shown(name),
-                  Choices(languages)));
+                  languages.Choices(name)));
 }
 
-void AddFromConfig(const nlohmann::json& config, const char* key,
-                   std::vector<Language>* languages) {
-  const auto value = config.find(key);
-  if (value == config.end() || !value->is_string()) return;
-  const std::string& code = value->get_ref<const std::string&>();
-  const std::string tag = ToBcp47(code);
-  if (!tag.empty()) languages->push_back({tag, code});
+// Empty where there is no such string.
+std::string StringOf(const nlohmann::json* config, const char* key) {
+  if (config == nullptr || !config->is_object()) return "";
+  const auto found = config->find(key);
+  if (found == config->end() || !found->is_string()) return "";
+  return found->get<std::string>();
+}
+
+// Nothing where the code names no single language.
+LanguageNames OneLanguage(const std::string& code) {
+  std::vector<LanguageNames::Code> codes;
+  if (!ToBcp47(code).empty()) codes.push_back({code, code});
+  return LanguageNames(codes);
 }
 
 }  // namespace
 
-std::string ToBcp47(std::string_view code) {
-  const std::string bare(BareCode(code));
-  const size_t language =
-      std::find_if_not(bare.begin(), bare.end(), IsAlphanumeric) - bare.begin();
-  if (language < 2 || language > 3 || bare.size() > kLongestTag ||
-      bare.find('\0') != bare.npos) {
-    return "";
+LanguageTable::LanguageTable(const Folder& folder) {
+  if (folder.tokenizer != nullptr) ReadTokens(folder);
+  if (!tokens_.codes.empty()) {
+    ReadTokenDefaults(folder);
+    return;
   }
-  char tag[2 * kLongestTag];
-  UErrorCode error = U_ZERO_ERROR;
-  const int32_t size = uloc_toLanguageTag(bare.c_str(), tag, sizeof(tag),
-                                          /*strict=*/true, &error);
-  if (U_FAILURE(error) || size >= static_cast<int32_t>(sizeof(tag))) return "";
-  const std::string result(tag, size);
-  for (const std::string_view none : {"und", "mul", "mis", "zxx"}) {
-    if (result.substr(0, 3) == none) return "";
-  }
-  return result;
+  if (folder.generation != nullptr) ReadTasks(folder.generation->tasks);
+  if (tasks_.empty()) ReadNamedDirection(folder.tokenizer_config);
 }
 
-LanguageTable::LanguageTable(const Tokenizer* tokenizer,
-                             const nlohmann::json* tokenizer_config) {
-  const int vocabulary =
-      tokenizer == nullptr ? 0 : tokenizer->vocabulary_size(TextSide::kSource);
-  for (int32_t id = 0; id < vocabulary; ++id) {
-    const std::string piece = tokenizer->IdToPiece(id, TextSide::kSource);
-    if (!IsLanguageToken(piece)) continue;
-    targets_.push_back({ToBcp47(piece), piece});
-    target_tokens_.push_back(id);
+void LanguageTable::ReadTokenDefaults(const Folder& folder) {
+  const nlohmann::json* config = folder.tokenizer_config;
+  targets_ = LanguageNames(tokens_.codes);
+  const std::string source = StringOf(config, "source_lang");
+  if (tokens_.convention.source != Source::kUntold) {
+    sources_ = targets_;
+    default_source_ = sources_.Find(StringOf(config, "src_lang"));
+  } else if (!source.empty()) {
+    open_sources_ = true;
+    sources_ = OneLanguage(source);
+  } else if (targets_.languages().size() > 1) {
+    sources_ = targets_;
   }
-  const bool names_source =
-      tokenizer_config != nullptr && tokenizer_config->contains("source_lang");
-  if (!names_source && targets_.size() > 1) sources_ = targets_;
-  open_sources_ = names_source;
-  if (tokenizer_config == nullptr) return;
-  AddFromConfig(*tokenizer_config, "source_lang", &sources_);
-  std::vector<Language> named;
-  AddFromConfig(*tokenizer_config, "target_lang", &named);
-  if (targets_.empty()) {
-    targets_ = std::move(named);
-  } else if (!named.empty()) {
-    default_target_ = FindLanguage(targets_, named[0].code);
+  // What the decoder begins with anyway.
+  std::optional<int32_t> first;
+  if (const GenerationConfig* generation = folder.generation) {
+    const std::vector<int32_t>& start = generation->decoder_prefix;
+    if (tokens_.convention.target == Target::kForced) {
+      first = generation->options.forced_first_id;
+    } else if (tokens_.convention.target == Target::kStart && !start.empty()) {
+      first = start.front();
+    }
   }
+  const auto found = std::find(tokens_.ids.begin(), tokens_.ids.end(), first);
+  if (found != tokens_.ids.end()) {
+    default_target_ = found - tokens_.ids.begin();
+  }
+  for (const char* key : {"target_lang", "tgt_lang"}) {
+    if (default_target_) break;
+    default_target_ = targets_.Find(StringOf(config, key));
+  }
+}
+
+void LanguageTable::ReadTokens(const Folder& folder) {
+  tokens_ = LanguageTokens::Find(*folder.tokenizer, folder.family,
+                                 folder.config, folder.tokenizer_config);
+  end_id_ = folder.tokenizer->special_token_ids().end;
+  if (end_id_ < 0) {
+    end_id_ = folder.tokenizer->PieceToId("</s>", TextSide::kSource);
+  }
+}
+
+void LanguageTable::ReadTasks(const std::vector<Task>& tasks) {
+  constexpr std::string_view kBegin = "translation_";
+  constexpr std::string_view kBetween = "_to_";
+  std::vector<LanguageNames::Code> sources, targets;
+  const auto index = [](std::string_view code,
+                        std::vector<LanguageNames::Code>* codes) {
+    const auto found =
+        std::find_if(codes->begin(), codes->end(),
+                     [code](const auto& known) { return known.bare == code; });
+    const size_t at = found - codes->begin();
+    if (found == codes->end()) {
+      codes->push_back({std::string(code), std::string(code)});
+    }
+    return at;
+  };
+  for (const Task& task : tasks) {
+    const std::string_view name = task.name;
+    const size_t between = name.find(kBetween);
+    if (!name.starts_with(kBegin) || between == name.npos) continue;
+    const std::string_view source =
+        name.substr(kBegin.size(), between - kBegin.size());
+    const std::string_view target = name.substr(between + kBetween.size());
+    if (ToBcp47(source).empty() || ToBcp47(target).empty()) continue;
+    tasks_.push_back({index(source, &sources), index(target, &targets), &task});
+  }
+  sources_ = LanguageNames(sources);
+  targets_ = LanguageNames(targets);
+}
+
+void LanguageTable::ReadNamedDirection(const nlohmann::json* config) {
+  open_sources_ = config != nullptr && config->is_object() &&
+                  config->contains("source_lang");
+  sources_ = OneLanguage(StringOf(config, "source_lang"));
+  targets_ = OneLanguage(StringOf(config, "target_lang"));
+}
+
+absl::StatusOr<std::optional<size_t>> LanguageTable::ResolveSource(
+    std::optional<std::string_view> name) const {
+  if (name && !sources().empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(const size_t source,
+                             Choose(sources_, "source_language", *name));
+    return std::optional<size_t>(source);
+  }
+  if (name && !open_sources_) {
+    return absl::InvalidArgumentError(
+        fmt::format("source_language '{}' cannot be chosen: the model does not "
+                    "name its languages; leave source_language out",
+                    Shown(*name)));
+  }
+  return name ? std::nullopt : default_source_;
+}
+
+absl::StatusOr<size_t> LanguageTable::ResolveTarget(
+    std::optional<std::string_view> source_name,
+    std::optional<std::string_view> name) const {
+  if (name && targets().empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("target_language '{}' cannot be chosen: the model does "
+                    "not name its languages; leave target_language out",
+                    Shown(*name)));
+  }
+  if (name) return Choose(targets_, "target_language", *name);
+  if (default_target_ &&
+      !(source_name && targets_.Find(*source_name) == default_target_)) {
+    return *default_target_;
+  }
+  if (targets().size() > 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("target_language is missing; this model translates to {}",
+                    targets_.Choices("")));
+  }
+  return size_t{0};
+}
+
+absl::Status LanguageTable::TellTokens(std::optional<size_t> source,
+                                       size_t target,
+                                       Direction* direction) const {
+  const LanguageConvention& convention = tokens_.convention;
+  if (convention.source != Source::kUntold) {
+    if (!source) {
+      return absl::InvalidArgumentError(fmt::format(
+          "source_language is missing; this model translates from {}",
+          sources_.Choices("")));
+    }
+    const int32_t id = tokens_.ids[*source];
+    direction->add_special_tokens = false;
+    direction->suffix_ids = {end_id_};
+    if (convention.source == Source::kBefore) direction->prefix_ids = {id};
+    if (convention.source == Source::kBehind) {
+      direction->suffix_ids.push_back(id);
+    }
+  }
+  const int32_t id = tokens_.ids[target];
+  switch (convention.target) {
+    case Target::kBefore:
+      direction->prefix_ids.push_back(id);
+      break;
+    case Target::kText:
+      direction->text_prefix = tokens_.codes[target].code + " ";
+      break;
+    case Target::kForced:
+      direction->forced_first_id = id;
+      break;
+    case Target::kStart:
+      direction->start_id = id;
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LanguageTable::TellTask(std::optional<size_t> source,
+                                     size_t target,
+                                     Direction* direction) const {
+  std::string others;
+  for (const TaskPair& pair : tasks_) {
+    if (pair.target == target && source.value_or(pair.source) == pair.source) {
+      direction->task = pair.task;
+      return absl::OkStatus();
+    }
+    if (pair.source != source) continue;
+    others += others.empty() ? "" : ", ";
+    others += targets()[pair.target].bcp47;
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "target_language '{}' is none that this model translates '{}' to: {}",
+      targets()[target].bcp47, sources()[*source].bcp47, others));
 }
 
 absl::StatusOr<Direction> LanguageTable::Resolve(
     std::optional<std::string_view> source_language,
     std::optional<std::string_view> target_language) const {
-  if (source_language && !sources_.empty()) {
-    TRIVIUM_RETURN_IF_ERROR(
-        Choose(sources_, "source_language", *source_language).status());
-  } else if (source_language && !open_sources_) {
-    return absl::InvalidArgumentError(
-        fmt::format("source_language '{}' cannot be chosen: the model does not "
-                    "name its languages; leave source_language out",
-                    Shown(*source_language)));
-  }
-  size_t target = 0;
-  if (target_language) {
-    if (targets_.empty()) {
-      return absl::InvalidArgumentError(
-          fmt::format("target_language '{}' cannot be chosen: the model does "
-                      "not name its languages; leave target_language out",
-                      Shown(*target_language)));
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(
-        target, Choose(targets_, "target_language", *target_language));
-  } else if (default_target_ &&
-             !(source_language &&
-               FindLanguage(targets_, *source_language) == default_target_)) {
-    target = *default_target_;
-  } else if (targets_.size() > 1) {
-    return absl::InvalidArgumentError(
-        fmt::format("target_language is missing; this model translates to {}",
-                    Choices(targets_)));
-  }
   Direction direction;
-  if (!target_tokens_.empty()) direction.prefix_ids = {target_tokens_[target]};
+  // Texts may say for themselves what is to be done with them.
+  if (!tasks_.empty() && !source_language && !target_language) {
+    return direction;
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<size_t> source,
+                           ResolveSource(source_language));
+  TRIVIUM_ASSIGN_OR_RETURN(const size_t target,
+                           ResolveTarget(source_language, target_language));
+  if (!tokens_.codes.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(TellTokens(source, target, &direction));
+  } else if (!tasks_.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(TellTask(source, target, &direction));
+  }
   return direction;
 }
 

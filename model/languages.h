@@ -7,50 +7,77 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "model/generation_config.h"
+#include "model/language_conventions.h"
+#include "model/language_names.h"
 #include "model/model.h"
 #include "model/tokenizer/tokenizer.h"
 #include "nlohmann/json.hpp"
 
 namespace trivium {
 
-// The BCP 47 tag of a folder's own language code, the shortest one: "deu",
-// ">>deu<<" and "de" give "de", "zho_Hans" gives "zh-Hans". Empty when the
-// code names no single language ("mul", "ROMANCE").
-std::string ToBcp47(std::string_view code);
-
-// Which languages a model translates from and to, and how to tell it. Target
-// languages are the vocabulary's >>xx<< tokens, put in front of the source;
-// without such tokens the one direction that tokenizer_config.json names. Of
-// several targets its "target_lang" is the one that callers may leave out,
-// unless it is the source's own. A folder that names no "source_lang" but has
-// several targets translates among these.
+// Which languages a model translates from and to, and how to tell it: by the
+// tokens of its vocabulary that language_conventions.h knows, else by the tasks
+// "translation_en_to_de" of its folder, else the one direction that
+// tokenizer_config.json names.
+//
+// Of several targets callers may leave out the one that the folder forces or
+// names as "target_lang" or "tgt_lang", unless it is the source's own; the
+// source where the folder names it ("src_lang").
 class LanguageTable {
  public:
-  // Both may be null.
-  LanguageTable(const Tokenizer* tokenizer,
-                const nlohmann::json* tokenizer_config);
+  struct Folder {
+    const Tokenizer* tokenizer = nullptr;
+    std::string_view family = "";
+    const nlohmann::json* config = nullptr;
+    const nlohmann::json* tokenizer_config = nullptr;
+    const GenerationConfig* generation = nullptr;  // outlives the table
+  };
+  // Whatever is null is not there.
+  explicit LanguageTable(const Folder& folder);
 
-  const std::vector<Language>& sources() const { return sources_; }
-  const std::vector<Language>& targets() const { return targets_; }
+  const std::vector<Language>& sources() const { return sources_.languages(); }
+  const std::vector<Language>& targets() const { return targets_.languages(); }
 
   // The target of calls that name none; null: they must.
   const Language* default_target() const {
-    if (default_target_) return &targets_[*default_target_];
-    return targets_.size() == 1 ? &targets_[0] : nullptr;
+    if (default_target_) return &targets()[*default_target_];
+    return targets().size() == 1 ? &targets()[0] : nullptr;
   }
 
-  // See Model::ResolveDirection. A tag with more subtags than the model's
-  // matches too ("de-AT" where the model has "de"; RFC 4647 lookup). Any
-  // source is accepted where the folder's "source_lang" is a group ("mul").
+  // See Model::ResolveDirection. Any source is accepted where the folder's
+  // "source_lang" is a group ("mul").
   absl::StatusOr<Direction> Resolve(
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const;
 
  private:
-  std::vector<Language> sources_;
-  std::vector<Language> targets_;
-  // The token of targets_[i]; empty where the model reads none.
-  std::vector<int32_t> target_tokens_;
+  // A direction that has a name.
+  struct TaskPair {
+    size_t source, target;
+    const Task* task;
+  };
+
+  void ReadTokens(const Folder& folder);
+  void ReadTokenDefaults(const Folder& folder);
+  void ReadTasks(const std::vector<Task>& tasks);
+  void ReadNamedDirection(const nlohmann::json* tokenizer_config);
+  absl::StatusOr<std::optional<size_t>> ResolveSource(
+      std::optional<std::string_view> name) const;
+  absl::StatusOr<size_t> ResolveTarget(
+      std::optional<std::string_view> source_name,
+      std::optional<std::string_view> name) const;
+  absl::Status TellTokens(std::optional<size_t> source, size_t target,
+                          Direction* direction) const;
+  absl::Status TellTask(std::optional<size_t> source, size_t target,
+                        Direction* direction) const;
+
+  LanguageNames sources_;
+  LanguageNames targets_;
+  LanguageTokens tokens_;  // [targets_], or none
+  int32_t end_id_ = -1;
+  std::vector<TaskPair> tasks_;
+  std::optional<size_t> default_source_;
   std::optional<size_t> default_target_;
   bool open_sources_ = false;  // any, where sources_ is empty
 };

@@ -44,9 +44,11 @@ class LoadedModel : public Model {
         pair_template_(std::move(folder->pair_template)),
         chat_templates_(std::move(folder->chat_templates)),
         generation_(std::move(folder->generation)),
-        languages_(tokenizer_.get(), folder->tokenizer_config.is_object()
-                                         ? &folder->tokenizer_config
-                                         : nullptr),
+        languages_({.tokenizer = tokenizer_.get(),
+                    .family = info_.family,
+                    .config = &folder->config,
+                    .tokenizer_config = &folder->tokenizer_config,
+                    .generation = &generation_}),
         transformer_(std::move(transformer)) {
     info_.source_languages = languages_.sources();
     info_.target_languages = languages_.targets();
@@ -72,6 +74,7 @@ class LoadedModel : public Model {
   const std::vector<int32_t>& decoder_prefix() const override {
     return generation_.decoder_prefix;
   }
+  std::span<const Task> tasks() const override { return generation_.tasks; }
   absl::StatusOr<Direction> ResolveDirection(
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const override {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "model/engine.h"
 #include "model/search/decoding.h"
 #include "model/sentence_encoder.h"
+#include "model/task.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace trivium {
@@ -103,11 +105,20 @@ struct ModelInfo {
   std::optional<Language> default_target_language;
 };
 
-// A translation direction, resolved; prefix_ids go before the source text
-// (a >>xx<< token), forced_first_id is the decoder's (mBART's).
+// What a model is told to do with texts: into which language to translate them,
+// from which, or another task of its folder.
 struct Direction {
-  std::vector<int32_t> prefix_ids;
-  std::optional<int32_t> forced_first_id;
+  const Task* task = nullptr;    // of Model::tasks()
+  std::string text_prefix = {};  // what texts begin with
+  // Before and behind a text's tokens, and whether those of the tokenizer's own
+  // are there, too.
+  std::vector<int32_t> prefix_ids = {};
+  std::vector<int32_t> suffix_ids = {};
+  bool add_special_tokens = true;
+  // The decoder's, instead of decoder_prefix().
+  std::optional<int32_t> start_id = std::nullopt;
+  // Of what the decoder writes, a target prefix included.
+  std::optional<int32_t> forced_first_id = std::nullopt;
 };
 
 // A loaded model: tokenizer, configuration and weights; the one door into
@@ -149,8 +160,12 @@ class Model {
   // decoder-only models, whose prompt is the prefix.
   virtual const std::vector<int32_t>& decoder_prefix() const = 0;
 
-  // An unset language is allowed where the model has exactly one. Accepts
-  // BCP 47 or the folder's own code. INVALID_ARGUMENT lists the choices.
+  // What an encoder-decoder's folder says that it was taught.
+  virtual std::span<const Task> tasks() const { return {}; }
+
+  // An unset language is allowed where the model has exactly one, or names one.
+  // Accepts BCP 47, English names and the folder's own code. INVALID_ARGUMENT
+  // lists the choices, or the nearest of many.
   virtual absl::StatusOr<Direction> ResolveDirection(
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const = 0;

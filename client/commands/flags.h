@@ -36,7 +36,8 @@ void AddJsonFlag(CLI::App& app, bool* json);
 
 void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options);
 
-// --source-language and --target-language of a message that has these fields.
+// --source-language, --target-language and --task of a message that has these
+// fields, or the first two.
 template <typename Message>
 void AddLanguageFlags(CLI::App& app, Message* message) {
   app.add_option_function<std::string>(
@@ -44,13 +45,20 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
       [message](const std::string& code) {
         message->set_source_language(code);
       },
-      "Language of the texts: BCP 47 or the model's code");
+      "Language of the texts: BCP 47, its English name or the model's code");
   app.add_option_function<std::string>(
       "--target-language",
       [message](const std::string& code) {
         message->set_target_language(code);
       },
       "Language to translate to");
+  if constexpr (requires { message->set_task(""); }) {
+    app.add_option_function<std::string>(
+           "--task",
+           [message](const std::string& name) { message->set_task(name); },
+           "Instead: one of the model's tasks, as summarization")
+        ->group(kMoreFlags);
+  }
 }
 
 // --truncate and --truncation-direction of a message that has these fields.

@@ -69,6 +69,10 @@ struct DecodingOptions {
   std::vector<int32_t> end_ids;                        // any of them ends
   std::vector<int32_t> stop_ids;                       // so do these
   std::vector<std::vector<int32_t>> banned_sequences;  // bad_words_ids
+  // Never chosen, end tokens among them: suppress_tokens, and those that no
+  // text begins with, behind a forced first token: begin_suppress_tokens.
+  std::vector<int32_t> suppressed_ids;
+  std::vector<int32_t> first_suppressed_ids;
   // The first new token, whatever the prefix. (Transformers'
   // forced_bos_token_id applies only after a prefix of one token: whoever takes
   // it from a model and adds a target prefix puts it into the prefix.)
@@ -76,6 +80,17 @@ struct DecodingOptions {
   // The last new token where max_new_tokens cuts; forced_eos_token_id.
   std::optional<int32_t> forced_last_id;
   bool renormalize_logits = false;
+
+  // What the encoder read; only for these two rules. A text repeats none of the
+  // source's runs of so many tokens (encoder_no_repeat_ngram_size; 0: no
+  // limit), and the source's tokens are made likelier by a factor over 1
+  // (encoder_repetition_penalty; > 0, 1: none).
+  std::vector<int32_t> source_ids;
+  int source_ngram_size = 0;
+  float source_bonus = 1.0f;
+  bool looks_at_source() const {
+    return source_ngram_size != 0 || source_bonus != 1;
+  }
 
   int top_logprobs = 0;  // 0 .. 20 alternatives to report per token
   bool trace = false;    // keep a BeamTrace; beam_size > 1

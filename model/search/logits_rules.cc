@@ -21,6 +21,9 @@ double LogitsEdits::Apply(size_t i, double logit) const {
   const Change& change = changes[i];
   if (change.banned) return -std::numeric_limits<double>::infinity();
   logit += change.bias;
+  if (change.of_source) {
+    logit = logit < 0 ? logit / source_bonus : logit * source_bonus;
+  }
   if (change.repeated) {
     logit = logit < 0 ? logit * repetition_penalty : logit / repetition_penalty;
   }
@@ -38,14 +41,39 @@ LogitsRules::LogitsRules(const DecodingOptions& options)
       end_ids_(options.end_ids),
       stop_ids_(options.stop_ids),
       forced_first_id_(options.forced_first_id),
-      forced_last_id_(options.forced_last_id) {
-  for (const std::vector<int32_t>& sequence : options.banned_sequences) {
+      forced_last_id_(options.forced_last_id),
+      first_suppressed_ids_(options.first_suppressed_ids),
+      source_bonus_(options.source_bonus) {
+  BanAlways(options.banned_sequences);
+  BanSourceNgrams(options.source_ids, options.source_ngram_size);
+  banned_tokens_.insert(banned_tokens_.end(), options.suppressed_ids.begin(),
+                        options.suppressed_ids.end());
+  if (source_bonus_ != 1) {
+    source_ = options.source_ids;
+    SortUnique(&source_);
+  }
+}
+
+void LogitsRules::BanAlways(
+    const std::vector<std::vector<int32_t>>& sequences) {
+  for (const std::vector<int32_t>& sequence : sequences) {
     if (sequence.size() > 1) {
       banned_sequences_[sequence[sequence.size() - 2]].push_back(sequence);
     } else if (!Contains(end_ids_, sequence[0])) {
       // Transformers never bans an end token by itself.
       banned_tokens_.push_back(sequence[0]);
     }
+  }
+}
+
+void LogitsRules::BanSourceNgrams(std::span<const int32_t> source,
+                                  size_t size) {
+  if (size == 1) {
+    banned_tokens_.insert(banned_tokens_.end(), source.begin(), source.end());
+  }
+  for (size_t end = size; size > 1 && end <= source.size(); ++end) {
+    const std::span<const int32_t> ngram = source.subspan(end - size, size);
+    banned_sequences_[ngram[size - 2]].emplace_back(ngram.begin(), ngram.end());
   }
 }
 
@@ -63,6 +91,7 @@ void LogitsRules::EditsAfter(std::span<const int32_t> history, int new_tokens,
   edits->watched.clear();
   edits->changes.clear();
   edits->repetition_penalty = repetition_penalty_;
+  edits->source_bonus = source_bonus_;
   if (ForcesLast(new_tokens + 1)) {
     edits->forced = forced_last_id_;
     return;
@@ -79,6 +108,10 @@ void LogitsRules::EditsAfter(std::span<const int32_t> history, int new_tokens,
   if (new_tokens < min_new_tokens_) {
     banned.insert(banned.end(), end_ids_.begin(), end_ids_.end());
     banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
+  }
+  if (new_tokens == (forced_first_id_.has_value() ? 1 : 0)) {
+    banned.insert(banned.end(), first_suppressed_ids_.begin(),
+                  first_suppressed_ids_.end());
   }
   SortUnique(&banned);
   Watch(history, new_tokens, edits);
@@ -105,6 +138,7 @@ void LogitsRules::Watch(std::span<const int32_t> history, int new_tokens,
     sort_and_watch(history.last(new_tokens), &edits->written);
   }
   for (const auto& [token, bias] : bias_) watched.push_back(token);
+  watched.insert(watched.end(), source_.begin(), source_.end());
   SortUnique(&watched);
 }
 
@@ -116,6 +150,7 @@ LogitsEdits::Change LogitsRules::ChangeOf(int32_t token,
   LogitsEdits::Change change;
   change.banned = has(edits.banned_ids);
   change.repeated = has(edits.read);
+  change.of_source = std::binary_search(source_.begin(), source_.end(), token);
   const auto [first, last] =
       std::equal_range(edits.written.begin(), edits.written.end(), token);
   if (first != last) {

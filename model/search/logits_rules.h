@@ -21,13 +21,15 @@ struct LogitsEdits {
   // The tokens whose logits change: ascending, no duplicates.
   std::vector<int32_t> watched;
   struct Change {
-    bool banned = false;    // impossible, whatever else
-    bool repeated = false;  // the repetition penalty applies
+    bool banned = false;     // impossible, whatever else
+    bool repeated = false;   // the repetition penalty applies
+    bool of_source = false;  // the source's bonus applies
     double bias = 0;
     double loss = 0;  // for how often it was written
   };
   std::vector<Change> changes;  // [watched]
   double repetition_penalty = 1;
+  double source_bonus = 1;
   // Scratch of EditsAfter, each sorted.
   std::vector<int32_t> banned_ids, read, written;
 
@@ -36,12 +38,14 @@ struct LogitsEdits {
 };
 
 // The rules that change logits before a token is chosen, with Transformers'
-// meaning and in its order: bias, repetition penalty, no repeated n-grams,
-// banned sequences, minimum of new tokens, forced first token, forced last
-// token. Penalties for frequency and presence, which it does not have, come
-// after the one for repetition, as in vLLM:
+// meaning and in its order: bias, the source's bonus, repetition penalty, no
+// repeated n-grams, none of the source's, banned sequences, minimum of new
+// tokens, suppressed tokens, forced first token, forced last token. Penalties
+// for frequency and presence, which it does not have, come after the one for
+// repetition, as in vLLM:
 //
 //   x <- x + bias
+//   x <- x < 0 ? x / bonus : x * bonus                 of tokens in the source
 //   x <- x < 0 ? x * repetition : x / repetition       of tokens that were read
 //   x <- x - frequency * count - presence * (count > 0)  count of new tokens
 class LogitsRules {
@@ -64,6 +68,8 @@ class LogitsRules {
   void Watch(std::span<const int32_t> history, int new_tokens,
              LogitsEdits* edits) const;
   LogitsEdits::Change ChangeOf(int32_t token, const LogitsEdits& edits) const;
+  void BanAlways(const std::vector<std::vector<int32_t>>& sequences);
+  void BanSourceNgrams(std::span<const int32_t> source, size_t size);
   void BanRepeatedNgrams(std::span<const int32_t> history,
                          std::vector<int32_t>* banned) const;
   void BanSequences(std::span<const int32_t> history,
@@ -80,7 +86,10 @@ class LogitsRules {
   const std::vector<int32_t> stop_ids_;
   const std::optional<int32_t> forced_first_id_;
   const std::optional<int32_t> forced_last_id_;
-  std::vector<int32_t> banned_tokens_;  // sequences of one token
+  const std::vector<int32_t> first_suppressed_ids_;
+  const double source_bonus_;
+  std::vector<int32_t> source_;         // ascending, where it has a bonus
+  std::vector<int32_t> banned_tokens_;  // sequences of one token, suppressed
   // Longer sequences, by the token before their last one.
   std::unordered_map<int32_t, std::vector<std::vector<int32_t>>>
       banned_sequences_;

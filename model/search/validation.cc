@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "base/status.h"
@@ -70,6 +71,21 @@ absl::Status CheckPenalties(const DecodingOptions& options, int vocabulary) {
                       id, previous));
     }
     previous = id;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSource(const DecodingOptions& options, int vocabulary) {
+  constexpr int kMost = 1 << 24;
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRange("source_ngram_size", options.source_ngram_size, 0, kMost));
+  TRIVIUM_RETURN_IF_ERROR(CheckPositive("source_bonus", options.source_bonus));
+  for (const auto& [name, ids] :
+       {std::pair("suppressed_ids", &options.suppressed_ids),
+        {"first_suppressed_ids", &options.first_suppressed_ids}}) {
+    for (const int32_t id : *ids) {
+      TRIVIUM_RETURN_IF_ERROR(CheckId(name, id, vocabulary));
+    }
   }
   return absl::OkStatus();
 }
@@ -149,6 +165,7 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
     return absl::InvalidArgumentError(
         "trace: needs a beam search, give a beam_size over 1 or leave it out");
   }
+  TRIVIUM_RETURN_IF_ERROR(CheckSource(options, vocabulary));
   return CheckIds(options, vocabulary);
 }
 

@@ -93,6 +93,9 @@ absl::StatusOr<FolderConfig> FolderConfig::Load(const std::string& folder) {
   TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json model,
                            LoadObject(folder + "/config.json"));
   config.tokenizer_class = ClassOf(tokenizer);
+  if (config.tokenizer_class.empty()) config.tokenizer_class = ClassOf(model);
+  config.source_language = StringField(tokenizer, "src_lang", "");
+  config.language_codes = StringField(tokenizer, "language_codes", "");
   config.family = LowerCase(StringField(model, "model_type", ""));
   if (config.family.empty()) config.family = config.tokenizer_class;
   for (const auto& [name, value] : tokenizer.items()) {

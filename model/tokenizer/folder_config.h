@@ -28,6 +28,8 @@ struct FolderConfig {
   // The tokenizer's class alone, written so; may be empty.
   std::string tokenizer_class;
   std::map<std::string, bool> flags;  // of tokenizer_config.json
+  std::string source_language;        // src_lang there; may be empty
+  std::string language_codes;         // M2M-100's there: "wmt21"; may be empty
   // By role: "cls_token", "mask_token", ...
   std::map<std::string, AddedToken> special_tokens;
   // Those with ids of their own, ascending, then additional special tokens.

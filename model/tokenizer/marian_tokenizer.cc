@@ -199,21 +199,22 @@ std::vector<Token> MarianTokenizer::TextTokens(std::string_view text,
 absl::StatusOr<Encoding> MarianTokenizer::Encode(
     std::string_view text, const EncodeOptions& options) const {
   const Side& side = this->side(options.side);
-  const size_t added =
-      options.prefix_ids.size() + (options.add_special_tokens ? 1 : 0);
+  const size_t added = options.prefix_ids.size() + options.suffix_ids.size() +
+                       (options.add_special_tokens ? 1 : 0);
   if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return absl::InvalidArgumentError("a text of 2 GiB or more is too long");
   }
 
   Encoding encoding;
   std::vector<Token> tokens;
-  for (const int32_t id : options.prefix_ids) {
-    Token token;
+  const auto add = [&](int32_t id, size_t at) {
+    Token& token = tokens.emplace_back();
     token.id = id;
     token.piece = side.vocabulary->PieceOf(id);
+    token.byte_begin = token.byte_end = static_cast<int>(at);
     token.special = true;
-    tokens.push_back(std::move(token));
-  }
+  };
+  for (const int32_t id : options.prefix_ids) add(id, 0);
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> text_tokens,
       TokenizeEnough(
@@ -224,14 +225,8 @@ absl::StatusOr<Encoding> MarianTokenizer::Encode(
   TRIVIUM_ASSIGN_OR_RETURN(encoding.truncated,
                            Truncate(options, added, &text_tokens, &no_second));
   std::move(text_tokens.begin(), text_tokens.end(), std::back_inserter(tokens));
-  if (options.add_special_tokens) {
-    Token end;
-    end.id = side.end_id;
-    end.piece = side.vocabulary->PieceOf(end.id);
-    end.byte_begin = end.byte_end = static_cast<int>(text.size());
-    end.special = true;
-    tokens.push_back(std::move(end));
-  }
+  if (options.add_special_tokens) add(side.end_id, text.size());
+  for (const int32_t id : options.suffix_ids) add(id, text.size());
   encoding.ids.reserve(tokens.size());
   for (const Token& token : tokens) encoding.ids.push_back(token.id);
   if (options.with_tokens) {

@@ -213,7 +213,7 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::EnoughTokens(
 absl::StatusOr<Encoding> PipelineTokenizer::Assemble(
     std::vector<Token> first, std::optional<std::vector<Token>> second,
     const EncodeOptions& options, bool partial) const {
-  size_t added = options.prefix_ids.size();
+  size_t added = options.prefix_ids.size() + options.suffix_ids.size();
   if (options.add_special_tokens) {
     added += parts_.post_processor.special_token_count(second.has_value());
   }
@@ -222,16 +222,20 @@ absl::StatusOr<Encoding> PipelineTokenizer::Assemble(
   TRIVIUM_ASSIGN_OR_RETURN(encoding.truncated,
                            Truncate(options, added, &first, &second));
   std::vector<Token> tokens;
-  for (const int32_t id : options.prefix_ids) {
-    Token& token = tokens.emplace_back();
-    token.id = id;
-    token.piece = IdToPiece(id, options.side);
-    token.special = true;
-    token.text_index = -1;
-  }
+  const auto add = [&](std::span<const int32_t> ids) {
+    for (const int32_t id : ids) {
+      Token& token = tokens.emplace_back();
+      token.id = id;
+      token.piece = IdToPiece(id, options.side);
+      token.special = true;
+      token.text_index = -1;
+    }
+  };
+  add(options.prefix_ids);
   std::vector<Token> joined = parts_.post_processor.Join(
       std::move(first), std::move(second), options.add_special_tokens);
   std::move(joined.begin(), joined.end(), std::back_inserter(tokens));
+  add(options.suffix_ids);
   encoding.ids.reserve(tokens.size());
   encoding.type_ids.reserve(tokens.size());
   for (const Token& token : tokens) {

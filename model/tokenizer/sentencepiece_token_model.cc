@@ -22,8 +22,10 @@ SentencePieceTokenModel::Create(std::string_view serialized,
     entries.emplace_back(piece, static_cast<int32_t>(entries.size()));
   };
   for (const std::string& piece : layout.front) add(piece);
-  for (int id = layout.skipped; id < model->size(); ++id) {
-    add(model->PieceOf(id));
+  const Vocabulary* given = layout.vocabulary ? &*layout.vocabulary : nullptr;
+  const int size = given != nullptr ? given->size() : model->size();
+  for (int id = layout.skipped; id < size; ++id) {
+    add(given != nullptr ? given->PieceOf(id) : model->PieceOf(id));
   }
   for (const std::string& piece : layout.back) add(piece);
   Vocabulary vocabulary(std::move(entries));

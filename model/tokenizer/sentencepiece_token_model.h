@@ -2,6 +2,7 @@
 #define TRIVIUM_MODEL_TOKENIZER_SENTENCEPIECE_TOKEN_MODEL_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,13 +21,15 @@ class SentencePieceTokenModel : public TokenModel {
  public:
   struct Layout {
     // Pieces with the first ids, in the place of the file's first `skipped`.
-    std::vector<std::string> front;
+    std::vector<std::string> front = {};
     int skipped = 0;
     // Behind the file's last piece.
-    std::vector<std::string> back;
+    std::vector<std::string> back = {};
     std::string unknown = "<unk>";
     // No space in front of texts, whatever the file says.
     bool without_prefix = false;
+    // In the place of the file's pieces; what it lacks is unknown.
+    std::optional<Vocabulary> vocabulary = std::nullopt;
   };
 
   // `serialized`: the contents of the file.

@@ -69,13 +69,15 @@ struct SpecialTokenIds {
 
 struct EncodeOptions {
   TextSide side = TextSide::kSource;
-  // Put in front of the text as it is, for example {">>de<<"}'s id.
+  // Put around the text and its special tokens, for example {">>de<<"}'s id in
+  // front.
   std::span<const int32_t> prefix_ids = {};
+  std::span<const int32_t> suffix_ids = {};
   // Add the end (and begin) tokens that the model was trained with.
   bool add_special_tokens = true;
-  // Most ids to return, special tokens and prefix included; what is beyond is
-  // cut from the end of the text (special tokens stay); of a pair from the
-  // longer text until both are equal, then from both. 0: no limit.
+  // Most ids to return, special tokens, prefix and suffix included; what is
+  // beyond is cut from the end of the text (special tokens stay); of a pair
+  // from the longer text until both are equal, then from both. 0: no limit.
   int max_tokens = 0;
   // Cut from the beginnings of texts instead.
   bool truncate_left = false;

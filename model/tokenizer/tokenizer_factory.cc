@@ -1,6 +1,7 @@
 #include "model/tokenizer/tokenizer_factory.h"
 
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -66,9 +67,11 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(
         {"spiece.model", "albert"},
         {"spm.model", "deberta-v2"},
         {"tokenizer.model", "llama"}}) {
-    if (has(file)) {
-      return Pipeline(folder, LoadSentencePieceFile(folder, file, family));
-    }
+    if (!has(file)) continue;
+    TRIVIUM_ASSIGN_OR_RETURN(std::optional<TokenizerParts> parts,
+                             LoadTextToTextFile(folder, file));
+    if (parts) return Pipeline(folder, *std::move(parts));
+    return Pipeline(folder, LoadSentencePieceFile(folder, file, family));
   }
   if (!unknown.ok()) return unknown;
   if (has("vocab.json")) {

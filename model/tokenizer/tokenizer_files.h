@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FILES_H_
 #define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_FILES_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,11 @@ absl::StatusOr<TokenizerParts> LoadByteLevelFiles(const std::string& folder);
 absl::StatusOr<TokenizerParts> LoadSentencePieceFile(
     const std::string& folder, const std::string& file,
     const std::string& usual_family);
+// The same of a family that has language tokens, or masks of its own, beside
+// the file's pieces: mBART, mBART-50, M2M-100 (with a vocab.json), NLLB and
+// Pegasus. Nothing where the folder is of none of them.
+absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
+    const std::string& folder, const std::string& file);
 // tokenizer.json: whatever it says, of what this version knows. UNIMPLEMENTED
 // names what it does not.
 absl::StatusOr<TokenizerParts> LoadTokenizerJson(const std::string& folder);

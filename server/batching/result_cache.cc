@@ -50,13 +50,15 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
                max_new_tokens, min_new_tokens, temperature, top_k, top_p, min_p,
                typical_p, seed, repetition_penalty, no_repeat_ngram_size,
                frequency_penalty, presence_penalty, logit_bias, end_ids,
-               stop_ids, banned_sequences, forced_first_id, forced_last_id,
-               renormalize_logits, top_logprobs, trace] = options;
-  writer->AddAll(beam_size, sample, hypotheses, length_penalty, early_stopping,
-                 max_new_tokens, min_new_tokens, repetition_penalty,
-                 no_repeat_ngram_size, frequency_penalty, presence_penalty,
-                 end_ids, stop_ids, banned_sequences, forced_first_id,
-                 forced_last_id, renormalize_logits, top_logprobs);
+               stop_ids, banned_sequences, suppressed_ids, first_suppressed_ids,
+               forced_first_id, forced_last_id, renormalize_logits, source_ids,
+               source_ngram_size, source_bonus, top_logprobs, trace] = options;
+  writer->AddAll(
+      beam_size, sample, hypotheses, length_penalty, early_stopping,
+      max_new_tokens, min_new_tokens, repetition_penalty, no_repeat_ngram_size,
+      frequency_penalty, presence_penalty, end_ids, stop_ids, banned_sequences,
+      suppressed_ids, first_suppressed_ids, forced_first_id, forced_last_id,
+      renormalize_logits, source_ngram_size, source_bonus, top_logprobs);
   writer->Add(logit_bias.size());
   for (const auto& [id, bias] : logit_bias) writer->AddAll(id, bias);
   // A search that does not sample reads none of these.
@@ -66,6 +68,8 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
   static_cast<void>(min_p);
   static_cast<void>(typical_p);
   static_cast<void>(seed);
+  // The request's own.
+  static_cast<void>(source_ids);
   // A traced search has no key.
   static_cast<void>(trace);
 }

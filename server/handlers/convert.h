@@ -33,8 +33,11 @@ struct CallDecoding {
   std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
 };
 
+// A request's forced first token is there, but not the direction's or the
+// folder's (ForInput).
 absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
                                              const std::string& path,
+                                             const Direction& direction,
                                              const Model& model,
                                              const RequestLimits& limits);
 
@@ -42,6 +45,7 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
 struct PreparedInput {
   EncoderInput source;
   std::vector<int32_t> prefix;  // what the decoder reads first
+  bool has_target = false;      // a target prefix is the end of it
   int truncated = 0;            // tokens cut from the text
   // Blank text: the answer is empty text, without any work of the model.
   bool blank = false;
@@ -58,7 +62,8 @@ struct InputOptions {
   // Hear of texts that are cut, if set.
   Metrics* metrics = nullptr;
   const ServedModel* served = nullptr;
-  // What texts begin with, not pairs or ids; what a template for pairs is told.
+  // What texts begin with, behind the direction's prefix, not pairs or ids;
+  // what a template for pairs is told.
   std::string prompt;
   bool decodes = false;  // whether a target prefix makes sense
   bool tokens = false;   // fill PreparedInput::tokens
@@ -200,24 +205,33 @@ absl::Status CheckResponseSize(int64_t bytes, const RequestLimits& limits);
 absl::Status CheckResponseSize(const google::protobuf::Message& response,
                                const RequestLimits& limits);
 
+// Languages, or a task instead. The folder's forced first token is in it, too.
 absl::StatusOr<Direction> ConvertDirection(
     std::optional<std::string_view> source,
-    std::optional<std::string_view> target, const std::string& path,
+    std::optional<std::string_view> target,
+    std::optional<std::string_view> task, const std::string& path,
     const Model& model);
 
-// The languages of a message that may name them; `path` ends with a dot, or is
-// empty.
+// Those of a message that may name them; `path` ends with a dot, or is empty.
 template <typename Message>
 absl::StatusOr<Direction> ConvertDirection(const Message& in,
                                            const std::string& path,
                                            const Model& model) {
-  const auto language = [](bool has, const std::string& text) {
+  const auto given = [](bool has, const std::string& text) {
     return has ? std::optional<std::string_view>(text) : std::nullopt;
   };
-  return ConvertDirection(
-      language(in.has_source_language(), in.source_language()),
-      language(in.has_target_language(), in.target_language()), path, model);
+  std::optional<std::string_view> task;
+  if constexpr (requires { in.has_task(); }) {
+    task = given(in.has_task(), in.task());
+  }
+  return ConvertDirection(given(in.has_source_language(), in.source_language()),
+                          given(in.has_target_language(), in.target_language()),
+                          task, path, model);
 }
+
+// What a request's decoding options go over.
+const DecodingOptions& DecodingDefaults(const Direction& direction,
+                                        const Model& model);
 
 // What an answer shows of a hypothesis.
 struct HypothesisView {

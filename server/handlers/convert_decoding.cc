@@ -254,11 +254,13 @@ absl::Status ReadStop(const v1::DecodingOptions& in, const std::string& path,
 
 absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
                                              const std::string& path,
+                                             const Direction& direction,
                                              const Model& model,
                                              const RequestLimits& limits) {
   CallDecoding result;
   DecodingOptions& out = result.options;
-  out = model.decoding_defaults();
+  out = DecodingDefaults(direction, model);
+  out.forced_first_id.reset();
   const int vocabulary = model.info().vocabulary;
   FieldReader reader(path);
 
@@ -311,14 +313,15 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const std::string& path,
                                          const Model& model) {
   DecodingOptions options = decoding.options;
-  const int folders = model.decoding_defaults().max_new_tokens;
+  const int folders = DecodingDefaults(direction, model).max_new_tokens;
+  const int most = std::max(folders, model.decoding_defaults().max_new_tokens);
   const int left_of_all =
       model.info().max_target_tokens - static_cast<int>(input.prefix.size());
   // A folder that bounds translations knows how long they may be; one that
   // bounds what follows a prompt only has a default.
   const int left = model.info().design == Design::kDecoder
                        ? left_of_all
-                       : std::min(folders, left_of_all);
+                       : std::min(most, left_of_all);
   if (left < 1) {
     return InvalidField(
         path, fmt::format("leaves no room for new tokens: the decoder reads "
@@ -341,7 +344,9 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
   }
   options.min_new_tokens =
       std::min(options.min_new_tokens, options.max_new_tokens);
-  if (direction.forced_first_id && !decoding.options.forced_first_id) {
+  if (options.looks_at_source()) options.source_ids = input.source.ids;
+  // After a target prefix it is in the prefix.
+  if (!options.forced_first_id && !input.has_target) {
     options.forced_first_id = direction.forced_first_id;
   }
   return options;

@@ -49,18 +49,20 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
                                      const InputOptions& options) {
   EncodeOptions encode;
   encode.prefix_ids = options.direction.prefix_ids;
+  encode.suffix_ids = options.direction.suffix_ids;
+  encode.add_special_tokens = options.direction.add_special_tokens;
   encode.max_tokens = options.truncate ? limit : 0;
   encode.truncate_left = options.truncate_left;
   encode.most_tokens = limit;
   encode.with_tokens = options.tokens;
   encode.wanted = options.wanted;
   const Tokenizer* tokenizer = options.model->tokenizer();
+  const std::string prompt = options.direction.text_prefix + options.prompt;
   switch (in.input_case()) {
     case v1::Input::kText:
       TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
-      return tokenizer->Encode(
-          options.prompt.empty() ? in.text() : options.prompt + in.text(),
-          encode);
+      return tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
+                               encode);
     case v1::Input::kPair:
       TRIVIUM_RETURN_IF_ERROR(
           CheckText(in.pair().first(), path + ".pair.first", options));
@@ -283,6 +285,12 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   if (has_encoder) {
     out.source = ToSource(std::move(encoding), info);
     out.prefix = model.decoder_prefix();
+    if (options.direction.start_id) out.prefix = {*options.direction.start_id};
+    const std::optional<int32_t> first = options.direction.forced_first_id;
+    out.has_target = !target.empty();
+    if (out.has_target && first && target.front() != *first) {
+      out.prefix.push_back(*first);
+    }
   } else {
     out.prefix = std::move(encoding.ids);
   }

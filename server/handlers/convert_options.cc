@@ -1,4 +1,4 @@
-// Options of requests: languages, attention, the size of the answer.
+// Options of requests: languages, tasks, attention, the size of the answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +14,24 @@ namespace {
 // No model reads more tokens at once.
 constexpr int kMaxRows = 1 << 24;
 
-}  // namespace
+absl::StatusOr<const Task*> FindTask(std::string_view name,
+                                     const std::string& path,
+                                     const Model& model) {
+  std::string names;
+  for (const Task& task : model.tasks()) {
+    if (task.name == name) return &task;
+    names += (names.empty() ? "" : ", ") + task.name;
+  }
+  if (names.empty()) {
+    return InvalidField(path,
+                        "is given, but the model's folder names no tasks "
+                        "(config.json's task_specific_params); leave it "
+                        "out");
+  }
+  return InvalidField(path, "is none of the model's: " + names);
+}
 
-absl::StatusOr<Direction> ConvertDirection(
+absl::StatusOr<Direction> ResolveLanguages(
     std::optional<std::string_view> source,
     std::optional<std::string_view> target, const std::string& path,
     const Model& model) {
@@ -32,6 +47,40 @@ absl::StatusOr<Direction> ConvertDirection(
                          (source.has_value() && !target.has_value());
   const char* field = of_source ? "source_language" : "target_language";
   return InvalidField(path + field, std::string(direction.status().message()));
+}
+
+}  // namespace
+
+absl::StatusOr<Direction> ConvertDirection(
+    std::optional<std::string_view> source,
+    std::optional<std::string_view> target,
+    std::optional<std::string_view> task, const std::string& path,
+    const Model& model) {
+  Direction direction;
+  if (!task) {
+    TRIVIUM_ASSIGN_OR_RETURN(direction,
+                             ResolveLanguages(source, target, path, model));
+  } else if (source || target) {
+    return InvalidField(path + "task",
+                        "is there beside languages; send one of them");
+  } else {
+    TRIVIUM_ASSIGN_OR_RETURN(direction.task,
+                             FindTask(*task, path + "task", model));
+  }
+  if (direction.task != nullptr) {
+    direction.text_prefix = direction.task->prefix;
+  }
+  if (!direction.forced_first_id) {
+    direction.forced_first_id =
+        DecodingDefaults(direction, model).forced_first_id;
+  }
+  return direction;
+}
+
+const DecodingOptions& DecodingDefaults(const Direction& direction,
+                                        const Model& model) {
+  return direction.task != nullptr ? direction.task->decoding
+                                   : model.decoding_defaults();
 }
 
 absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,

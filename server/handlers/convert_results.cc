@@ -297,6 +297,11 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
     const auto& [bcp47, code] = *info.default_target_language;
     out.set_default_target_language(bcp47.empty() ? code : bcp47);
   }
+  for (const Task& task : model.model->tasks()) {
+    v1::Task* added = out.add_tasks();
+    added->set_name(task.name);
+    added->set_prefix(task.prefix);
+  }
   SetLimits(info, limits, out.mutable_limits());
   out.set_precision(ToProto(info.precision));
   if (info.kv_precision) out.set_kv_precision(ToProto(*info.kv_precision));

@@ -51,17 +51,17 @@ absl::Status Generation::Open(Transport* transport) {
         "the calls it serves",
         call_->model().name));
   }
-  TRIVIUM_ASSIGN_OR_RETURN(
-      decoding_,
-      ConvertDecoding(request_.decoding(), "decoding", model, limits));
+  TRIVIUM_ASSIGN_OR_RETURN(options_.direction,
+                           ConvertDirection(request_, "", model));
+  TRIVIUM_ASSIGN_OR_RETURN(decoding_,
+                           ConvertDecoding(request_.decoding(), "decoding",
+                                           options_.direction, model, limits));
   if (decoding_.options.trace) {
     return InvalidField("decoding.trace",
                         "is for Translate: a stream of text has no trace");
   }
   TRIVIUM_RETURN_IF_ERROR(CheckSalt(request_.cache_salt()));
   TRIVIUM_RETURN_IF_ERROR(CheckPromptLogprobs(request_, model, limits));
-  TRIVIUM_ASSIGN_OR_RETURN(options_.direction,
-                           ConvertDirection(request_, "", model));
   if (request_.has_chat()) {
     if (request_.has_input()) {
       return InvalidField("chat", "is there beside input; send one of them");

@@ -164,8 +164,6 @@ class ScoreCall final : public UnaryCall {
     // The language that a translation begins with is no choice of the model.
     if (const auto first = options_.direction.forced_first_id) {
       parts.context.push_back(*first);
-    } else if (const auto first = model().decoding_defaults().forced_first_id) {
-      parts.context.push_back(*first);
     }
     TRIVIUM_ASSIGN_OR_RETURN(
         parts.target, Tokens(in.target(), path, TextSide::kTarget, false));

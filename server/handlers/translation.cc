@@ -27,12 +27,13 @@ absl::StatusOr<Translation> Translation::Create(
   }
   Translation result;
   result.model_ = &model;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      result.decoding_, ConvertDecoding(options.decoding(), path + ".decoding",
-                                        model, environment.limits));
   InputOptions& input = result.input_options_;
   TRIVIUM_ASSIGN_OR_RETURN(input.direction,
                            ConvertDirection(options, path + ".", model));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      result.decoding_,
+      ConvertDecoding(options.decoding(), path + ".decoding", input.direction,
+                      model, environment.limits));
   input.model = &model;
   input.limits = &environment.limits;
   TRIVIUM_RETURN_IF_ERROR(

@@ -85,6 +85,69 @@ TEST(GenerationConfigTest, ReadsEveryKey) {
   EXPECT_EQ(options.typical_p, 0.7f);
 }
 
+TEST(GenerationConfigTest, ReadsWhatLooksAtTheSourceAndWhatIsSuppressed) {
+  const Read read = ReadBoth(json::parse(R"({"encoder_no_repeat_ngram_size": 3,
+        "encoder_repetition_penalty": 1.5, "suppress_tokens": [1, 2],
+        "begin_suppress_tokens": [7]})"),
+                             kStart);
+  EXPECT_THAT(read.problems, IsEmpty());
+  const DecodingOptions& options = read.config.options;
+  EXPECT_EQ(options.source_ngram_size, 3);
+  EXPECT_EQ(options.source_bonus, 1.5f);
+  EXPECT_TRUE(options.looks_at_source());
+  EXPECT_THAT(options.suppressed_ids, ElementsAre(1, 2));
+  EXPECT_THAT(options.first_suppressed_ids, ElementsAre(7));
+}
+
+TEST(GenerationConfigTest, OtherSearchesAreRefusedByName) {
+  EXPECT_THAT(ReadBoth(json::parse(R"({"num_beam_groups": 1, "top_h": null,
+                         "diversity_penalty": 0.0, "guidance_scale": 1,
+                         "sequence_bias": null, "penalty_alpha": 0})"),
+                       kStart)
+                  .problems,
+              IsEmpty());
+  const auto problems =
+      ReadBoth(json::parse(R"({"num_beam_groups": 2, "diversity_penalty": 0.5,
+                 "force_words_ids": [[1]]})"),
+               kStart)
+          .problems;
+  EXPECT_THAT(problems,
+              ElementsAre(HasSubstr("num_beam_groups is 2; this version does "
+                                    "not search so; remove it, or set it to 1"),
+                          HasSubstr("diversity_penalty is 0.5"),
+                          HasSubstr("force_words_ids is [[1]]")));
+}
+
+TEST(GenerationConfigTest, TasksGoBeforeTheFiles) {
+  const json config = json::parse(R"({"num_beams": 2, "prefix": " ",
+      "decoder_start_token_id": 0, "task_specific_params": {
+        "summarization": {"prefix": "summarize: ", "num_beams": 4,
+          "early_stopping": true, "min_length": 5, "max_length": 20,
+          "length_penalty": 2.0, "no_repeat_ngram_size": 3},
+        "broken": {"num_beams": 99}, "none": null, "plain": {}}})");
+  const json generation = json::parse(R"({"num_beams": 3, "top_k": -1})");
+  Problems problems;
+  const std::vector<Task> tasks = ReadTasks(
+      config,
+      {{"generation_config.json", &generation}, {"config.json", &config}},
+      {100, 64, true}, &problems);
+  ASSERT_THAT(tasks, SizeIs(3));
+  EXPECT_EQ(tasks[1].name, "plain");
+  EXPECT_EQ(tasks[1].prefix, " ");
+  EXPECT_EQ(tasks[1].decoding.beam_size, 3);
+  EXPECT_EQ(tasks[2].name, "summarization");
+  EXPECT_EQ(tasks[2].prefix, "summarize: ");
+  EXPECT_EQ(tasks[2].decoding.beam_size, 4);
+  EXPECT_EQ(tasks[2].decoding.early_stopping, EarlyStopping::kAtOnce);
+  EXPECT_EQ(tasks[2].decoding.min_new_tokens, 4);
+  EXPECT_EQ(tasks[2].decoding.max_new_tokens, 19);
+  EXPECT_EQ(tasks[2].decoding.length_penalty, 2);
+  EXPECT_EQ(tasks[2].decoding.no_repeat_ngram_size, 3);
+  EXPECT_THAT(problems,
+              ElementsAre(HasSubstr("config.json: task_specific_params.broken: "
+                                    "num_beams is 99")));
+}
+
 TEST(GenerationConfigTest, TheFirstFileWinsAndNullIsUnset) {
   const Read read = ReadBoth(
       json::parse(R"({"num_beams": null, "eos_token_id": 1,

@@ -1,7 +1,10 @@
 #include "model/languages.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace trivium {
 namespace {
@@ -17,9 +20,13 @@ class FakeTokenizer : public Tokenizer {
   explicit FakeTokenizer(std::vector<std::string> pieces)
       : pieces_(std::move(pieces)) {}
 
-  absl::StatusOr<Encoding> Encode(std::string_view,
+  // A piece's text is that piece, but for words.
+  absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions&) const override {
-    return absl::UnimplementedError("fake");
+    Encoding encoding;
+    const int32_t id = PieceToId(text, TextSide::kSource);
+    if (text != "to_ID" && text != "__init__" && id >= 0) encoding.ids = {id};
+    return encoding;
   }
   std::string Decode(std::span<const int32_t>) const override { return ""; }
   std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override {
@@ -31,20 +38,32 @@ class FakeTokenizer : public Tokenizer {
   std::string IdToPiece(int32_t id, TextSide) const override {
     return pieces_[id];
   }
-  int32_t PieceToId(std::string_view, TextSide) const override { return -1; }
+  int32_t PieceToId(std::string_view piece, TextSide) const override {
+    const auto found = std::find(pieces_.begin(), pieces_.end(), piece);
+    return found == pieces_.end() ? -1 : found - pieces_.begin();
+  }
 
  private:
   const std::vector<std::string> pieces_;
 };
 
+LanguageTable Marian(const FakeTokenizer& tokenizer, const json* config) {
+  return LanguageTable({.tokenizer = &tokenizer,
+                        .family = "marian",
+                        .tokenizer_config = config});
+}
+
 TEST(LanguagesTest, CodesBecomeTheShortestTags) {
   EXPECT_EQ(ToBcp47("de"), "de");
   EXPECT_EQ(ToBcp47("deu"), "de");
-  EXPECT_EQ(ToBcp47(">>deu<<"), "de");
+  EXPECT_EQ(ToBcp47("ger"), "de");
   EXPECT_EQ(ToBcp47("zho_Hans"), "zh-Hans");
-  EXPECT_EQ(ToBcp47(">>pt_br<<"), "pt-BR");
-  EXPECT_EQ(ToBcp47("cmn_Hant"), "cmn-Hant");
-  for (const char* none : {"", "mul", "ROMANCE", "x", ">><<", "d e", "und"}) {
+  EXPECT_EQ(ToBcp47("pt_br"), "pt-BR");
+  EXPECT_EQ(ToBcp47("cmn_Hant"), "zh-Hant");
+  EXPECT_EQ(ToBcp47("arb"), "ar");
+  EXPECT_EQ(ToBcp47("iw"), "he");
+  for (const char* none :
+       {"", "mul", "ROMANCE", "x", ">><<", "d e", "und", "de fr", "de!"}) {
     EXPECT_EQ(ToBcp47(none), "") << none;
   }
   EXPECT_EQ(ToBcp47(std::string("de\0fr", 5)), "");
@@ -53,7 +72,7 @@ TEST(LanguagesTest, CodesBecomeTheShortestTags) {
 
 TEST(LanguagesTest, OneDirectionNeedsNoChoice) {
   const json config = {{"source_lang", "eng"}, {"target_lang", "de"}};
-  const LanguageTable table(nullptr, &config);
+  const LanguageTable table({.tokenizer_config = &config});
   EXPECT_THAT(table.sources(), ElementsAre(Language{"en", "eng"}));
   EXPECT_THAT(table.targets(), ElementsAre(Language{"de", "de"}));
   for (const auto& direction :
@@ -77,12 +96,12 @@ TEST(LanguagesTest, TokensChooseTheTarget) {
                                  ">>zho_Hans<<", ">>a b<<", ">><<", ">>pt<<",
                                  ">>pt_br<<"});
   const json config = {{"source_lang", "mul"}, {"target_lang", "mul"}};
-  const LanguageTable table(&tokenizer, &config);
+  const LanguageTable table = Marian(tokenizer, &config);
   EXPECT_THAT(table.sources(), IsEmpty());
   EXPECT_THAT(
       table.targets(),
       ElementsAre(Language{"de", ">>deu<<"}, Language{"fr", ">>fra<<"},
-                  Language{"zh-Hans", ">>zho_Hans<<"}, Language{"pt", ">>pt<<"},
+                  Language{"zh", ">>zho_Hans<<"}, Language{"pt", ">>pt<<"},
                   Language{"pt-BR", ">>pt_br<<"}));
   const auto id = [&](std::string_view target) {
     const auto direction = table.Resolve("any", target);
@@ -95,19 +114,25 @@ TEST(LanguagesTest, TokensChooseTheTarget) {
   EXPECT_EQ(id(">>deu<<"), 1);
   EXPECT_EQ(id("fr-CA"), 3);
   EXPECT_EQ(id("zh-Hans-CN"), 4);
-  EXPECT_EQ(id("zh"), -1);
+  EXPECT_EQ(id("zh"), 4);
+  EXPECT_EQ(id("zh-CN"), 4);
+  EXPECT_EQ(id("Chinese"), 4);
+  EXPECT_EQ(id("zh-TW"), -1);
+  EXPECT_EQ(id("GERMAN"), 1);
+  EXPECT_EQ(id("ger"), 1);
+  EXPECT_EQ(id("pt_BR"), 8);
   EXPECT_EQ(id("pt-BR"), 8);
   EXPECT_EQ(id("pt-PT"), 7);
   EXPECT_EQ(id("es"), -1);
   EXPECT_THAT(std::string(table.Resolve({}, {}).status().message()),
               HasSubstr("target_language is missing; this model translates to "
-                        "de, fr, zh-Hans, pt, pt-BR"));
+                        "de, fr, zh, pt, pt-BR"));
 }
 
 TEST(LanguagesTest, TheFolderMayNameADefaultAmongTheTokens) {
   const FakeTokenizer tokenizer({">>en<<", "word", ">>deu<<"});
   json config = {{"target_lang", "de"}};
-  const LanguageTable table(&tokenizer, &config);
+  const LanguageTable table = Marian(tokenizer, &config);
   EXPECT_THAT(table.targets(),
               ElementsAre(Language{"en", ">>en<<"}, Language{"de", ">>deu<<"}));
   // It names no source, so it translates among its targets.
@@ -123,19 +148,163 @@ TEST(LanguagesTest, TheFolderMayNameADefaultAmongTheTokens) {
               HasSubstr("target_language is missing"));
   // One that it has no token for is none.
   config["target_lang"] = "fr";
-  EXPECT_FALSE(LanguageTable(&tokenizer, &config).Resolve({}, {}).ok());
+  EXPECT_FALSE(Marian(tokenizer, &config).Resolve({}, {}).ok());
 }
 
 TEST(LanguagesTest, OneTokenIsTheChoice) {
   const FakeTokenizer tokenizer({"a", ">>deu<<"});
-  const LanguageTable table(&tokenizer, nullptr);
+  const LanguageTable table = Marian(tokenizer, nullptr);
   const auto direction = table.Resolve({}, {});
   ASSERT_TRUE(direction.ok());
   EXPECT_THAT(direction->prefix_ids, ElementsAre(1));
 }
 
+// "prefix | suffix | what the decoder is told", with "no" for no special tokens
+// of the tokenizer's own.
+std::string Told(const absl::StatusOr<Direction>& direction) {
+  if (!direction.ok()) return std::string(direction.status().message());
+  std::string told = direction->text_prefix;
+  for (const int32_t id : direction->prefix_ids) told += fmt::format("{} ", id);
+  told += direction->add_special_tokens ? "|" : "| no";
+  for (const int32_t id : direction->suffix_ids) told += fmt::format(" {}", id);
+  told += " |";
+  if (const auto id = direction->forced_first_id) {
+    told += fmt::format(" first {}", *id);
+  }
+  if (const auto id = direction->start_id)
+    told += fmt::format(" start {}", *id);
+  return told;
+}
+
+TEST(LanguagesTest, MBartIsToldTheSourceBehindTheTextAndBeginsWithTheTarget) {
+  const FakeTokenizer tokenizer(
+      {"<s>", "</s>", "to_ID", "ar_AR", "de_DE", "en_XX", "zh_CN", "<mask>"});
+  GenerationConfig generation;
+  generation.decoder_prefix = {4};
+  const LanguageTable table(
+      {.tokenizer = &tokenizer, .family = "mbart", .generation = &generation});
+  // "to_ID" is a word.
+  EXPECT_THAT(table.targets(),
+              ElementsAre(Language{"ar", "ar_AR"}, Language{"de", "de_DE"},
+                          Language{"en", "en_XX"}, Language{"zh", "zh_CN"}));
+  EXPECT_EQ(table.sources(), table.targets());
+  EXPECT_EQ(Told(table.Resolve("en", "zh-Hans")), "| no 1 5 | start 6");
+  EXPECT_EQ(Told(table.Resolve("en-GB", {})), "| no 1 5 | start 4");
+  EXPECT_THAT(Told(table.Resolve({}, "de")),
+              HasSubstr("source_language is missing; this model translates "
+                        "from ar, de, en, zh"));
+  EXPECT_THAT(Told(table.Resolve("de", {})),
+              HasSubstr("target_language is missing"));
+}
+
+TEST(LanguagesTest, MBart50IsToldTheSourceBeforeTheTextAndForcedToTheTarget) {
+  const FakeTokenizer tokenizer({"<s>", "</s>", "de_DE", "en_XX", "pt_XX"});
+  const json config = {{"tokenizer_class", "MBart50TokenizerFast"}};
+  for (const bool in_config : {true, false}) {
+    GenerationConfig generation;
+    generation.decoder_prefix = {1};
+    generation.options.forced_first_id = 3;
+    const LanguageTable table(
+        {.tokenizer = &tokenizer,
+         .family = "mbart",
+         .config = in_config ? &config : nullptr,
+         .tokenizer_config = in_config ? nullptr : &config,
+         .generation = &generation});
+    EXPECT_EQ(Told(table.Resolve("de", "pt-BR")), "2 | no 1 | first 4");
+    EXPECT_EQ(Told(table.Resolve("German", {})), "2 | no 1 | first 3");
+    EXPECT_EQ(table.default_target()->code, "en_XX");
+  }
+}
+
+TEST(LanguagesTest, M2m100AndNllbSpellTheirTokensOtherwise) {
+  const FakeTokenizer m2m(
+      {"</s>", "__en__", "__zh__", "__no__", "__x__y", "__init__"});
+  const LanguageTable table({.tokenizer = &m2m, .family = "m2m_100"});
+  EXPECT_THAT(table.targets(),
+              ElementsAre(Language{"en", "__en__"}, Language{"zh", "__zh__"},
+                          Language{"no", "__no__"}));
+  EXPECT_EQ(Told(table.Resolve("en", "nb")), "1 | no 0 | first 3");
+  EXPECT_EQ(Told(table.Resolve("__zh__", "EN")), "2 | no 0 | first 1");
+
+  const FakeTokenizer nllb({"</s>", "arb_Arab", "arb_Latn", "deu_Latn",
+                            "srp_Cyrl", "zho_Hans", "zho_Hant", "pes_Arab"});
+  json config = {{"src_lang", "deu_Latn"}, {"tgt_lang", nullptr}};
+  const LanguageTable flores(
+      {.tokenizer = &nllb, .family = "m2m_100", .tokenizer_config = &config});
+  std::vector<std::string> tags;
+  for (const Language& language : flores.targets()) {
+    tags.push_back(language.bcp47);
+  }
+  EXPECT_THAT(tags, ElementsAre("ar-Arab", "ar-Latn", "de", "sr", "zh-Hans",
+                                "zh-Hant", "fa"));
+  EXPECT_EQ(Told(flores.Resolve("deu_Latn", "zh-TW")), "3 | no 0 | first 6");
+  EXPECT_EQ(Told(flores.Resolve({}, "ar")), "3 | no 0 | first 1");
+  EXPECT_EQ(Told(flores.Resolve("zh", "ar-Latn")), "5 | no 0 | first 2");
+  EXPECT_EQ(Told(flores.Resolve({}, "Persian")), "3 | no 0 | first 7");
+  // Nobody else reads it.
+  EXPECT_THAT(
+      Told(flores.Resolve({}, "sr-Latn")),
+      HasSubstr("target_language 'sr-Latn' is not one of this model's"));
+  config["legacy_behaviour"] = true;
+  EXPECT_EQ(Told(LanguageTable({.tokenizer = &nllb,
+                                .family = "m2m_100",
+                                .tokenizer_config = &config})
+                     .Resolve("de", "zh")),
+            "| no 0 3 | first 5");
+}
+
+TEST(LanguagesTest, MadladReadsTheTargetAsText) {
+  const FakeTokenizer tokenizer({"</s>", "<2de>", "<2zh_Hant>", "<2en>"});
+  const LanguageTable table({.tokenizer = &tokenizer, .family = "t5"});
+  EXPECT_EQ(Told(table.Resolve({}, "de")), "<2de> | |");
+  EXPECT_EQ(Told(table.Resolve("en", "zh-TW")), "<2zh_Hant> | |");
+}
+
+TEST(LanguagesTest, T5HasATaskForEachDirection) {
+  GenerationConfig generation;
+  for (const char* name :
+       {"summarization", "translation_en_to_de", "translation_en_to_fr",
+        "translation_fr_to_en", "translation_x_to_y"}) {
+    generation.tasks.push_back({name, "", {}});
+  }
+  const FakeTokenizer tokenizer({"</s>", "a"});
+  const LanguageTable table(
+      {.tokenizer = &tokenizer, .family = "t5", .generation = &generation});
+  EXPECT_THAT(table.sources(),
+              ElementsAre(Language{"en", "en"}, Language{"fr", "fr"}));
+  EXPECT_THAT(table.targets(),
+              ElementsAre(Language{"de", "de"}, Language{"fr", "fr"},
+                          Language{"en", "en"}));
+  EXPECT_EQ(table.Resolve("en", "de").value().task, &generation.tasks[1]);
+  EXPECT_EQ(table.Resolve({}, "French").value().task, &generation.tasks[2]);
+  EXPECT_EQ(table.Resolve("fra", "eng").value().task, &generation.tasks[3]);
+  // Then the text says it.
+  EXPECT_EQ(table.Resolve({}, {}).value().task, nullptr);
+  EXPECT_THAT(Told(table.Resolve("fr", "de")),
+              HasSubstr("target_language 'de' is none that this model "
+                        "translates 'fr' to: en"));
+}
+
+TEST(LanguagesTest, OfManyLanguagesTheNearestAreNamed) {
+  std::vector<std::string> pieces = {"</s>"};
+  for (const char* code :
+       {"af", "ar", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "he",
+        "hr", "it", "ja", "ko", "nl", "pl", "pt", "ro", "ru", "sr", "zh"}) {
+    pieces.push_back(fmt::format("__{}__", code));
+  }
+  const FakeTokenizer tokenizer(pieces);
+  const LanguageTable table({.tokenizer = &tokenizer, .family = "m2m_100"});
+  EXPECT_THAT(Told(table.Resolve("en", "sr-Latn")),
+              HasSubstr("23 languages, of which the nearest are sr, "));
+  EXPECT_THAT(Told(table.Resolve("en", "Germn")),
+              HasSubstr("of which the nearest are de, "));
+  EXPECT_THAT(Told(table.Resolve("en", {})),
+              HasSubstr("target_language is missing; this model translates to "
+                        "af, ar, cs"));
+}
+
 TEST(LanguagesTest, AModelThatNamesNoLanguages) {
-  const LanguageTable table(nullptr, nullptr);
+  const LanguageTable table({});
   EXPECT_TRUE(table.Resolve({}, {}).ok());
   EXPECT_THAT(std::string(table.Resolve("en", {}).status().message()),
               HasSubstr("leave source_language out"));

@@ -55,8 +55,8 @@ class PuppetTokenizer : public Tokenizer {
       const absl::Status wanted = options.wanted();
       if (!wanted.ok()) return wanted;
     }
-    const size_t added =
-        options.prefix_ids.size() + (options.add_special_tokens ? 1 : 0);
+    const size_t added = options.prefix_ids.size() + options.suffix_ids.size() +
+                         (options.add_special_tokens ? 1 : 0);
     const size_t room =
         options.max_tokens > 0 ? options.max_tokens - added : text.size();
     std::vector<Token> own = TokensOf(text);
@@ -82,6 +82,12 @@ class PuppetTokenizer : public Tokenizer {
           text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
       end.special = true;
       encoding.tokens.push_back(std::move(end));
+    }
+    for (const int32_t id : options.suffix_ids) {
+      Token token;
+      token.id = id;
+      token.special = true;
+      encoding.tokens.push_back(std::move(token));
     }
     for (const Token& token : encoding.tokens) encoding.ids.push_back(token.id);
     if (!options.with_tokens) encoding.tokens.clear();
@@ -240,6 +246,9 @@ class PuppetModel : public Model {
   const std::vector<int32_t>& decoder_prefix() const override {
     return prefix_;
   }
+  std::vector<Task>& mutable_tasks() { return tasks_; }
+  std::span<const Task> tasks() const override { return tasks_; }
+  Direction& mutable_direction() { return direction_; }
   absl::StatusOr<Direction> ResolveDirection(
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const override {
@@ -247,7 +256,7 @@ class PuppetModel : public Model {
         target_language.value_or("de") != "de") {
       return absl::InvalidArgumentError("this model translates en to de");
     }
-    return Direction();
+    return direction_;
   }
   absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
       const EngineOptions&) const override {
@@ -260,6 +269,8 @@ class PuppetModel : public Model {
   ChatTemplates chat_templates_;
   DecodingOptions decoding_;
   std::vector<int32_t> prefix_;
+  std::vector<Task> tasks_;
+  Direction direction_;
   std::optional<PuppetTokenizer> tokenizer_{std::in_place};
 };
 

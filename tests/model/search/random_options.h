@@ -58,6 +58,15 @@ struct RandomCase {
     if (Int(0, 5) == 0) options.forced_last_id = Token();
     prefix.resize(Int(1, 4));
     for (int32_t& token : prefix) token = Token();
+    if (Int(0, 5) == 0) options.suppressed_ids = {Token(), Token()};
+    if (Int(0, 5) == 0) options.first_suppressed_ids = {Token(), Token()};
+    // Few tokens, so that a text comes to repeat them.
+    options.source_ids.resize(Int(1, 6));
+    for (int32_t& token : options.source_ids) token = Int(0, 7);
+    if (Int(0, 3) == 0) options.source_ngram_size = Int(1, 3);
+    if (Int(0, 3) == 0) {
+      options.source_bonus = ties ? 1.17f : (Int(0, 1) ? 1.5f : 0.8f);
+    }
   }
 
   int Int(int low, int high) {

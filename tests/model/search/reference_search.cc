@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "model/search/counter_rng.h"
 
@@ -80,6 +81,29 @@ void NoBadWords(const DecodingOptions& options,
   }
 }
 
+void EncoderRepetitionPenalty(const DecodingOptions& options, Row* row) {
+  const double penalty = 1.0 / options.source_bonus;
+  const std::set<int32_t> source(options.source_ids.begin(),
+                                 options.source_ids.end());
+  for (const int32_t id : source) {
+    double& x = (*row)[id];
+    x = x < 0 ? x * penalty : x / penalty;
+  }
+}
+
+void EncoderNoRepeatNgram(const DecodingOptions& options,
+                          const std::vector<int32_t>& history, Row* row) {
+  const size_t n = options.source_ngram_size;
+  if (n == 0 || history.size() + 1 < n) return;
+  const std::vector<int32_t>& source = options.source_ids;
+  for (size_t end = n; end <= source.size(); ++end) {
+    if (std::equal(history.end() - (n - 1), history.end(),
+                   source.begin() + (end - n))) {
+      (*row)[source[end - 1]] = -kInfinity;
+    }
+  }
+}
+
 void Force(int32_t token, Row* row) {
   std::fill(row->begin(), row->end(), -kInfinity);
   (*row)[token] = 0;
@@ -90,13 +114,21 @@ Row Process(const DecodingOptions& options, size_t prefix_size,
             const std::vector<int32_t>& history, Row row) {
   const int new_tokens = static_cast<int>(history.size() - prefix_size);
   SequenceBias(options, &row);
+  if (options.source_bonus != 1) EncoderRepetitionPenalty(options, &row);
   RepetitionPenalty(options, history, &row);
   CountPenalties(options, prefix_size, history, &row);
   NoRepeatNgram(options, history, &row);
+  EncoderNoRepeatNgram(options, history, &row);
   NoBadWords(options, history, &row);
   if (new_tokens < options.min_new_tokens) {
     for (const int32_t id : options.end_ids) row[id] = -kInfinity;
     for (const int32_t id : options.stop_ids) row[id] = -kInfinity;
+  }
+  for (const int32_t id : options.suppressed_ids) row[id] = -kInfinity;
+  if (new_tokens == (options.forced_first_id ? 1 : 0)) {
+    for (const int32_t id : options.first_suppressed_ids) {
+      row[id] = -kInfinity;
+    }
   }
   if (options.forced_first_id && new_tokens == 0) {
     Force(*options.forced_first_id, &row);

@@ -86,6 +86,13 @@ TEST(ValidationTest, NamesEachBadOption) {
       {"end_ids", [](O* o) { o->end_ids = {100}; }},
       {"forced_first_id", [](O* o) { o->forced_first_id = -1; }},
       {"forced_last_id", [](O* o) { o->forced_last_id = 100; }},
+      {"suppressed_ids",
+       [](O* o) {
+         o->suppressed_ids = {1, 100};
+       }},
+      {"first_suppressed_ids", [](O* o) { o->first_suppressed_ids = {-1}; }},
+      {"source_ngram_size", [](O* o) { o->source_ngram_size = -1; }},
+      {"source_bonus", [](O* o) { o->source_bonus = 0; }},
       {"top_logprobs", [](O* o) { o->top_logprobs = 21; }},
   };
   for (const Case& bad : cases) {

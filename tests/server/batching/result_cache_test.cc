@@ -111,6 +111,10 @@ TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
       [](Request* r) { r->decoding->forced_first_id = 0; },
       [](Request* r) { r->decoding->forced_last_id = 0; },
       [](Request* r) { r->decoding->renormalize_logits = true; },
+      [](Request* r) { r->decoding->suppressed_ids = {1}; },
+      [](Request* r) { r->decoding->first_suppressed_ids = {1}; },
+      [](Request* r) { r->decoding->source_ngram_size = 2; },
+      [](Request* r) { r->decoding->source_bonus = 2; },
       [](Request* r) { r->decoding->top_logprobs = 1; },
   };
   std::set<std::string> keys;

@@ -130,10 +130,9 @@ class TypedItems final : public StreamItems {
     return outcome;
   }
 
-  std::unique_ptr<Message> Result(const std::string& id,
-                                  const TextParts& text,
-                                  std::vector<RequestResult> results)
-      const override {
+  std::unique_ptr<Message> Result(
+      const std::string& id, const TextParts& text,
+      std::vector<RequestResult> results) const override {
     std::unique_ptr<Message> message =
         Response(id, Kind::Result(*work_, text, std::move(results)));
     const absl::Status size =

@@ -35,7 +35,7 @@ class StreamItems {
     std::string id;
     std::shared_ptr<const TextParts> text;
     std::vector<Request> requests;  // [text->parts], at least one
-    int64_t response_bytes = 0;  // about, of what grows without text
+    int64_t response_bytes = 0;     // about, of what grows without text
   };
 
   // What comes of a message: one of these, or nothing (a good start).
@@ -51,10 +51,9 @@ class StreamItems {
   virtual Outcome Read(RequestStream* transport) = 0;
   virtual Outcome Prepare(const Item& item) = 0;
 
-  virtual std::unique_ptr<Message> Result(const std::string& id,
-                                          const TextParts& text,
-                                          std::vector<RequestResult> results)
-      const = 0;
+  virtual std::unique_ptr<Message> Result(
+      const std::string& id, const TextParts& text,
+      std::vector<RequestResult> results) const = 0;
   virtual std::unique_ptr<Message> Error(const std::string& id,
                                          const absl::Status& status) const = 0;
 };

@@ -23,9 +23,8 @@ bool EndsIdeographic(std::string_view text) {
 }
 
 uint32_t Characters(std::string_view text) {
-  return static_cast<uint32_t>(
-      std::count_if(text.begin(), text.end(),
-                    [](char c) { return !IsContinuation(c); }));
+  return static_cast<uint32_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
 }
 
 // Tells the places of spans of a text that is read, or written, from its
@@ -89,8 +88,7 @@ class JoinedHypothesis {
   }
 
   v1::Hypothesis Finish() {
-    const size_t end =
-        text_.parts.empty() ? 0 : text_.parts.back().span.end;
+    const size_t end = text_.parts.empty() ? 0 : text_.parts.back().span.end;
     out_.mutable_text()->append(text_.text, end);
     if (text_.parts.size() > 1 && out_.token_count() > 0) {
       out_.set_score(static_cast<float>(scores_ / out_.token_count()));
@@ -139,9 +137,8 @@ v1::TranslateResult JoinParts(const TextParts& text,
       pair->set_cut(part.cut);
     }
     for (int h = 0; h < hypotheses && result.hypotheses_size() > 0; ++h) {
-      const auto span = joined[h].Add(
-          i, result.mutable_hypotheses(
-                 std::min(h, result.hypotheses_size() - 1)));
+      const auto span = joined[h].Add(i, result.mutable_hypotheses(std::min(
+                                             h, result.hypotheses_size() - 1)));
       if (pair != nullptr) *pair->add_targets() = span;
     }
     if (part.cut) out.set_cut_count(out.cut_count() + 1);
@@ -153,8 +150,8 @@ v1::TranslateResult JoinParts(const TextParts& text,
     out.mutable_source_pieces()->MergeFrom(result.source_pieces());
     out.mutable_prefix_pieces()->MergeFrom(result.prefix_pieces());
     if (result.has_seed()) out.set_seed(result.seed());
-    if (result.has_beam_trace()) out.mutable_beam_trace()->Swap(
-        result.mutable_beam_trace());
+    if (result.has_beam_trace())
+      out.mutable_beam_trace()->Swap(result.mutable_beam_trace());
   }
   out.set_sentence_count(static_cast<uint32_t>(results.size()));
   for (JoinedHypothesis& hypothesis : joined) {

@@ -28,10 +28,10 @@ std::string SourceLanguage(const v1::TranslateOptions& options,
     return options.source_language();
   }
   const std::string target =
-      options.has_target_language()        ? options.target_language()
-      : info.default_target_language       ? info.default_target_language->code
+      options.has_target_language()       ? options.target_language()
+      : info.default_target_language      ? info.default_target_language->code
       : info.target_languages.size() == 1 ? info.target_languages[0].code
-                                           : "";
+                                          : "";
   std::string found;
   for (const Language& language : info.source_languages) {
     if (is(language, target)) continue;
@@ -62,9 +62,8 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
   split_ = options.split();
   sentences_ = options.sentences();
   if (!v1::Split_IsValid(split_)) {
-    return InvalidField(path + ".split",
-                        fmt::format("has no value {}",
-                                    static_cast<int>(split_)));
+    return InvalidField(path + ".split", fmt::format("has no value {}",
+                                                     static_cast<int>(split_)));
   }
   if (split_ != v1::SPLIT_NONE) {
     splitter_.emplace(SourceLanguage(options, model_->info()));
@@ -130,8 +129,8 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
   }
   const bool prefixed = input.target_case() != v1::Input::TARGET_NOT_SET;
   // With a prefix there is something to continue, also of a blank text.
-  item.text.split = splitter_ && input.has_text() &&
-                    !(prefixed && IsBlank(input.text()));
+  item.text.split =
+      splitter_ && input.has_text() && !(prefixed && IsBlank(input.text()));
   if (item.text.split) {
     TRIVIUM_RETURN_IF_ERROR(PrepareSentences(input, path, &item));
     return item;
@@ -216,8 +215,8 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
   return absl::OkStatus();
 }
 
-absl::Status Translation::AddPart(TextParts::Part part,
-                                  const std::string& path, Item* item) const {
+absl::Status Translation::AddPart(TextParts::Part part, const std::string& path,
+                                  Item* item) const {
   TRIVIUM_ASSIGN_OR_RETURN(
       DecodingOptions decoding,
       ForInput(decoding_, part.input, input_options_.direction,
@@ -238,7 +237,8 @@ absl::Status Translation::AddPart(TextParts::Part part,
            part.input.prefix.size() + decoding.max_new_tokens - 1);
   item->response_bytes += TraceBytes(decoding);
   if (decoding.top_logprobs > 0) {
-    item->response_bytes += tokens * (1 + decoding.top_logprobs) * kLogprobBytes;
+    item->response_bytes +=
+        tokens * (1 + decoding.top_logprobs) * kLogprobBytes;
   }
   Request& request = item->requests.emplace_back();
   request.source = part.input.source;

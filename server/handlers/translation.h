@@ -48,8 +48,8 @@ class Translation {
 
   absl::Status ReadSplit(const v1::TranslateOptions& options,
                          const std::string& path);
-  absl::Status PrepareSentences(const v1::Input& input,
-                                const std::string& path, Item* item) const;
+  absl::Status PrepareSentences(const v1::Input& input, const std::string& path,
+                                Item* item) const;
   // Of span of item's text, or parts of it.
   absl::Status AddSentence(const v1::Input& input, TextSpan span, bool cut,
                            const std::string& path, Item* item) const;

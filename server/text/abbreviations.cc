@@ -1,5 +1,6 @@
-// The tables are data: words as they are written within a sentence. A word that is also an ordinary one ("no", "art", "sun")
-// counts as an abbreviation only where the table says before what.
+// The tables are data: words as they are written within a sentence. A word that
+// is also an ordinary one ("no", "art", "sun") counts as an abbreviation only
+// where the table says before what.
 #include "server/text/abbreviations.h"
 
 #include <algorithm>
@@ -35,26 +36,25 @@ bool Has(const Words& words, std::string_view word) {
 }
 
 const Tables& English() {
-  static const Tables* const kTables = new Tables{
-      .before_name = ListOf(R"(
+  static const Tables* const kTables = new Tables{.before_name = ListOf(R"(
         Adj Adm Adv Asst Brig Capt Cdr Cmdr Col Comdr Cpl Cpt Dr Drs Ens Fr Ft
         Gen Gov Hon Insp Lt Maj Messrs Mlle Mme Mr Mrs Ms Mt Mts Msgr Ofc Pfc
         Pres Prof Pvt Rep Reps Rev Rt Sen Sens Sgt Supt approx ca cf eg e.g
         esp i.e ie incl resp viz vs v)"),
-      .before_number = ListOf(R"(
+                                                  .before_number = ListOf(R"(
         Apr App Art Aug Bl Ch Dec Eq Ex Feb Fig Figs Jan Jul Jun Mar No Nos
         Nov Oct Op Pt Reg Sec Sect Sep Sept Ser Vol Vols art ch circa col eq
         fig figs fol no nos op p par para pp sec vol vols)"),
-      .anywhere = ListOf(R"(
+                                                  .anywhere = ListOf(R"(
         Assn Ave Blvd Bros Co Corp Dept Dist Esq Inc Jr LLC Ltd MD Mfg PhD
         Ph.D Pty Rd Sr St Univ a.m abbr al approx apt assoc ave avg cal cont
         cu deg dept dist div ed eds est et etc ext ft govt hr hrs lb lbs max
         mgr min misc mo mos oz p.m pkg pl pts qt seq sq tbsp tsp univ yd yr
         yrs)"),
-      .starters = ListOf(R"(
-        A About After All Although Also An And Another Any Are As At Because
+                                                  .starters = ListOf(R"(
+        A About Additionally After All Although Also An And Another Any Are As At Because
         Before Both But By Can Despite Did Do Does During Each Even Every
-        Finally First For From Had Has Have He Her Here His How However I I'll
+        Finally First For From Furthermore Had Has Have He Her Here His How However I I'll
         I'm I've If In Instead Is It It's Its Last Later Let Many Maybe
         Meanwhile More Most Moreover My Nevertheless No Nobody None Not
         Nothing Now Of On Once One Only Other Others Our Over People Perhaps
@@ -67,8 +67,7 @@ const Tables& English() {
 }
 
 const Tables& German() {
-  static const Tables* const kTables = new Tables{
-      .before_name = ListOf(R"(
+  static const Tables* const kTables = new Tables{.before_name = ListOf(R"(
         Abb Abg Abs Abt Adr Anh Anl Anm Aufl Ausg Az Bd Bde Bearb Bl Bsp
         Buchst Bst Dipl Dir Dr Fa Fr Frl Gbr Gebr Gem Hft Hr Hrn Hrsg Ing Inh
         Kl Lt Mag Mr Mrs Ms Nr Nrn Obj Pfr Pkt Prof Reg Rn Rz Sekt Sen Slg Sr
@@ -81,14 +80,14 @@ const Tables& German() {
         sog span sogen spez städt stellv stv südl techn teilw tel u.a.m u.U
         u.ä u.a übl ung urspr v.a v.Chr verh verm versch vgl vmtl vorl vorm vs
         westl wg z.B z.T z.Zt z.Z zB zahlr zit zool ztw zzgl zw)"),
-      .before_number = ListOf(R"(
+                                                  .before_number = ListOf(R"(
         Apr Aug Dez Feb Fig Jan Jul Jun Mär Nov Okt Sep Sept Art Bd Kap Lit
         Seite S)"),
-      .anywhere = ListOf(R"(
+                                                  .anywhere = ListOf(R"(
         Chr Co Hbf Jh Jhd Jhdt Jhs Jr Jt Ltd Inc Corp Mill Mio Min Mrd Mstr Pl
         Sek Std Str Stk Tsd etc f ff n.Chr jun str u.s.w usf usw u.v.m u.dgl
         u.Ä a.D a.M d.J d.M e.V i.R m.b.H o.Ä o.ä usw)"),
-      .starters = ListOf(R"(
+                                                  .starters = ListOf(R"(
         Aber Alle Allerdings Alles Als Also Am An Anders Anschließend Auch Auf
         Aufgrund Aus Außerdem Bei Beide Beim Bereits Bis Bisher Da Dabei
         Dadurch Dafür Daher Damals Damit Danach Dann Darauf Darin Darüber

@@ -14,8 +14,7 @@ enum class Abbreviation {
 };
 
 // Of a word without its last full stop, as it is written.
-Abbreviation FindAbbreviation(std::string_view language,
-                              std::string_view word);
+Abbreviation FindAbbreviation(std::string_view language, std::string_view word);
 
 // Whether sentences often begin with the word, in capitals as there, so that a
 // stop before it that may end a sentence does: "The", "Er".

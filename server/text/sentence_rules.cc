@@ -33,8 +33,8 @@ UChar32 Last(std::string_view text) {
 
 // Quotes and brackets of any direction, and apostrophes that are used as such.
 bool IsQuoteOrBracket(UChar32 c) {
-  constexpr uint32_t kMask = U_GC_PS_MASK | U_GC_PE_MASK | U_GC_PI_MASK |
-                             U_GC_PF_MASK;
+  constexpr uint32_t kMask =
+      U_GC_PS_MASK | U_GC_PE_MASK | U_GC_PI_MASK | U_GC_PF_MASK;
   return c == '"' || c == '\'' || (U_GET_GC_MASK(c) & kMask) != 0;
 }
 
@@ -63,8 +63,12 @@ std::string_view LastWord(std::string_view text) {
   while (begin > 0 && text.size() - begin < kMostWordBytes) {
     const std::string_view before = text.substr(0, begin);
     const UChar32 c = Last(before);
-    if (u_isUWhiteSpace(c) || IsQuoteOrBracket(c) || c == '/' ||
-        u_charType(c) == U_DASH_PUNCTUATION) {
+    // "Tom's": an apostrophe within a word.
+    const std::string_view more = before.substr(0, begin - LastSize(before));
+    const bool apostrophe = (c == '\'' || c == 0x2019) && begin < text.size() &&
+                            !more.empty() && u_isalnum(Last(more));
+    if (u_isUWhiteSpace(c) || (IsQuoteOrBracket(c) && !apostrophe) ||
+        c == '/' || u_charType(c) == U_DASH_PUNCTUATION) {
       break;
     }
     begin -= LastSize(before);
@@ -107,9 +111,8 @@ bool IsRoman(std::string_view text) {
 }
 
 int Characters(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) {
-    return !IsContinuation(c);
-  }));
+  return static_cast<int>(std::count_if(
+      text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
 }
 
 // "U.S", "z.B", "a.m": stops between letters, few of them at a time.

@@ -6,7 +6,6 @@
 #include <unicode/utext.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 
 #include "base/status.h"
@@ -113,9 +112,8 @@ class SentenceSplitter::Lines {
         nullptr, line.data(), static_cast<int64_t>(line.size()), &error);
     borders_->setText(utext, error);
     if (U_SUCCESS(error)) {
-      for (int32_t at = borders_->next();
-           at != icu::BreakIterator::DONE &&
-           static_cast<size_t>(at) < line.size();
+      for (int32_t at = borders_->next(); at != icu::BreakIterator::DONE &&
+                                          static_cast<size_t>(at) < line.size();
            at = borders_->next()) {
         found_.push_back(static_cast<size_t>(at));
       }
@@ -146,8 +144,8 @@ class SentenceSplitter::Lines {
       // A word at most so long can be looked back for in constant time.
       constexpr size_t kMostBytes = 64;
       if (left.ends_with('.') && u_isdigit(First(right)) &&
-          EndsBeforeNumber(language_, left.substr(at - std::min(
-                                          at, kMostBytes)))) {
+          EndsBeforeNumber(language_,
+                           left.substr(at - std::min(at, kMostBytes)))) {
         found_.push_back(at + 1);
       }
     }
@@ -159,11 +157,8 @@ class SentenceSplitter::Lines {
 };
 
 SentenceSplitter::SentenceSplitter(std::string_view language)
-    : language_(language.substr(0, language.find_first_of("-_"))) {
-  for (char& c : language_) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-}
+    // ICU knows "eng_Latn" as "en".
+    : language_(icu::Locale(std::string(language).c_str()).getLanguage()) {}
 
 absl::StatusOr<std::vector<TextSpan>> SentenceSplitter::Split(
     std::string_view text, const std::function<absl::Status()>& wanted) const {

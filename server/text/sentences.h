@@ -41,20 +41,20 @@ TextSpan WithoutWhiteSpace(std::string_view text, TextSpan span);
 // Immutable and thread-safe.
 class SentenceSplitter {
  public:
-  // BCP 47; empty, or one that nothing is known of: what holds everywhere.
+  // BCP 47, or as "deu_Latn"; empty, or one that nothing is known of: what
+  // holds everywhere.
   explicit SentenceSplitter(std::string_view language);
 
   // Ascending and apart. None is empty, or begins or ends with white space;
   // all that is in none is white space. Bytes that are no UTF-8 are characters
   // like others. `wanted` is asked before each line; its error is returned.
   absl::StatusOr<std::vector<TextSpan>> Split(
-      std::string_view text,
-      const std::function<absl::Status()>& wanted) const;
+      std::string_view text, const std::function<absl::Status()>& wanted) const;
 
  private:
   class Lines;
 
-  std::string language_;  // its primary subtag, in small letters
+  std::string language_;  // its shortest code
 };
 
 // Where to cut a sentence in two that is too long, so that neither part is

@@ -29,7 +29,8 @@ std::vector<Paragraph> Read(const std::string& path) {
   std::vector<Paragraph> paragraphs(1);
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    if (conllu && (line.starts_with("# newdoc") || line.starts_with("# newpar"))) {
+    if (conllu &&
+        (line.starts_with("# newdoc") || line.starts_with("# newpar"))) {
       paragraphs.emplace_back();
     }
     if (conllu && !line.starts_with(kText)) continue;
@@ -49,10 +50,11 @@ struct Score {
   void Print(const char* name) const {
     const double precision = found == 0 ? 0 : 1.0 * right / found;
     const double recall = wanted == 0 ? 0 : 1.0 * right / wanted;
-    fmt::print("{:<12} borders {:>6}  precision {:.4f}  recall {:.4f}  F1 "
-               "{:.4f}\n",
-               name, wanted, precision, recall,
-               2 * precision * recall / (precision + recall));
+    fmt::print(
+        "{:<12} borders {:>6}  precision {:.4f}  recall {:.4f}  F1 "
+        "{:.4f}\n",
+        name, wanted, precision, recall,
+        2 * precision * recall / (precision + recall));
   }
 };
 
@@ -80,8 +82,7 @@ void Add(const SentenceSplitter& splitter, const Paragraph& paragraph,
     }
     text += sentence;
   }
-  const auto spans =
-      splitter.Split(text, [] { return absl::OkStatus(); });
+  const auto spans = splitter.Split(text, [] { return absl::OkStatus(); });
   if (!spans.ok()) return;
   std::set<size_t> found;
   for (const TextSpan& span : *spans) {

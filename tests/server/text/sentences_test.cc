@@ -33,12 +33,14 @@ void ExpectFound(std::string_view language,
 }
 
 TEST(SentencesTest, EnglishAbbreviations) {
-  ExpectFound("en", {"Dr. Smith met Mrs. Jones.", "They left at 5 p.m. sharp."});
+  ExpectFound("en",
+              {"Dr. Smith met Mrs. Jones.", "They left at 5 p.m. sharp."});
   ExpectFound("en", {"He lives in the U.S. Army base.", "She does not."});
   ExpectFound("en", {"It closes at 5 p.m. on Mondays, e.g. Monday.", "Good."});
   ExpectFound("en", {"We sell pens, paper, etc. They are cheap."});
   ExpectFound("en", {"Apple Inc. Chairman J. R. R. Tolkien spoke.", "Why?"});
   ExpectFound("en", {"See No. 5 Street.", "The answer is no.", "Peter left."});
+  ExpectFound("en", {"Those are Tom's.", "That is Mary’s.", "It's fine."});
   ExpectFound("en", {"I was born on Jan. 5 in St. Louis.", "Is it far?"});
 }
 
@@ -98,6 +100,10 @@ TEST(SentencesTest, OtherScripts) {
 TEST(SentencesTest, UnknownLanguagesKnowBothTables) {
   ExpectFound("", {"Dr. Meier kam am 3. Oktober.", "The end."});
   ExpectFound("xx-Latn", {"Dr. Who.", "Ja."});
+  // Known by other names.
+  ExpectFound("deu_Latn", {"Am 3. Montag.", "Ja."});
+  ExpectFound("eng", {"In 3.", "Monday."});
+  ExpectFound("en-GB", {"In 3.", "Monday."});
 }
 
 TEST(SentencesTest, BlankTextsHaveNone) {
@@ -118,11 +124,14 @@ TEST(SentencesTest, EndsWhenNobodyWantsIt) {
 // again byte for byte.
 TEST(SentencesTest, NothingIsLost) {
   const std::vector<std::string> parts = {
-      "Hello",  "Dr.",  "z. B.", "3.",     "A.",  "x",        ".",   "!",
-      "?\"",    "。",   "…",     "\r\n",   "\n",  "\r",       " ",   "  ",
-      "\u00A0", "\t",   "🎉",    "👩‍👩‍👧", "ก",   "\u2028",   "(",   ")",
-      "\"",     "„",    "“",     "5",      "\x01", "\x7F",    "é",   "e\u0301",
-      "\xFF",   "\xE2", std::string(1, '\0'), "ß", "İ", "中", "，",  ";"};
+      "Hello", "Dr.",     "z. B.", "3.",   "A.",
+      "x",     ".",       "!",     "?\"",  "。",
+      "…",     "\r\n",    "\n",    "\r",   " ",
+      "  ",    "\u00A0",  "\t",    "🎉",    "👩‍👩‍👧",
+      "ก",     "\u2028",  "(",     ")",    "\"",
+      "„",     "“",       "5",     "\x01", "\x7F",
+      "é",     "e\u0301", "\xFF",  "\xE2", std::string(1, '\0'),
+      "ß",     "İ",       "中",    "，",   ";"};
   std::mt19937 random(7);
   for (int i = 0; i < 3000; ++i) {
     std::string text;
@@ -146,8 +155,8 @@ TEST(SentencesTest, NothingIsLost) {
 
 // A line of borders that are all taken back costs no more than its length.
 TEST(SentencesTest, LongLinesOfAbbreviations) {
-  for (const char* part : {"z. B. ", "ก.", "1.", "\"?\"a", "Dr.", "a.b.",
-                           "((", "... ", "5. 5 ", "…A"}) {
+  for (const char* part : {"z. B. ", "ก.", "1.", "\"?\"a", "Dr.", "a.b.", "((",
+                           "... ", "5. 5 ", "…A"}) {
     std::string text;
     while (text.size() < (1 << 18)) text += part;
     EXPECT_TRUE(SentenceSplitter("de").Split(text, Yes).ok());

@@ -150,6 +150,7 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::PlanDecoder() {
   *request.add_inputs() = input_;
   *request.mutable_options() = languages_;
   request.mutable_options()->set_tokens(true);
+  request.mutable_options()->set_split(v1::SPLIT_NONE);  // maps are of one text
   TRIVIUM_ASSIGN_OR_RETURN(const v1::TranslateResponse response,
                            client_.Translate(request));
   TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(response.results_size()));
@@ -199,6 +200,7 @@ absl::StatusOr<v1::Attention> AttentionReader::Call(
   *request.add_inputs() = input_;
   v1::TranslateOptions* options = request.mutable_options();
   *options = languages_;
+  options->set_split(v1::SPLIT_NONE);
   // The same translation; and the server knows how large the answer will be.
   options->mutable_decoding()->set_max_new_tokens(new_tokens_);
   if (kind == AttentionKind::kCross) {

@@ -59,6 +59,7 @@ Subcommand AddBeams(CLI::App& app) {
   AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/true);
   AddJsonFlag(*sub, &command->json_);
   v1::TranslateOptions* options = command->request_.mutable_options();
+  options->set_split(v1::SPLIT_NONE);  // a tree is of one search
   AddTextFlags(*sub, options);
   AddDecodingFlags(*sub, options->mutable_decoding());
   sub->add_option("--html", command->html_, "Write a page of it here too");

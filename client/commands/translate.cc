@@ -84,6 +84,14 @@ Subcommand AddTranslate(CLI::App& app) {
   AddJsonFlag(*sub, &command->json_);
   v1::TranslateOptions* options = command->start_.mutable_options();
   AddTextFlags(*sub, options);
+  sub->add_flag_callback(
+         "--no-split", [options] { options->set_split(v1::SPLIT_NONE); },
+         "The model reads a text at once, not sentence by sentence")
+      ->group(kMoreFlags);
+  sub->add_flag_callback(
+         "--sentences", [options] { options->set_sentences(true); },
+         "Where sentences are, too, in --json")
+      ->group(kMoreFlags);
   AddAttentionFlags(*sub, "--attention",
                     [options] { return options->mutable_cross_attention(); });
   AddDecodingFlags(*sub, options->mutable_decoding());

@@ -47,6 +47,8 @@ class GrpcCaller : public Caller {
     switch (options_.kind) {
       case Kind::kTranslate: {
         auto request = WithInputs<v1::TranslateRequest>(number);
+        // So that a text is a request of the model.
+        request.mutable_options()->set_split(v1::SPLIT_NONE);
         *request.mutable_options()->mutable_decoding() = options_.decoding;
         return Call(inference, &Inference::Translate, std::move(request), done);
       }
@@ -121,8 +123,9 @@ class GrpcCaller : public Caller {
       case Kind::kTranslateStream: {
         v1::TranslateStreamRequest first;
         first.mutable_start()->set_model(options_.model);
-        *first.mutable_start()->mutable_options()->mutable_decoding() =
-            options_.decoding;
+        auto* const options = first.mutable_start()->mutable_options();
+        *options->mutable_decoding() = options_.decoding;
+        options->set_split(v1::SPLIT_NONE);
         return Stream(number, &Inference::TranslateStream, std::move(first),
                       done);
       }

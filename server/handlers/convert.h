@@ -49,6 +49,8 @@ struct PreparedInput {
   int truncated = 0;            // tokens cut from the text
   // Blank text: the answer is empty text, without any work of the model.
   bool blank = false;
+  // With InputOptions::divides: nothing else is set.
+  bool too_long = false;
   // [source.ids] of a text, where InputOptions::tokens asks for them.
   std::vector<Token> tokens;
 };
@@ -67,6 +69,9 @@ struct InputOptions {
   std::string prompt;
   bool decodes = false;  // whether a target prefix makes sense
   bool tokens = false;   // fill PreparedInput::tokens
+  // Tell of what is longer than the model reads, and is not cut, by
+  // PreparedInput::too_long instead of an error.
+  bool divides = false;
   // Asked again and again while a long text is tokenized.
   std::function<absl::Status()> wanted = nullptr;
 };

@@ -268,6 +268,10 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   PreparedInput out;
   TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
                            EncodeInput(in, path, limit, options));
+  if (options.divides && encoding.ids.size() > static_cast<size_t>(limit)) {
+    out.too_long = true;
+    return out;
+  }
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<int32_t> target,
                            TargetPrefix(in, path, options));
   // Without an encoder a blank prompt is a prompt like others; with a prefix

@@ -1,7 +1,7 @@
 // TranslateStream and EncodeStream: any number of texts; results as they
 // finish. When things happen; stream_items.h has what is said.
 //
-// Reads items one by one, submits each as a request of its own, and writes
+// Reads items one by one, submits the requests of each together, and writes
 // results as they come. It is never refused for fullness: while the queue is
 // short of room it holds one item and reads no further, which the client feels
 // as its transport's flow control.
@@ -22,6 +22,7 @@
 #include "server/handlers/call.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/handlers.h"
+#include "server/handlers/results_together.h"
 #include "server/handlers/stream_items.h"
 
 namespace trivium {
@@ -135,34 +136,6 @@ class ItemStreamCall final : public Handler {
     absl::Status status;     // to finish with
   };
 
-  // Hears of one item, and passes it to the delivery pool.
-  class Sink : public RequestObserver {
-   public:
-    Sink(ItemStreamCall* call, const StreamItems::Work& work)
-        : call_(call),
-          id_(work.id),
-          input_(work.input),
-          expected_bytes_(work.response_bytes) {}
-    void OnDone(absl::StatusOr<RequestResult> result) override {
-      auto shared =
-          std::make_shared<absl::StatusOr<RequestResult>>(std::move(result));
-      const int64_t bytes = shared->ok() ? MessageBytes(**shared) : 0;
-      call_->call_.Hold(Held::kResults, bytes);
-      call_->call_.RunDelivery(
-          bytes, [call = call_, id = id_, expected = expected_bytes_,
-                  input = std::move(input_), shared, bytes] {
-            call->call_.Hold(Held::kResults, -bytes);
-            call->OnResult(id, input, expected, std::move(*shared));
-          });
-    }
-
-   private:
-    ItemStreamCall* const call_;
-    const std::string id_;
-    PreparedInput input_;
-    const int64_t expected_bytes_;
-  };
-
   const Environment& environment() const { return call_.environment(); }
   void Finish(const absl::Status& status) {
     transport_->Finish(call_.Close(status), nullptr);
@@ -177,6 +150,14 @@ class ItemStreamCall final : public Handler {
     held_.reset();
     outbox_.clear();
     CountOutboxLocked(-outbox_bytes_);
+  }
+
+  static int64_t TokensOf(const std::vector<Request>& requests) {
+    int64_t tokens = 0;
+    for (const Request& request : requests) {
+      tokens += trivium::TokensOf(request);
+    }
+    return tokens;
   }
 
   // Room for so many tokens, and a quarter of the queue left for calls that
@@ -209,7 +190,7 @@ class ItemStreamCall final : public Handler {
       writing_ = true;
       write_started_ = environment().clock->Now();
     }
-    if (held_ && retry_ && HasRoom(TokensOf(held_->request))) {
+    if (held_ && retry_ && HasRoom(TokensOf(held_->requests))) {
       next.kind = Next::kSubmit;
       next.work = *std::move(held_);
       held_.reset();
@@ -278,8 +259,13 @@ class ItemStreamCall final : public Handler {
 
   // Counted in in_flight_ and processing_ already.
   void Submit(StreamItems::Work work) {
-    std::vector<Request> requests = {work.request};
-    requests.front().observer = std::make_shared<Sink>(this, work);
+    std::vector<Request> requests = work.requests;
+    ObserveTogether(
+        &call_, &requests,
+        [this, id = work.id, expected = work.response_bytes, text = work.text](
+            absl::StatusOr<std::vector<RequestResult>> results, int64_t bytes) {
+          Deliver(id, text, expected, std::move(results), bytes);
+        });
     const absl::Status status = call_.Submit(
         std::move(requests), [](int) { return std::string("item.input"); });
     Next next;
@@ -302,16 +288,29 @@ class ItemStreamCall final : public Handler {
     Do(this, std::move(next));
   }
 
+  // An item's results are there; on a worker.
+  void Deliver(const std::string& id, std::shared_ptr<const TextParts> text,
+               int64_t expected_bytes,
+               absl::StatusOr<std::vector<RequestResult>> results,
+               int64_t bytes) {
+    auto shared = std::make_shared<decltype(results)>(std::move(results));
+    call_.RunDelivery(bytes, [this, id, text, expected_bytes, shared, bytes] {
+      call_.Hold(Held::kResults, -bytes);
+      OnResult(id, *text, expected_bytes, std::move(*shared));
+    });
+  }
+
   // On the delivery pool.
-  void OnResult(const std::string& id, const PreparedInput& input,
-                int64_t expected_bytes, absl::StatusOr<RequestResult> result) {
-    if (result.ok()) {
+  void OnResult(const std::string& id, const TextParts& text,
+                int64_t expected_bytes,
+                absl::StatusOr<std::vector<RequestResult>> results) {
+    if (results.ok()) {
       MutexLock lock(&mutex_);
-      call_.AddResult(*result);
+      for (const RequestResult& result : *results) call_.AddResult(result);
     }
     std::unique_ptr<Message> response =
-        result.ok() ? items_->Result(id, input, *std::move(result))
-                    : items_->Error(id, result.status());
+        results.ok() ? items_->Result(id, text, *std::move(results))
+                     : items_->Error(id, results.status());
     Next next;
     {
       MutexLock lock(&mutex_);

@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kMaxIdBytes = 256;
 
 // What is different of the two calls: how the start says what is wanted, and
-// what a blank text gives.
+// what an item gives; without requests, which only Translating knows, of a
+// blank text.
 struct Translating {
   using Request = v1::TranslateStreamRequest;
   using Response = v1::TranslateStreamResponse;
@@ -29,8 +30,19 @@ struct Translating {
                                start.options(), "start.options",
                                [&call] { return call.Wanted(); });
   }
-  static v1::TranslateResult Blank(const Translation& work) {
-    return work.BlankResult();
+  static v1::TranslateResult Result(const Translation& work,
+                                    const TextParts& text,
+                                    std::vector<RequestResult> results) {
+    std::vector<v1::TranslateResult> parts;
+    for (size_t i = 0; i < results.size(); ++i) {
+      parts.push_back(
+          work.PartResult(text.parts[i].input, std::move(results[i])));
+    }
+    return work.Result(text, std::move(parts));
+  }
+  static void Move(Translation::Item item, StreamItems::Work* work) {
+    work->text = std::make_shared<const TextParts>(std::move(item.text));
+    work->requests = std::move(item.requests);
   }
 };
 
@@ -47,8 +59,16 @@ struct Embedding {
     return EncodeWork::Create(call.environment(), call.model(), start, "start.",
                               [&call] { return call.Wanted(); });
   }
-  // Encoders read blank texts.
-  static v1::EncodeResult Blank(const EncodeWork&) { return {}; }
+  static v1::EncodeResult Result(const EncodeWork& work, const TextParts& text,
+                                 std::vector<RequestResult> results) {
+    return work.Result(text.parts[0].input, std::move(results[0]));
+  }
+  static void Move(EncodeWork::Item item, StreamItems::Work* work) {
+    TextParts text;
+    text.parts.emplace_back().input = std::move(item.input);
+    work->text = std::make_shared<const TextParts>(std::move(text));
+    work->requests.push_back(std::move(item.request));
+  }
 };
 
 template <typename Kind>
@@ -96,21 +116,25 @@ class TypedItems final : public StreamItems {
     Outcome outcome;
     if (!status.ok()) {
       outcome.response = Error(in.id, status);
-    } else if (prepared->input.blank) {
-      outcome.response = Response(in.id, Kind::Blank(*work_));
+      return outcome;
+    }
+    Work work;
+    work.id = in.id;
+    work.response_bytes = prepared->response_bytes;
+    Kind::Move(*std::move(prepared), &work);
+    if (work.requests.empty()) {
+      outcome.response = Result(in.id, *work.text, {});
     } else {
-      outcome.work =
-          Work{in.id, std::move(prepared->input), std::move(prepared->request),
-               prepared->response_bytes};
+      outcome.work = std::move(work);
     }
     return outcome;
   }
 
-  std::unique_ptr<Message> Result(const std::string& id,
-                                  const PreparedInput& input,
-                                  RequestResult result) const override {
+  std::unique_ptr<Message> Result(
+      const std::string& id, const TextParts& text,
+      std::vector<RequestResult> results) const override {
     std::unique_ptr<Message> message =
-        Response(id, work_->Result(input, std::move(result)));
+        Response(id, Kind::Result(*work_, text, std::move(results)));
     const absl::Status size =
         CheckResponseSize(*message, call_->environment().limits);
     return size.ok() ? std::move(message) : Error(id, size);

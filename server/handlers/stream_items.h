@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "server/handlers/call.h"
 #include "server/handlers/convert.h"
+#include "server/handlers/text_parts.h"
 
 namespace trivium {
 
@@ -31,9 +33,9 @@ class StreamItems {
   // One that is ready for the batcher.
   struct Work {
     std::string id;
-    PreparedInput input;
-    Request request;
-    int64_t response_bytes = 0;  // about, of what grows without text
+    std::shared_ptr<const TextParts> text;
+    std::vector<Request> requests;  // [text->parts], at least one
+    int64_t response_bytes = 0;     // about, of what grows without text
   };
 
   // What comes of a message: one of these, or nothing (a good start).
@@ -49,9 +51,9 @@ class StreamItems {
   virtual Outcome Read(RequestStream* transport) = 0;
   virtual Outcome Prepare(const Item& item) = 0;
 
-  virtual std::unique_ptr<Message> Result(const std::string& id,
-                                          const PreparedInput& input,
-                                          RequestResult result) const = 0;
+  virtual std::unique_ptr<Message> Result(
+      const std::string& id, const TextParts& text,
+      std::vector<RequestResult> results) const = 0;
   virtual std::unique_ptr<Message> Error(const std::string& id,
                                          const absl::Status& status) const = 0;
 };

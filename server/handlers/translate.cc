@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "server/handlers/handlers.h"
+#include "server/handlers/status.h"
 #include "server/handlers/translation.h"
 #include "server/handlers/unary.h"
 
@@ -37,12 +38,20 @@ class TranslateCall : public UnaryCall {
     TRIVIUM_ASSIGN_OR_RETURN(
         Translation::Item item,
         translation_->Prepare(request_.inputs(part), Path(part)));
+    const int most = environment().limits.max_inputs;
+    if (requests->size() + item.requests.size() > static_cast<size_t>(most)) {
+      return InvalidField(
+          Path(part) + ".text",
+          fmt::format("and the texts before it have more than {} sentences, "
+                      "and a call takes no more; send fewer texts in a call",
+                      most));
+    }
     ExpectResponseBytes(item.response_bytes);
-    if (!item.input.blank) {
-      requests->push_back(std::move(item.request));
+    for (Request& request : item.requests) {
+      requests->push_back(std::move(request));
       input_of_request_.push_back(part);
     }
-    inputs_.push_back(std::move(item.input));
+    texts_.push_back(std::move(item.text));
     return absl::OkStatus();
   }
 
@@ -56,29 +65,35 @@ class TranslateCall : public UnaryCall {
 
   absl::Status Respond(int request, RequestResult result) override {
     const int input = input_of_request_[request];
-    AddBlankResults(input);
-    *response_.add_results() =
-        translation_->Result(inputs_[input], std::move(result));
+    AddResults(input);  // of the inputs before, which are blank
+    const auto& parts = texts_[input].parts;
+    parts_.push_back(translation_->PartResult(parts[parts_.size()].input,
+                                              std::move(result)));
+    if (parts_.size() == parts.size()) AddResults(input + 1);
     return absl::OkStatus();
   }
 
   const google::protobuf::Message& Response() override {
-    AddBlankResults(request_.inputs_size());
+    AddResults(request_.inputs_size());
     return WithTimings(&response_);
   }
 
-  // Of the inputs in front of `end`, which are blank and have no request.
-  void AddBlankResults(int end) {
+  // Of the inputs in front of `end`: of the first of them parts_ are the
+  // results.
+  void AddResults(int end) {
     while (response_.results_size() < end) {
-      *response_.add_results() = translation_->BlankResult();
+      const TextParts& text = texts_[response_.results_size()];
+      *response_.add_results() =
+          translation_->Result(text, std::exchange(parts_, {}));
     }
   }
 
   v1::TranslateRequest request_;
   v1::TranslateResponse response_;
   std::optional<Translation> translation_;
-  std::vector<PreparedInput> inputs_;
+  std::vector<TextParts> texts_;
   std::vector<int> input_of_request_;
+  std::vector<v1::TranslateResult> parts_;  // of the text that is answered
 };
 
 }  // namespace

@@ -4,14 +4,18 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/handlers/convert.h"
+#include "server/handlers/text_parts.h"
+#include "server/text/sentences.h"
 
 namespace trivium {
 
 // What Translate and TranslateStream share: the options of a call, checked
-// once, and from them a request and a result for each input. Immutable.
+// once, and from them the requests of each input, one a sentence, and its
+// result. Immutable.
 class Translation {
  public:
   // `path` of `options` in its message, "options"; `wanted` as
@@ -22,27 +26,47 @@ class Translation {
       std::function<absl::Status()> wanted);
 
   struct Item {
-    PreparedInput input;
-    Request request;             // nothing to do if input.blank
-    int64_t response_bytes = 0;  // about, of what grows without text
+    TextParts text;
+    std::vector<Request> requests;  // [text.parts]; none where all is blank
+    int64_t response_bytes = 0;     // about, of what grows without text
   };
 
-  // Tokenizes. `path`: "inputs[3]".
+  // Splits and tokenizes. `path`: "inputs[3]".
   absl::StatusOr<Item> Prepare(const v1::Input& input,
                                const std::string& path) const;
 
-  v1::TranslateResult Result(const PreparedInput& input,
-                             RequestResult result) const;
-  // Of a blank input: one hypothesis of empty text.
-  v1::TranslateResult BlankResult() const;
+  // Of one part.
+  v1::TranslateResult PartResult(const PreparedInput& part,
+                                 RequestResult result) const;
+  // Of an input, of its parts' results: [text.parts], or none where it is
+  // blank.
+  v1::TranslateResult Result(const TextParts& text,
+                             std::vector<v1::TranslateResult> parts) const;
 
  private:
   Translation() = default;
+
+  absl::Status ReadSplit(const v1::TranslateOptions& options,
+                         const std::string& path);
+  absl::Status PrepareSentences(const v1::Input& input, const std::string& path,
+                                Item* item) const;
+  // Of span of item's text, or parts of it.
+  absl::Status AddSentence(const v1::Input& input, TextSpan span, bool cut,
+                           const std::string& path, Item* item) const;
+  absl::Status AddPart(TextParts::Part part, const std::string& path,
+                       Item* item) const;
+  // Whether an input may have several parts.
+  absl::Status CheckSeveral(const v1::Input& input,
+                            const std::string& path) const;
 
   const Model* model_ = nullptr;
   InputOptions input_options_;
   CallDecoding decoding_;
   bool tokens_ = false;
+  std::string path_;                         // of the options
+  v1::Split split_ = v1::SPLIT_UNSPECIFIED;  // as the request's
+  bool sentences_ = false;
+  std::optional<SentenceSplitter> splitter_;  // unless SPLIT_NONE
   std::optional<MapSelection> cross_attention_;
   std::optional<MapSelection> decoder_attention_;
 };

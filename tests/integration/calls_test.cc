@@ -62,6 +62,23 @@ TEST_F(CallsTest, OddTextsGetAnswers) {
   }
 }
 
+TEST_F(CallsTest, EachSentenceOfATextIsAsItIsAlone) {
+  const std::string first = "I ate an apple.", second = "Dr. Smith came.";
+  EXPECT_EQ(Translate(" " + first + "\r\n\n\t" + second + "  "),
+            " " + Translate(first) + "\r\n\n\t" + Translate(second) + "  ");
+  v1::TranslateRequest request;
+  request.add_inputs()->set_text(first + " " + second);
+  request.mutable_options()->set_sentences(true);
+  const auto response = client_->Translate(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  const v1::TranslateResult& result = response->results(0);
+  ASSERT_EQ(result.sentences_size(), 2);
+  const auto& span = result.sentences(1).targets(0);
+  EXPECT_EQ(result.hypotheses(0).text().substr(
+                span.byte_begin(), span.byte_end() - span.byte_begin()),
+            Translate(second));
+}
+
 TEST_F(CallsTest, TranslateGivesEverythingAskedFor) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");

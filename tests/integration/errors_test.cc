@@ -167,6 +167,7 @@ TEST_F(ErrorsTest, LongTextsAreRefusedOrCut) {
   for (int i = 0; i < 2000; ++i) text += "apple ";
   request.add_inputs()->set_text(text);
   request.mutable_options()->set_truncate(false);
+  request.mutable_options()->set_split(v1::SPLIT_NONE);
   ExpectRefused(request, "inputs[0]");
   request.mutable_options()->set_truncate(true);
   request.mutable_options()->mutable_decoding()->set_max_new_tokens(1);

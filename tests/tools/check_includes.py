@@ -43,7 +43,8 @@ LAYERS = {
     "model": (r"model/.*",),
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
-    "server/handlers": (r"server/(batching|observability)/.*",) + MODEL,
+    "server/text": (),
+    "server/handlers": (r"server/(batching|observability|text)/.*",) + MODEL,
     "server/rpc": (r"server/handlers/.*", r"server/observability/(log|metrics)\.h"),
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,

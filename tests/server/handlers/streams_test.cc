@@ -132,6 +132,37 @@ class TranslateStreamHandlerTest : public HandlersTest {
   int sent_ = 0;
 };
 
+TEST_F(TranslateStreamHandlerTest, AnItemOfSeveralSentencesIsOneResult) {
+  Open();
+  SendItem(10, "One.\n\nTwo. ");
+  SendItem(20, " \n");
+  EXPECT_EQ(Response(0).result().hypotheses(0).text(), " \n");
+  handler_->OnWritten(true);
+  HalfClose();
+  batcher_.Answer(1);
+  WaitForDelivery();
+  EXPECT_EQ(transport_.written(), 1);
+  batcher_.Answer(0);
+  EXPECT_EQ(Response(1).id(), "10");
+  EXPECT_EQ(Response(1).result().hypotheses(0).text(), "One.\n\nTwo. ");
+  EXPECT_EQ(Response(1).result().sentence_count(), 2);
+  handler_->OnWritten(true);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+}
+
+TEST_F(TranslateStreamHandlerTest, ASentenceThatFailsIsItsItems) {
+  Open();
+  SendItem(10, "One. Two.");
+  HalfClose();
+  batcher_.Wait(1).observer->OnDone(absl::InternalError("the engine failed"));
+  WaitForDelivery();
+  EXPECT_EQ(transport_.written(), 0);
+  batcher_.Answer(0);
+  EXPECT_EQ(Response(0).error().message(), "the engine failed");
+  handler_->OnWritten(true);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+}
+
 TEST_F(TranslateStreamHandlerTest, ResultsComeAsTheyFinishOneWriteAtATime) {
   Open();
   SendItem(10, "one");

@@ -36,7 +36,7 @@ TEST_F(UnaryTest, GivesAResponseWhenAllResultsAreThere) {
   const auto response = transport_.Response<v1::TranslateResponse>(0);
   ASSERT_EQ(response.results_size(), 3);
   EXPECT_EQ(response.results(0).hypotheses(0).text(), "one");
-  EXPECT_EQ(response.results(1).hypotheses(0).text(), "");
+  EXPECT_EQ(response.results(1).hypotheses(0).text(), " ");
   EXPECT_EQ(response.results(2).hypotheses(0).text(), "two");
   EXPECT_EQ(response.model().name(), "translator");
   EXPECT_THAT(metrics_.Text(), HasSubstr("rpc=\"Translate\"} 1\n"));

@@ -36,7 +36,7 @@ TEST_F(TranslateTest, AnswersEachInputInOrder) {
   EXPECT_EQ(response.results(0).source_token_count(), 4);
   EXPECT_EQ(response.results(1).hypotheses(0).text(), "");
   EXPECT_EQ(response.results(2).hypotheses(0).text(), "Äpfel");
-  EXPECT_EQ(response.results(3).hypotheses(0).text(), "");
+  EXPECT_EQ(response.results(3).hypotheses(0).text(), " \n\xE3\x80\x80");
   EXPECT_EQ(response.results(3).hypotheses(0).finish_reason(),
             v1::FINISH_REASON_END);
   EXPECT_EQ(response.model().name(), "translator");
@@ -106,6 +106,7 @@ TEST_F(TranslateTest, SamplingReturnsTheSeedItPicked) {
 
 TEST_F(TranslateTest, CutsAtStopStrings) {
   v1::TranslateRequest request = TextsRequest({"one. two. three"});
+  request.mutable_options()->set_split(v1::SPLIT_NONE);
   request.mutable_options()->mutable_decoding()->add_stop(" tw");
   v1::TranslateResponse response;
   ASSERT_TRUE(Translate(request, &response).ok());
@@ -217,6 +218,7 @@ TEST_F(TranslateTest, NamesTheInputThatIsWrong) {
 
 TEST_F(TranslateTest, TooLongIsAnErrorOrCut) {
   v1::TranslateRequest request = TextsRequest({std::string(100, 'x')});
+  request.mutable_options()->set_split(v1::SPLIT_NONE);
   v1::TranslateResponse response;
   grpc::Status status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);

@@ -1,0 +1,35 @@
+#ifndef TRIVIUM_SERVER_HANDLERS_TEXT_PARTS_H_
+#define TRIVIUM_SERVER_HANDLERS_TEXT_PARTS_H_
+
+#include <string>
+#include <vector>
+
+#include "server/handlers/convert.h"
+#include "server/text/sentences.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// An input as the model reads it, a request for each part: the sentences of a
+// text, or the input itself.
+struct TextParts {
+  struct Part {
+    PreparedInput input;
+    TextSpan span;     // of a split text
+    bool cut = false;  // not a whole sentence
+  };
+  bool split = false;
+  std::string text;         // if split
+  std::vector<Part> parts;  // in order; none of a blank text that is split
+};
+
+// One result of those of a split text's parts, [parts], as the messages
+// describe it; `sentences`: tell where they are. A single one's hypotheses keep
+// every number, and get the white space around.
+v1::TranslateResult JoinParts(const TextParts& text,
+                              std::vector<v1::TranslateResult> results,
+                              bool sentences);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HANDLERS_TEXT_PARTS_H_

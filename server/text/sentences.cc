@@ -1,0 +1,221 @@
+#include "server/text/sentences.h"
+
+#include <unicode/brkiter.h>
+#include <unicode/locid.h>
+#include <unicode/uchar.h>
+#include <unicode/utext.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/text/sentence_rules.h"
+
+namespace trivium {
+namespace {
+
+UChar32 First(std::string_view text) {
+  return static_cast<UChar32>(FirstCodePoint(text).value);
+}
+
+bool IsSpace(std::string_view text) { return u_isUWhiteSpace(First(text)); }
+
+// Those of UAX #29's ParaSep.
+bool IsLineBreak(std::string_view text) {
+  const UChar32 c = First(text);
+  return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+// Of the last character.
+size_t LastSize(std::string_view text) {
+  size_t size = 1;
+  while (size < std::min<size_t>(text.size(), 4) &&
+         IsContinuation(text[text.size() - size])) {
+    ++size;
+  }
+  return FirstCodePoint(text.substr(text.size() - size)).size == size ? size
+                                                                      : 1;
+}
+
+// Languages whose abbreviations are in abbreviations.cc; of others ICU knows
+// some.
+bool HasOwnTables(std::string_view language) {
+  return language == "en" || language == "de" || language.empty();
+}
+
+}  // namespace
+
+TextSpan WithoutWhiteSpace(std::string_view text, TextSpan span) {
+  while (span.begin < span.end && IsSpace(span.Of(text))) {
+    span.begin += FirstCodePoint(span.Of(text)).size;
+  }
+  while (span.begin < span.end) {
+    const size_t size = LastSize(span.Of(text));
+    if (!IsSpace(text.substr(span.end - size, size))) break;
+    span.end -= size;
+  }
+  return span;
+}
+
+// The sentences of one line after the other. ICU's iterators are not
+// thread-safe, so each call of Split has one.
+class SentenceSplitter::Lines {
+ public:
+  static absl::StatusOr<Lines> Create(const std::string& language) {
+    UErrorCode error = U_ZERO_ERROR;
+    icu::Locale locale(language.c_str());
+    if (!HasOwnTables(language)) {
+      locale.setKeywordValue("ss", "standard", error);
+      error = U_ZERO_ERROR;
+    }
+    Lines lines(language);
+    lines.borders_.reset(
+        icu::BreakIterator::createSentenceInstance(locale, error));
+    if (U_FAILURE(error)) {
+      return absl::InternalError(
+          std::string("ICU has no rules for sentences: ") + u_errorName(error));
+    }
+    return lines;
+  }
+
+  // Appends the sentences of text[begin, end), in which no line breaks are.
+  absl::Status Add(std::string_view text, size_t begin, size_t end,
+                   std::vector<TextSpan>* out) {
+    const TextSpan line = WithoutWhiteSpace(text, {begin, end});
+    if (line.begin == line.end) return absl::OkStatus();
+    const std::string_view view = line.Of(text);
+    TRIVIUM_RETURN_IF_ERROR(FindBorders(view));
+    size_t first = 0;
+    for (const size_t border : found_) {
+      const TextSpan left = WithoutWhiteSpace(view, {first, border});
+      const TextSpan right = WithoutWhiteSpace(view, {border, view.size()});
+      if (left.begin == left.end || right.begin == right.end) continue;
+      if (!EndsSentence(language_, left.Of(view), right.Of(view))) continue;
+      out->push_back({line.begin + left.begin, line.begin + left.end});
+      first = right.begin;
+    }
+    const TextSpan last = WithoutWhiteSpace(view, {first, view.size()});
+    out->push_back({line.begin + last.begin, line.begin + last.end});
+    return absl::OkStatus();
+  }
+
+ private:
+  explicit Lines(const std::string& language) : language_(language) {}
+
+  // Where a sentence of the line may end: ICU's borders, and those that it
+  // does not see.
+  absl::Status FindBorders(std::string_view line) {
+    found_.clear();
+    UErrorCode error = U_ZERO_ERROR;
+    UText* const utext = utext_openUTF8(
+        nullptr, line.data(), static_cast<int64_t>(line.size()), &error);
+    borders_->setText(utext, error);
+    if (U_SUCCESS(error)) {
+      for (int32_t at = borders_->next(); at != icu::BreakIterator::DONE &&
+                                          static_cast<size_t>(at) < line.size();
+           at = borders_->next()) {
+        found_.push_back(static_cast<size_t>(at));
+      }
+    }
+    utext_close(utext);
+    if (U_FAILURE(error)) {
+      return absl::InternalError(std::string("ICU could not split a text: ") +
+                                 u_errorName(error));
+    }
+    const size_t of_icu = found_.size();
+    AddNumbersAndEllipses(line);
+    std::inplace_merge(found_.begin(), found_.begin() + of_icu, found_.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    return absl::OkStatus();
+  }
+
+  // "It rained. 20 people came." and "Well… He went."
+  void AddNumbersAndEllipses(std::string_view line) {
+    constexpr std::string_view kEllipsis = "…";
+    for (size_t at = line.find(' '); at != std::string_view::npos;
+         at = line.find(' ', at + 1)) {
+      const std::string_view left = line.substr(0, at);
+      const std::string_view right = line.substr(at + 1);
+      if (right.empty()) break;
+      if (left.ends_with(kEllipsis) && u_isupper(First(right))) {
+        found_.push_back(at + 1);
+      }
+      // A word at most so long can be looked back for in constant time.
+      constexpr size_t kMostBytes = 64;
+      if (left.ends_with('.') && u_isdigit(First(right)) &&
+          EndsBeforeNumber(language_,
+                           left.substr(at - std::min(at, kMostBytes)))) {
+        found_.push_back(at + 1);
+      }
+    }
+  }
+
+  std::string language_;
+  std::unique_ptr<icu::BreakIterator> borders_;
+  std::vector<size_t> found_;  // in the line at hand, ascending
+};
+
+SentenceSplitter::SentenceSplitter(std::string_view language)
+    // ICU knows "eng_Latn" as "en".
+    : language_(icu::Locale(std::string(language).c_str()).getLanguage()) {}
+
+absl::StatusOr<std::vector<TextSpan>> SentenceSplitter::Split(
+    std::string_view text, const std::function<absl::Status()>& wanted) const {
+  TRIVIUM_ASSIGN_OR_RETURN(Lines lines, Lines::Create(language_));
+  std::vector<TextSpan> sentences;
+  size_t begin = 0;
+  for (size_t at = 0; at <= text.size();) {
+    const std::string_view rest = text.substr(at);
+    const size_t size = rest.empty() ? 1 : FirstCodePoint(rest).size;
+    if (rest.empty() || IsLineBreak(rest)) {
+      if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
+      TRIVIUM_RETURN_IF_ERROR(lines.Add(text, begin, at, &sentences));
+      begin = at + size;
+    }
+    at += size;
+  }
+  return sentences;
+}
+
+namespace {
+
+// How good a place is to cut after `left` and before `right`; 0: any two
+// characters.
+int Rank(std::string_view left, std::string_view right) {
+  const UChar32 next = First(right);
+  if (u_isUWhiteSpace(next)) {
+    const UChar32 last = First(left.substr(left.size() - LastSize(left)));
+    if (last == ';' || last == ':' || u_charType(last) == U_DASH_PUNCTUATION) {
+      return 3;
+    }
+    return last == ',' || last == 0x60C ? 2 : 1;
+  }
+  const UChar32 last = First(left.substr(left.size() - LastSize(left)));
+  if (last == 0xFF1B || last == 0xFF1A) return 3;                    // ；：
+  if (last == 0xFF0C || last == 0x3001 || last == 0xFF64) return 2;  // ，、
+  return 0;
+}
+
+}  // namespace
+
+size_t ClauseBorder(std::string_view sentence) {
+  const size_t middle = sentence.size() / 2;
+  size_t best = 0;
+  int best_rank = -1;
+  size_t best_distance = 0;
+  for (size_t at = FirstCodePoint(sentence).size; at < sentence.size();
+       at += FirstCodePoint(sentence.substr(at)).size) {
+    int rank = Rank(sentence.substr(0, at), sentence.substr(at));
+    const size_t distance = at < middle ? middle - at : at - middle;
+    if (distance > sentence.size() / 4) rank = std::min(rank, 1);
+    if (rank > best_rank || (rank == best_rank && distance < best_distance)) {
+      best = at;
+      best_rank = rank;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace trivium

@@ -3,7 +3,8 @@ load, a real Prometheus that scrapes it, and each panel's queries over that
 time.
 
 dashboard_test.py SERVER MODEL STUBS LOAD DECODER: LOAD is trivium-load, DECODER
-a folder of a decoder alone, which reads token ids. Needs Debian's `prometheus`.
+a folder of a decoder alone, which reads token ids. Needs Debian's `prometheus`
+and `python3-yaml`.
 """
 
 import json
@@ -19,6 +20,11 @@ import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEPLOY = HERE.parent.parent / "deploy"
@@ -146,7 +152,25 @@ class DashboardTest(unittest.TestCase):
                 with self.subTest(panel["title"], query=target["expr"]):
                     self.check(target["expr"])
 
+    def test_every_query_of_the_autoscaler_finds_something(self):
+        rules = yaml.safe_load((
+            DEPLOY / "kubernetes/autoscaling/prometheus-adapter.yaml"
+        ).read_text())["rules"]["custom"]
+        self.assertEqual(len(rules), 2)
+        for rule in rules:
+            query = rule["metricsQuery"]
+            # As prometheus-adapter does it; here are instances, not pods.
+            for placeholder, value in (
+                    ("<<.Series>>", rule["seriesQuery"].split("{")[0]),
+                    ("<<.LabelMatchers>>", 'instance=~".+"'),
+                    ("<<.GroupBy>>", "instance")):
+                self.assertIn(placeholder, query)
+                query = query.replace(placeholder, value)
+            with self.subTest(query=query):
+                self.check(query)
+
     def check(self, expression):
+        """The query finds numbers, and not zeros alone where there was load."""
         for variable, value in VARIABLES.items():
             expression = expression.replace(variable, value)
         self.assertNotIn("$", expression)
@@ -176,7 +200,8 @@ class DashboardTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if shutil.which("prometheus") is None:
-        print("skipped: dashboard_test needs Debian's package prometheus")
+    if shutil.which("prometheus") is None or yaml is None:
+        print("skipped: dashboard_test needs Debian's packages prometheus and "
+              "python3-yaml")
         sys.exit(77)
     attack.main()

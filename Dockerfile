@@ -19,7 +19,7 @@ COPY server server
 COPY client client
 RUN cmake --preset release \
  && cmake --build --preset release \
- && cmake --install build/release --prefix /install --strip
+ && cmake --install build/release --prefix /install --strip --component runtime
 
 FROM debian:bookworm-slim
 COPY deploy/packages.runtime.txt /tmp/
@@ -30,8 +30,7 @@ RUN apt-get update \
  && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /tmp/packages.runtime.txt \
  && useradd --system --no-create-home --shell /usr/sbin/nologin trivium
-COPY --from=build /install/bin/ /usr/bin/
-COPY model/embedded/ /usr/share/trivium/embedded/
+COPY --from=build /install/ /usr/
 USER trivium
 # All interfaces: a container's loopback is of no use outside. There is no TLS
 # yet, so publish the ports only where everybody may call.

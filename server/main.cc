@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -109,10 +110,13 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
         WritePorts(options.port_file, *server,
                    AddressToCall(options.listen, server->port())));
   }
+  // systemd, where it has started this as a service that tells when it is up.
+  sd_notify(0, "READY=1");
 
   const int number = WaitForStop(signals);
   // Before anything that could take long: to write a log line is such a thing.
   ExitUnlessStopped(options.drain_delay + options.drain_timeout + kStopGrace);
+  sd_notify(0, "STOPPING=1");
   std::thread([signals] {
     const int again = WaitForStop(signals);
     ExitAtOnce(128 + again, "stopped at once by a second signal");

@@ -64,6 +64,13 @@ Metrics::Metrics(int workers)
   for (int i = 0; i < kHeldKinds; ++i) {
     held_[i] = &held.Add({{"kind", HeldName(static_cast<Held>(i))}});
   }
+  // From the start: what first occurs must be seen to rise.
+  for (const char* action : {"paused", "refused", "shed"}) {
+    overload_actions_->Add({{"action", action}});
+  }
+  for (const char* reason : {"evicted", "refused", "abuse"}) {
+    connections_ended_->Add({{"reason", reason}});
+  }
   BuildGauge()
       .Name("trivium_build_info")
       .Help("What this program is.")

@@ -123,6 +123,14 @@ TEST(MetricsTest, WhatHasNotHappenedIsThereWhereItMayAlarm) {
     EXPECT_THAT(text, HasSubstr("trivium_errors_total{code=\"" +
                                 std::string(code) + "\",model=\"en-de\"} 0\n"));
   }
+  for (const char* action : {"paused", "refused", "shed"}) {
+    EXPECT_THAT(text, HasSubstr("trivium_overload_actions_total{action=\"" +
+                                std::string(action) + "\"} 0\n"));
+  }
+  for (const char* reason : {"evicted", "refused", "abuse"}) {
+    EXPECT_THAT(text, HasSubstr("trivium_connections_ended_total{reason=\"" +
+                                std::string(reason) + "\"} 0\n"));
+  }
   EXPECT_THAT(text, HasSubstr("trivium_running_requests{model=\"en-de\","
                               "worker=\"0\"} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("trivium_request_duration_seconds_")));

@@ -199,9 +199,7 @@ class AsyncClient:
             add_generation_prompt=add_generation_prompt,
             continue_final_message=continue_final_message,
         )
-        return self._generate(
-            inference_pb2.GenerateRequest(chat=chat, **options), timeout
-        )
+        return self._generate(inference_pb2.GenerateRequest(chat=chat, **options), timeout)
 
     async def score(
         self,
@@ -233,9 +231,7 @@ class AsyncClient:
         **options: Unpack[ClassifyTokensArguments],
     ) -> inference_pb2.ClassifyTokensResponse:
         """As Client.classify_tokens."""
-        request = inference_pb2.ClassifyTokensRequest(
-            inputs=to_inputs(inputs), **options
-        )
+        request = inference_pb2.ClassifyTokensRequest(inputs=to_inputs(inputs), **options)
         return await self._call(self._inference.ClassifyTokens, request, timeout)
 
     async def answer(
@@ -303,9 +299,7 @@ class AsyncClient:
         response = await self._call(self._models.ListModels, request, timeout)
         return list(response.models)
 
-    async def model(
-        self, name: str = "", *, timeout: float | None = None
-    ) -> models_pb2.Model:
+    async def model(self, name: str = "", *, timeout: float | None = None) -> models_pb2.Model:
         """As Client.model."""
         request = models_pb2.GetModelRequest(name=name)
         return await self._call(self._models.GetModel, request, timeout)

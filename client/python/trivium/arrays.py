@@ -46,9 +46,7 @@ def token_vectors(result: inference_pb2.EncodeResult) -> Array:
 
 def hidden_states(result: inference_pb2.EncodeResult) -> dict[int, Array]:
     """f32 [token_count, d_model] of each layer that was asked for."""
-    return {
-        one.layer: _rows(one.values, result.token_count) for one in result.hidden_states
-    }
+    return {one.layer: _rows(one.values, result.token_count) for one in result.hidden_states}
 
 
 def attention(maps: common_pb2.Attention) -> Array:

@@ -215,9 +215,7 @@ class Client:
             add_generation_prompt=add_generation_prompt,
             continue_final_message=continue_final_message,
         )
-        return self._generate(
-            inference_pb2.GenerateRequest(chat=chat, **options), timeout
-        )
+        return self._generate(inference_pb2.GenerateRequest(chat=chat, **options), timeout)
 
     def score(
         self,
@@ -252,9 +250,7 @@ class Client:
     ) -> inference_pb2.ClassifyTokensResponse:
         """Texts to labelled spans: names, places... Offsets are [begin, end), in
         bytes of UTF-8 and in characters (`text[span.char_begin:span.char_end]`)."""
-        request = inference_pb2.ClassifyTokensRequest(
-            inputs=to_inputs(inputs), **options
-        )
+        request = inference_pb2.ClassifyTokensRequest(inputs=to_inputs(inputs), **options)
         return self._call(self._inference.ClassifyTokens, request, timeout)
 
     def answer(
@@ -324,16 +320,12 @@ class Client:
         response = self._call(self._models.ListModels, request, timeout)
         return list(response.models)
 
-    def model(
-        self, name: str = "", *, timeout: float | None = None
-    ) -> models_pb2.Model:
+    def model(self, name: str = "", *, timeout: float | None = None) -> models_pb2.Model:
         """One model: languages, labels, limits. Empty: the default."""
         request = models_pb2.GetModelRequest(name=name)
         return self._call(self._models.GetModel, request, timeout)
 
-    def _call(
-        self, method: Callable[..., R], request: object, timeout: float | None
-    ) -> R:
+    def _call(self, method: Callable[..., R], request: object, timeout: float | None) -> R:
         attempts = Attempts(self.options, timeout)
         while True:
             try:

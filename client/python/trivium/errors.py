@@ -80,6 +80,8 @@ _CLASSES: dict[grpc.StatusCode, type[TriviumError]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceededError,
     grpc.StatusCode.CANCELLED: CancelledError,
 }
+# What grpc.aio says of a stream that it wrote to before it read why it ended.
+_BROKEN = "Internal error from Core"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -98,8 +100,7 @@ def make_error(
         if kind == "google.rpc.BadRequest":
             bad = error_details_pb2.BadRequest.FromString(detail.value)
             violations += [
-                FieldViolation(one.field, one.description)
-                for one in bad.field_violations
+                FieldViolation(one.field, one.description) for one in bad.field_violations
             ]
         elif kind == "google.rpc.RetryInfo":
             delay = error_details_pb2.RetryInfo.FromString(detail.value)
@@ -142,11 +143,10 @@ def from_rpc_error(error: CallError, address: str, timeout: float) -> TriviumErr
     request_id = str(trailers.get("x-request-id", ""))
     message = error.details() or ""
     code = error.code()
+    if code == grpc.StatusCode.INTERNAL and message == _BROKEN and not request_id:
+        code = grpc.StatusCode.UNAVAILABLE
     if code == grpc.StatusCode.UNAVAILABLE and not request_id:
-        message = (
-            f"no server answers at {address}: {message}; "
-            "is trivium-server running there?"
-        )
+        message = f"no server answers at {address}: {message}; is trivium-server running there?"
     elif code == grpc.StatusCode.DEADLINE_EXCEEDED:
         message = f"no answer from {address} within {timeout:g} s: {message}"
     details = None

@@ -88,9 +88,7 @@ class Exchange(Generic[Result]):
         index = self._unsent.popleft()
         return str(index), self._pending[index]
 
-    def answer(
-        self, id: str, result: Result | None, error: TriviumError | None
-    ) -> None:
+    def answer(self, id: str, result: Result | None, error: TriviumError | None) -> None:
         index = int(id) if id.isdecimal() else -1
         if index not in self._pending:
             raise TriviumError(
@@ -128,9 +126,7 @@ class Exchange(Generic[Result]):
             return None
         if self._progressed:
             self._attempts = 1
-        reason = error or max(
-            self._refused.values(), key=lambda one: one.retry_delay or 0.0
-        )
+        reason = error or max(self._refused.values(), key=lambda one: one.retry_delay or 0.0)
         pause = self._retry.pause(reason, self._attempts)
         if pause is not None:
             return pause

@@ -65,9 +65,7 @@ class TextStream(Generic[Result]):
                 timeout=self._attempts.begin(),
                 metadata=self._options.metadata,
             )
-            watcher = threading.Thread(
-                target=self._watch, args=(call, number), daemon=True
-            )
+            watcher = threading.Thread(target=self._watch, args=(call, number), daemon=True)
             watcher.start()
             try:
                 yield from self._read(call)

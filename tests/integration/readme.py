@@ -8,6 +8,7 @@ What PyPI would be needed for is skipped, and said so, where it has not been
 fetched before (smollm2) or cannot be reached.
 """
 
+import hashlib
 import os
 import pathlib
 import re
@@ -45,6 +46,10 @@ def make_tools(folder):
     tool = folder / "grpcurl"
     tool.write_text(f"#!/bin/sh\nexec {sys.executable} "
                     f"{ROOT}/tests/integration/grpcurl.py {STUBS} \"$@\"\n")
+    tool.chmod(0o755)
+    tool = folder / "trivium-translate"
+    tool.write_text(f"#!/bin/sh\nPYTHONPATH={PACKAGES} exec {sys.executable} -m "
+                    'trivium.translate_command "$@"\n')
     tool.chmod(0o755)
 
 
@@ -142,18 +147,22 @@ class Reader:
 def have_packages():
     """Installs what the page says that its Python needs."""
     wanted = " ".join(re.findall(r"`pip install ([^`]*)`", README)).split()
+    state = hashlib.sha256(" ".join(wanted).encode())
+    for path in sorted((ROOT / "client" / "python").rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            state.update(path.read_bytes())
     done = PACKAGES / "done"
-    if done.exists() and done.read_text() == " ".join(wanted):
+    if done.exists() and done.read_text() == state.hexdigest():
         return True
     installed = subprocess.run(
         [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
          "--timeout", "20", "--target", PACKAGES, "--upgrade", *wanted],
-        check=False, capture_output=True, text=True)
+        check=False, capture_output=True, text=True, cwd=ROOT)
     if installed.returncode != 0:
         print("skipped: README's Python, as pip could not install its packages:",
               (installed.stderr.strip().splitlines() or [""])[-1])
         return False
-    done.write_text(" ".join(wanted))
+    done.write_text(state.hexdigest())
     return True
 
 
@@ -166,8 +175,7 @@ def check_flags():
                                    text=True).stdout for one in helps)
     for script in ("run", "test"):
         known += (ROOT / script).read_text(encoding="utf-8")
-    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", README)
-                     if not code.startswith("python "))
+    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", README))
     unknown = {flag for flag in re.findall(r"--[a-z][a-z-]+", named)
                if not re.search(re.escape(flag) + r"(?![a-z-])", known)}
     if unknown:
@@ -203,13 +211,8 @@ def main(folder):
             elif language == "python":
                 if python:
                     paste_python(reader, block)
-            else:
+            elif python or not block.startswith("trivium-translate"):
                 reader.paste(block)
-        if python:
-            for command in re.findall(r"`(python -m [^`]*)`", README):
-                reader.run(f"PYTHONPATH={PACKAGES} {command}")
-            reader.run(f"PYTHONPATH={PACKAGES} python -c 'import "
-                       "trivium.v1.inference_pb2_grpc, trivium.v1.models_pb2_grpc'")
     finally:
         reader.stop()
 

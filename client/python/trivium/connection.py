@@ -1,0 +1,89 @@
+"""What the two clients have in common: options, and how calls are tried again."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+
+from trivium.errors import TriviumError, from_rpc_error
+from trivium.retry import RetryPolicy
+
+DEFAULT_ADDRESS = "127.0.0.1:50051"
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How a client reaches its server."""
+
+    address: str = DEFAULT_ADDRESS  # HOST:PORT
+    #: Seconds that a call has, from its start to its last message, with all
+    #: its attempts; and those of a stream of texts.
+    timeout: float = 60.0
+    stream_timeout: float = 24 * 3600.0
+    #: A stream is given up when the server owes results and sends none for so
+    #: many seconds.
+    stall_timeout: float = 60.0
+    retry: RetryPolicy = dataclasses.field(default_factory=RetryPolicy)
+    #: Sent with each call, as (("x-api-key", "..."),).
+    metadata: Sequence[tuple[str, str]] = ()
+    max_response_bytes: int = 64 << 20
+    #: None: no encryption.
+    credentials: grpc.ChannelCredentials | None = None
+
+    def __post_init__(self) -> None:
+        if not self.address:
+            raise ValueError("the address is empty; it is HOST:PORT")
+        for name in ("timeout", "stream_timeout", "stall_timeout"):
+            check_timeout(getattr(self, name), name)
+
+    def channel_arguments(self) -> list[tuple[str, Any]]:
+        return [
+            ("grpc.max_receive_message_length", self.max_response_bytes),
+            # A proxy of the environment is for the web, not for a server that
+            # is named here.
+            ("grpc.enable_http_proxy", 0),
+        ]
+
+
+def check_timeout(value: float, name: str = "timeout") -> float:
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} is {value}; it is a positive number of seconds")
+    return value
+
+
+class Attempts:
+    """The attempts of one call, all within its timeout."""
+
+    def __init__(self, options: Options, timeout: float | None) -> None:
+        self._options = options
+        self._timeout = options.timeout if timeout is None else check_timeout(timeout)
+        self._until = time.monotonic() + self._timeout
+        self._made = 0
+
+    def begin(self) -> float:
+        """Seconds that the next attempt has."""
+        self._made += 1
+        return max(self._until - time.monotonic(), 0.001)
+
+    def error(self, error: grpc.RpcError) -> TriviumError:
+        return from_rpc_error(
+            error,
+            self._options.address,
+            self._timeout,
+        )
+
+    def pause(self, error: TriviumError) -> float:
+        """Seconds until another attempt; raises the error where there is none."""
+        pause = self._options.retry.pause(error, self._made)
+        self.check_pause(pause, error)
+        assert pause is not None
+        return pause
+
+    def check_pause(self, pause: float | None, error: TriviumError) -> None:
+        if pause is None or time.monotonic() + pause >= self._until:
+            raise error

@@ -1,0 +1,137 @@
+"""What comes of Generate."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, cast
+
+import grpc
+import grpc.aio
+
+from trivium.connection import Attempts
+from trivium.v1 import inference_pb2
+
+
+class _Events:
+    """Notes what passes."""
+
+    def __init__(self) -> None:
+        #: The last message of each index, when it has come: finish_reason,
+        #: usage...
+        self.done: dict[int, inference_pb2.GenerateResponse.Done] = {}
+        self._started = False
+
+    def _note(self, event: inference_pb2.GenerateResponse) -> None:
+        self._started = True
+        if event.HasField("done"):
+            self.done[event.index] = event.done
+
+
+class Generation(_Events):
+    """A running Generate call: an iterator of its messages.
+
+        for event in client.generate("Once upon a time"):
+            print(event.piece.text, end="", flush=True)
+
+    or `client.generate(...).text()`. Leaving it early needs cancel(), or a
+    `with` block.
+    """
+
+    def __init__(self, start: Callable[[float], Any], attempts: Attempts) -> None:
+        super().__init__()
+        self._start = start
+        self._attempts = attempts
+        self._call: Any = None
+
+    def __iter__(self) -> Iterator[inference_pb2.GenerateResponse]:
+        return self
+
+    def __next__(self) -> inference_pb2.GenerateResponse:
+        while True:
+            try:
+                if self._call is None:
+                    self._call = self._start(self._attempts.begin())
+                event: inference_pb2.GenerateResponse = next(self._call)
+                self._note(event)
+                return event
+            except grpc.RpcError as failure:
+                error = self._attempts.error(failure)
+                # What has been given cannot be taken back.
+                if self._started:
+                    raise error from failure
+                self._call = None
+                time.sleep(self._attempts.pause(error))
+
+    def text(self, index: int = 0) -> str:
+        """All of an index's text; reads the stream to its end."""
+        return "".join(e.piece.text for e in self if e.index == index)
+
+    def cancel(self) -> None:
+        """Ends the call; the next message raises CancelledError."""
+        if self._call is not None:
+            self._call.cancel()
+
+    def __enter__(self) -> Generation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+
+class AsyncGeneration(_Events):
+    """The same for asyncio: `async for event in client.generate(...)`, or
+    `await client.generate(...).text()`."""
+
+    def __init__(self, start: Callable[[float], Any], attempts: Attempts) -> None:
+        super().__init__()
+        self._start = start
+        self._attempts = attempts
+        self._call: Any = None
+
+    def __aiter__(self) -> AsyncIterator[inference_pb2.GenerateResponse]:
+        return self
+
+    async def __anext__(self) -> inference_pb2.GenerateResponse:
+        while True:
+            try:
+                if self._call is None:
+                    self._call = self._start(self._attempts.begin())
+                event: Any = await self._call.read()
+                if event is grpc.aio.EOF:
+                    # read() ends in silence, however the call ended.
+                    await raise_status(self._call)
+                    raise StopAsyncIteration
+                self._note(event)
+                return cast(inference_pb2.GenerateResponse, event)
+            except grpc.RpcError as failure:
+                error = self._attempts.error(failure)
+                if self._started:
+                    raise error from failure
+                self._call = None
+                await asyncio.sleep(self._attempts.pause(error))
+
+    async def text(self, index: int = 0) -> str:
+        return "".join([e.piece.text async for e in self if e.index == index])
+
+    def cancel(self) -> None:
+        if self._call is not None:
+            self._call.cancel()
+
+    async def __aenter__(self) -> AsyncGeneration:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.cancel()
+
+
+async def raise_status(call: Any) -> None:
+    code = await call.code()
+    if code != grpc.StatusCode.OK:
+        raise grpc.aio.AioRpcError(
+            code,
+            await call.initial_metadata(),
+            await call.trailing_metadata(),
+            details=await call.details(),
+        )

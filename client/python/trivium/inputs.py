@@ -1,0 +1,130 @@
+"""What callers give, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Union
+
+from trivium.v1 import common_pb2, inference_pb2
+
+#: A text, a pair of texts, ids that are used exactly as given, or a message
+#: (which also holds a target prefix).
+InputLike = Union[str, tuple[str, str], Sequence[int], common_pb2.Input]
+#: What is scored, after what: texts or ids; None: after nothing.
+ScoreLike = Union[
+    tuple[Union[str, Sequence[int], None], Union[str, Sequence[int]]],
+    inference_pb2.ScoreInput,
+]
+#: {"role": "user", "content": "Hello!"}, or a message.
+MessageLike = Union[Mapping[str, Any], inference_pb2.Chat.Message]
+
+
+def _refuse_string(inputs: object, what: str) -> None:
+    if isinstance(inputs, (str, bytes)):
+        raise TypeError(f"give a list of {what}, not one {type(inputs).__name__}")
+
+
+def to_input(value: InputLike) -> common_pb2.Input:
+    if isinstance(value, common_pb2.Input):
+        return value
+    if isinstance(value, str):
+        return common_pb2.Input(text=value)
+    if isinstance(value, tuple) and value and isinstance(value[0], str):
+        if len(value) != 2:
+            raise ValueError(f"a pair has two texts, not {len(value)}")
+        pair = common_pb2.TextPair(first=value[0], second=str(value[1]))
+        return common_pb2.Input(pair=pair)
+    return common_pb2.Input(ids=common_pb2.InputIds(ids=_ids(value)))
+
+
+def _ids(value: object) -> list[int]:
+    if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+        raise TypeError(
+            "an input is a text, a pair of texts, a list of ids or a "
+            f"trivium.v1.Input, not {type(value).__name__}"
+        )
+    return [int(one) for one in value]
+
+
+def to_inputs(values: Iterable[InputLike]) -> list[common_pb2.Input]:
+    _refuse_string(values, "inputs")
+    return [to_input(value) for value in values]
+
+
+def to_texts(values: Iterable[str], what: str) -> list[str]:
+    _refuse_string(values, what)
+    return list(values)
+
+
+def to_score_inputs(
+    values: Iterable[ScoreLike],
+) -> list[inference_pb2.ScoreInput]:
+    _refuse_string(values, "pairs")
+    return [_to_score_input(value) for value in values]
+
+
+def _to_score_input(value: ScoreLike) -> inference_pb2.ScoreInput:
+    if isinstance(value, inference_pb2.ScoreInput):
+        return value
+    context, target = value
+    message = inference_pb2.ScoreInput()
+    if isinstance(context, str):
+        message.text = context
+    elif context is not None:
+        message.ids.ids.extend(_ids(context))
+    if isinstance(target, str):
+        message.target = target
+    else:
+        message.target_ids.ids.extend(_ids(target))
+    return message
+
+
+def to_questions(
+    values: Iterable[tuple[str, str]],
+) -> list[inference_pb2.AnswerRequest.Question]:
+    _refuse_string(values, "pairs of a question and its context")
+    return [
+        inference_pb2.AnswerRequest.Question(question=question, context=context)
+        for question, context in values
+    ]
+
+
+def to_tokenize_request(
+    texts: Iterable[str | tuple[str, str]], **options: Any
+) -> inference_pb2.TokenizeRequest:
+    _refuse_string(texts, "texts")
+    request = inference_pb2.TokenizeRequest(**options)
+    for one in texts:
+        if isinstance(one, str):
+            request.texts.append(one)
+        else:
+            request.pairs.add(first=one[0], second=one[1])
+    if request.texts and request.pairs:
+        raise ValueError("one call tokenizes texts or pairs of texts, not both")
+    return request
+
+
+def to_token_ids(
+    values: Iterable[Sequence[int]],
+) -> list[common_pb2.TokenIds]:
+    _refuse_string(values, "lists of ids")
+    return [common_pb2.TokenIds(ids=_ids(value)) for value in values]
+
+
+def to_chat(
+    messages: Iterable[MessageLike],
+    tools: Sequence[str],
+    variables: Mapping[str, Any] | None,
+    **options: Any,
+) -> inference_pb2.Chat:
+    _refuse_string(messages, "messages")
+    _refuse_string(tools, "tools, each a JSON object")
+    chat = inference_pb2.Chat(tools=tools, **options)
+    for message in messages:
+        if isinstance(message, inference_pb2.Chat.Message):
+            chat.messages.append(message)
+        else:
+            chat.messages.add(**message)
+    if variables is not None:
+        chat.variables.update(dict(variables))
+    return chat

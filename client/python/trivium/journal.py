@@ -1,0 +1,79 @@
+"""What a stopped run had translated, beside its output: a line of JSON for each
+text, so that the same command goes on where it was stopped."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import IO, Any
+
+from trivium.documents.carry import Source
+from trivium.documents.document import DocumentError
+
+
+class Journal:
+    def __init__(self, path: pathlib.Path, settings: dict[str, Any]) -> None:
+        """`settings`: what translations depend on besides their texts. Raises
+        DocumentError where the file is of other settings."""
+        self.path = path
+        self.found = 0  # texts of an earlier run
+        self._known: dict[Source, list[str]] = {}
+        self._file: IO[str] | None = None
+        self._head = {"trivium-translate": 1, "settings": settings}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        head = _parse(lines[0]) if lines else self._head
+        if head != self._head:
+            raise DocumentError(
+                "it was begun with other options, or is no journal of "
+                "trivium-translate: give those options again, or delete it"
+            )
+        for line in lines[1:]:
+            entry = _parse(line)
+            # The last line may have been cut.
+            if isinstance(entry, list) and len(entry) == 3:
+                text, ends, parts = entry
+                self._known[Source(text, tuple(ends))] = parts
+        self.found = len(self._known)
+
+    def find(self, source: Source) -> list[str] | None:
+        return self._known.get(source)
+
+    def keep(self, source: Source, parts: list[str]) -> None:
+        if self._file is None:
+            self._file = self._open()
+        self._write([source.text, source.ends, parts])
+
+    def _open(self) -> IO[str]:
+        if self._known:
+            file = self.path.open("a", encoding="utf-8")
+            file.write("\n")  # ends a line that was cut
+            return file
+        self._file = self.path.open("w", encoding="utf-8")
+        self._write(self._head)
+        return self._file
+
+    def _write(self, entry: object) -> None:
+        assert self._file is not None
+        self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def remove(self) -> None:
+        """All is done."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+
+def _parse(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None

@@ -1,0 +1,249 @@
+"""trivium-translate: documents through a trivium-server."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import trivium
+from trivium.connection import DEFAULT_ADDRESS
+from trivium.documents import FORMATS, Document, DocumentError, Options, format_of
+from trivium.documents.carry import Alignment
+from trivium.documents.translation import Failure, Translated, translate
+from trivium.errors import TriviumError
+from trivium.journal import Journal
+from trivium.progress import Progress
+from trivium.v1 import inference_pb2
+
+_DESCRIPTION = """\
+Translates a document: DOCX, HTML, Markdown, XLIFF 1.2 and 2, PO, SRT, JSON or
+plain text. Everything but its texts stays, byte for byte. A run that was stopped
+goes on when the same command is given again: what it had translated is in
+OUT.trivium-journal until all is done.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Ends with 0; 1: the document, or a text of it, failed; 2: the command is
+    wrong; 130: interrupted."""
+    args = _parser().parse_args(arguments)
+    source = pathlib.Path(args.file)
+    try:
+        _run(args, source)
+    except DocumentError as error:
+        return _fail(f"{source}: {error}")
+    except OSError as error:
+        return _fail(f"{error.filename or source}: {error.strerror or error}")
+    except TriviumError as error:
+        return _fail(f"{source}: {error}")
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"trivium-translate: {message}", file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "trivium-translate",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("file", metavar="FILE")
+    add("-o", "--output", metavar="OUT", help="default: FILE with the language in its name")
+    add("--from", dest="source_language", default="", metavar="LANGUAGE", help="as de")
+    add("--to", dest="target_language", default="", metavar="LANGUAGE", help="as en")
+    add("--format", choices=sorted(FORMATS), help="default: as FILE's name ends")
+    add(
+        "--address",
+        default=os.environ.get("TRIVIUM_ADDRESS", DEFAULT_ADDRESS),
+        metavar="HOST:PORT",
+        help="of the server; default: TRIVIUM_ADDRESS, else %(default)s",
+    )
+    add("--model", default="", help="default: the server's first")
+    add("--beam-size", type=_positive, metavar="N", help="default: the model's")
+    add("--encoding", metavar="NAME", help="of text, SRT and JSON; default: utf-8")
+    add("--keys", action="store_true", help="JSON: translate keys, too")
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="JSON: only values under this key; may be repeated",
+    )
+    add(
+        "--retranslate",
+        action="store_true",
+        help="PO and XLIFF: also what has a translation",
+    )
+    add(
+        "--keep-going",
+        action="store_true",
+        help="write OUT although some texts failed; those stay as they were",
+    )
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("it is at least 1")
+    return value
+
+
+# Options that only some formats know.
+_OF_FORMATS = {
+    "encoding": ("text", "srt", "json"),
+    "keys": ("json",),
+    "only": ("json",),
+    "retranslate": ("po", "xliff"),
+}
+
+
+def _read_document(args: argparse.Namespace, source: pathlib.Path) -> Document:
+    name = args.format or format_of(source)
+    if name is None:
+        raise DocumentError(
+            f"its name does not tell its format: give --format, one of "
+            f"{', '.join(sorted(FORMATS))}"
+        )
+    for option, formats in _OF_FORMATS.items():
+        if getattr(args, option) and name not in formats:
+            raise DocumentError(f"--{option} is for {' and '.join(formats)}, this is {name}")
+    options = Options(
+        target_language=args.target_language,
+        encoding=args.encoding or "utf-8",
+        retranslate=args.retranslate,
+        keys=args.keys,
+        only=args.only,
+    )
+    return FORMATS[name](source.read_bytes(), options)
+
+
+def _output_path(args: argparse.Namespace, source: pathlib.Path) -> pathlib.Path:
+    if args.output:
+        return pathlib.Path(args.output)
+    language = args.target_language or "translated"
+    return source.with_name(f"{source.stem}.{language}{source.suffix}")
+
+
+def _run(args: argparse.Namespace, source: pathlib.Path) -> None:
+    document = _read_document(args, source)
+    output = _output_path(args, source)
+    if output.exists() and output.samefile(source):
+        raise DocumentError("the translation would overwrite it: give another -o")
+    settings = {
+        name: getattr(args, name)
+        for name in ("source_language", "target_language", "model", "beam_size")
+    }
+    path = output.with_name(output.name + ".trivium-journal")
+    try:
+        journal = Journal(path, settings)
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
+    if journal.found:
+        print(f"{path}: goes on after {journal.found} texts", file=sys.stderr)
+    progress = Progress(sys.stderr, source.name)
+    try:
+        with trivium.Client(args.address) as client:
+            translator = ServerTranslator(client, args)
+            translations, failures = translate(document.segments, translator, journal, progress)
+    finally:
+        progress.end()
+        journal.close()
+    for failure in failures:
+        _tell_failure(source, failure)
+    if failures and not args.keep_going:
+        raise DocumentError(
+            f"{len(failures)} of {len(document.segments)} texts failed, and {output} "
+            "was not written; the others are kept: mend these and give the same "
+            "command again, or give --keep-going"
+        )
+    _write(output, document.render(translations))
+    journal.remove()
+
+
+def _tell_failure(source: pathlib.Path, failure: Failure) -> None:
+    text = failure.text if len(failure.text) <= 60 else failure.text[:57] + "..."
+    print(f"{source}: {failure.place}: {text!r}: {failure.error}", file=sys.stderr)
+
+
+def _write(path: pathlib.Path, data: bytes) -> None:
+    """All of it or nothing."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+class ServerTranslator:
+    """Translates through one TranslateStream after another."""
+
+    def __init__(self, client: trivium.Client, args: argparse.Namespace) -> None:
+        self._client = client
+        self._model: str = args.model
+        self._options: dict[str, Any] = {}
+        for name in ("source_language", "target_language"):
+            if getattr(args, name):
+                self._options[name] = getattr(args, name)
+        if args.beam_size:
+            self._options["decoding"] = {"beam_size": args.beam_size}
+
+    def translate(
+        self, texts: Sequence[str], align: bool
+    ) -> Iterator[tuple[int, Translated | TriviumError]]:
+        options = dict(self._options)
+        if align:
+            options.update(tokens=True, cross_attention=self._selection())
+        for outcome in self._client.translate_stream(
+            texts, model=self._model, ordered=False, **options
+        ):
+            if outcome.result is None:
+                assert outcome.error is not None
+                yield outcome.index, outcome.error
+            else:
+                yield outcome.index, _translated(outcome.result, align)
+
+    def _selection(self) -> dict[str, list[int]]:
+        """The last layer but one, which aligns best, of more than two."""
+        layers = self._client.model(self._model).decoder_layer_count
+        return {"layers": [layers - 2]} if layers > 2 else {}
+
+
+def _translated(result: inference_pb2.TranslateResult, align: bool) -> Translated:
+    best = result.hypotheses[0]
+    if not align:
+        return Translated(best.text)
+    maps = best.cross_attention
+    size = maps.query_count * maps.key_count
+    count = maps.layer_count * maps.head_count
+    weights = [0.0] * size
+    values = list(maps.weights)
+    for at in range(count):
+        for index, value in enumerate(values[at * size : (at + 1) * size]):
+            weights[index] += value
+    rows = [
+        weights[q * maps.key_count : (q + 1) * maps.key_count] for q in range(maps.query_count)
+    ]
+    return Translated(best.text, Alignment(result.source_pieces, best.pieces, rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,756 @@
+from google.protobuf import struct_pb2 as _struct_pb2
+from trivium.rpc import status_pb2 as _status_pb2
+from trivium.v1 import common_pb2 as _common_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+AGGREGATION_AVERAGE: Aggregation
+AGGREGATION_FIRST: Aggregation
+AGGREGATION_MAX: Aggregation
+AGGREGATION_NONE: Aggregation
+AGGREGATION_SIMPLE: Aggregation
+AGGREGATION_UNSPECIFIED: Aggregation
+DESCRIPTOR: _descriptor.FileDescriptor
+EMBEDDING_FORMAT_BINARY: EmbeddingFormat
+EMBEDDING_FORMAT_FLOAT16: EmbeddingFormat
+EMBEDDING_FORMAT_INT8: EmbeddingFormat
+EMBEDDING_FORMAT_UNSPECIFIED: EmbeddingFormat
+POOLING_CLS: Pooling
+POOLING_LAST: Pooling
+POOLING_MAX: Pooling
+POOLING_MEAN: Pooling
+POOLING_NONE: Pooling
+POOLING_POOLER: Pooling
+POOLING_UNSPECIFIED: Pooling
+
+class AnswerRequest(_message.Message):
+    __slots__ = ["inputs", "max_answer_tokens", "model", "no_answer", "overlap", "top"]
+    class Question(_message.Message):
+        __slots__ = ["context", "question"]
+        CONTEXT_FIELD_NUMBER: _ClassVar[int]
+        QUESTION_FIELD_NUMBER: _ClassVar[int]
+        context: str
+        question: str
+        def __init__(self, question: _Optional[str] = ..., context: _Optional[str] = ...) -> None: ...
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_ANSWER_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    NO_ANSWER_FIELD_NUMBER: _ClassVar[int]
+    OVERLAP_FIELD_NUMBER: _ClassVar[int]
+    TOP_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[AnswerRequest.Question]
+    max_answer_tokens: int
+    model: str
+    no_answer: bool
+    overlap: int
+    top: int
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[AnswerRequest.Question, _Mapping]]] = ..., top: _Optional[int] = ..., max_answer_tokens: _Optional[int] = ..., overlap: _Optional[int] = ..., no_answer: bool = ...) -> None: ...
+
+class AnswerResponse(_message.Message):
+    __slots__ = ["model", "results", "timings"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[Answers]
+    timings: _common_pb2.Timings
+    def __init__(self, results: _Optional[_Iterable[_Union[Answers, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class Answers(_message.Message):
+    __slots__ = ["answers", "token_count", "window_count"]
+    class Answer(_message.Message):
+        __slots__ = ["byte_begin", "byte_end", "char_begin", "char_end", "no_answer", "score", "text"]
+        BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
+        BYTE_END_FIELD_NUMBER: _ClassVar[int]
+        CHAR_BEGIN_FIELD_NUMBER: _ClassVar[int]
+        CHAR_END_FIELD_NUMBER: _ClassVar[int]
+        NO_ANSWER_FIELD_NUMBER: _ClassVar[int]
+        SCORE_FIELD_NUMBER: _ClassVar[int]
+        TEXT_FIELD_NUMBER: _ClassVar[int]
+        byte_begin: int
+        byte_end: int
+        char_begin: int
+        char_end: int
+        no_answer: bool
+        score: float
+        text: str
+        def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., byte_begin: _Optional[int] = ..., byte_end: _Optional[int] = ..., char_begin: _Optional[int] = ..., char_end: _Optional[int] = ..., no_answer: bool = ...) -> None: ...
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    answers: _containers.RepeatedCompositeFieldContainer[Answers.Answer]
+    token_count: int
+    window_count: int
+    def __init__(self, answers: _Optional[_Iterable[_Union[Answers.Answer, _Mapping]]] = ..., window_count: _Optional[int] = ..., token_count: _Optional[int] = ...) -> None: ...
+
+class Chat(_message.Message):
+    __slots__ = ["add_generation_prompt", "continue_final_message", "messages", "template_name", "tools", "variables"]
+    class Message(_message.Message):
+        __slots__ = ["content", "name", "reasoning_content", "role", "tool_call_id", "tool_calls"]
+        CONTENT_FIELD_NUMBER: _ClassVar[int]
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        REASONING_CONTENT_FIELD_NUMBER: _ClassVar[int]
+        ROLE_FIELD_NUMBER: _ClassVar[int]
+        TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
+        TOOL_CALL_ID_FIELD_NUMBER: _ClassVar[int]
+        content: str
+        name: str
+        reasoning_content: str
+        role: str
+        tool_call_id: str
+        tool_calls: _containers.RepeatedCompositeFieldContainer[Chat.ToolCall]
+        def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., name: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[Chat.ToolCall, _Mapping]]] = ..., tool_call_id: _Optional[str] = ..., reasoning_content: _Optional[str] = ...) -> None: ...
+    class ToolCall(_message.Message):
+        __slots__ = ["arguments", "id", "name"]
+        ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+        ID_FIELD_NUMBER: _ClassVar[int]
+        NAME_FIELD_NUMBER: _ClassVar[int]
+        arguments: str
+        id: str
+        name: str
+        def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., arguments: _Optional[str] = ...) -> None: ...
+    ADD_GENERATION_PROMPT_FIELD_NUMBER: _ClassVar[int]
+    CONTINUE_FINAL_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATE_NAME_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    VARIABLES_FIELD_NUMBER: _ClassVar[int]
+    add_generation_prompt: bool
+    continue_final_message: bool
+    messages: _containers.RepeatedCompositeFieldContainer[Chat.Message]
+    template_name: str
+    tools: _containers.RepeatedScalarFieldContainer[str]
+    variables: _struct_pb2.Struct
+    def __init__(self, messages: _Optional[_Iterable[_Union[Chat.Message, _Mapping]]] = ..., tools: _Optional[_Iterable[str]] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., template_name: _Optional[str] = ..., add_generation_prompt: bool = ..., continue_final_message: bool = ...) -> None: ...
+
+class Classification(_message.Message):
+    __slots__ = ["labels", "token_count", "truncated_tokens"]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    labels: _containers.RepeatedCompositeFieldContainer[Label]
+    token_count: int
+    truncated_tokens: int
+    def __init__(self, labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
+
+class ClassifyRequest(_message.Message):
+    __slots__ = ["inputs", "model", "top", "truncate", "truncation_direction"]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TOP_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+    model: str
+    top: int
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., top: _Optional[int] = ..., truncate: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ...) -> None: ...
+
+class ClassifyResponse(_message.Message):
+    __slots__ = ["model", "results", "timings"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[Classification]
+    timings: _common_pb2.Timings
+    def __init__(self, results: _Optional[_Iterable[_Union[Classification, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class ClassifyTokensRequest(_message.Message):
+    __slots__ = ["aggregation", "ignore", "inputs", "model", "truncate", "truncation_direction"]
+    AGGREGATION_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    aggregation: Aggregation
+    ignore: _containers.RepeatedScalarFieldContainer[str]
+    inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+    model: str
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., aggregation: _Optional[_Union[Aggregation, str]] = ..., ignore: _Optional[_Iterable[str]] = ..., truncate: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ...) -> None: ...
+
+class ClassifyTokensResponse(_message.Message):
+    __slots__ = ["model", "results", "timings"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[TokenClassification]
+    timings: _common_pb2.Timings
+    def __init__(self, results: _Optional[_Iterable[_Union[TokenClassification, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class DetokenizeRequest(_message.Message):
+    __slots__ = ["inputs", "model"]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.TokenIds]
+    model: str
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.TokenIds, _Mapping]]] = ...) -> None: ...
+
+class DetokenizeResponse(_message.Message):
+    __slots__ = ["model", "texts"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    texts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, texts: _Optional[_Iterable[str]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class EncodeRequest(_message.Message):
+    __slots__ = ["attention", "dimensions", "embedding_format", "hidden_layers", "inputs", "model", "normalize", "pooling", "prompt", "prompt_name", "source_language", "target_language", "token_vectors", "tokens", "truncate", "truncation_direction"]
+    ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_FORMAT_FIELD_NUMBER: _ClassVar[int]
+    HIDDEN_LAYERS_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    NORMALIZE_FIELD_NUMBER: _ClassVar[int]
+    POOLING_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_NAME_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    attention: _common_pb2.AttentionSelection
+    dimensions: int
+    embedding_format: EmbeddingFormat
+    hidden_layers: _containers.RepeatedScalarFieldContainer[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+    model: str
+    normalize: bool
+    pooling: Pooling
+    prompt: str
+    prompt_name: str
+    source_language: str
+    target_language: str
+    token_vectors: bool
+    tokens: bool
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., pooling: _Optional[_Union[Pooling, str]] = ..., normalize: bool = ..., token_vectors: bool = ..., tokens: bool = ..., attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncate: bool = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ..., dimensions: _Optional[int] = ..., embedding_format: _Optional[_Union[EmbeddingFormat, str]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., hidden_layers: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class EncodeResponse(_message.Message):
+    __slots__ = ["model", "results", "timings"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[EncodeResult]
+    timings: _common_pb2.Timings
+    def __init__(self, results: _Optional[_Iterable[_Union[EncodeResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class EncodeResult(_message.Message):
+    __slots__ = ["attention", "embedding", "embedding_bytes", "embedding_scale", "hidden_states", "ids", "pieces", "token_count", "token_vectors", "truncated_tokens"]
+    ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_BYTES_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_SCALE_FIELD_NUMBER: _ClassVar[int]
+    HIDDEN_STATES_FIELD_NUMBER: _ClassVar[int]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    PIECES_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    attention: _common_pb2.Attention
+    embedding: _containers.RepeatedScalarFieldContainer[float]
+    embedding_bytes: bytes
+    embedding_scale: float
+    hidden_states: _containers.RepeatedCompositeFieldContainer[HiddenStates]
+    ids: _containers.RepeatedScalarFieldContainer[int]
+    pieces: _containers.RepeatedScalarFieldContainer[str]
+    token_count: int
+    token_vectors: _containers.RepeatedScalarFieldContainer[float]
+    truncated_tokens: int
+    def __init__(self, embedding: _Optional[_Iterable[float]] = ..., token_vectors: _Optional[_Iterable[float]] = ..., pieces: _Optional[_Iterable[str]] = ..., attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., ids: _Optional[_Iterable[int]] = ..., embedding_bytes: _Optional[bytes] = ..., embedding_scale: _Optional[float] = ..., hidden_states: _Optional[_Iterable[_Union[HiddenStates, _Mapping]]] = ...) -> None: ...
+
+class EncodeStreamRequest(_message.Message):
+    __slots__ = ["item", "start"]
+    class Item(_message.Message):
+        __slots__ = ["id", "input"]
+        ID_FIELD_NUMBER: _ClassVar[int]
+        INPUT_FIELD_NUMBER: _ClassVar[int]
+        id: str
+        input: _common_pb2.Input
+        def __init__(self, id: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ...) -> None: ...
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    item: EncodeStreamRequest.Item
+    start: EncodeRequest
+    def __init__(self, start: _Optional[_Union[EncodeRequest, _Mapping]] = ..., item: _Optional[_Union[EncodeStreamRequest.Item, _Mapping]] = ...) -> None: ...
+
+class EncodeStreamResponse(_message.Message):
+    __slots__ = ["error", "id", "result"]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    error: _status_pb2.Status
+    id: str
+    result: EncodeResult
+    def __init__(self, id: _Optional[str] = ..., result: _Optional[_Union[EncodeResult, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class FillMaskRequest(_message.Message):
+    __slots__ = ["inputs", "model", "top", "truncate", "truncation_direction"]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TOP_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+    model: str
+    top: int
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., top: _Optional[int] = ..., truncate: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ...) -> None: ...
+
+class FillMaskResponse(_message.Message):
+    __slots__ = ["model", "results", "timings"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[FilledMasks]
+    timings: _common_pb2.Timings
+    def __init__(self, results: _Optional[_Iterable[_Union[FilledMasks, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class FilledMasks(_message.Message):
+    __slots__ = ["masks", "token_count", "truncated_tokens"]
+    class Candidate(_message.Message):
+        __slots__ = ["id", "piece", "score", "text"]
+        ID_FIELD_NUMBER: _ClassVar[int]
+        PIECE_FIELD_NUMBER: _ClassVar[int]
+        SCORE_FIELD_NUMBER: _ClassVar[int]
+        TEXT_FIELD_NUMBER: _ClassVar[int]
+        id: int
+        piece: str
+        score: float
+        text: str
+        def __init__(self, id: _Optional[int] = ..., piece: _Optional[str] = ..., text: _Optional[str] = ..., score: _Optional[float] = ...) -> None: ...
+    class Mask(_message.Message):
+        __slots__ = ["candidates", "position"]
+        CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+        POSITION_FIELD_NUMBER: _ClassVar[int]
+        candidates: _containers.RepeatedCompositeFieldContainer[FilledMasks.Candidate]
+        position: int
+        def __init__(self, position: _Optional[int] = ..., candidates: _Optional[_Iterable[_Union[FilledMasks.Candidate, _Mapping]]] = ...) -> None: ...
+    MASKS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    masks: _containers.RepeatedCompositeFieldContainer[FilledMasks.Mask]
+    token_count: int
+    truncated_tokens: int
+    def __init__(self, masks: _Optional[_Iterable[_Union[FilledMasks.Mask, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
+
+class GenerateRequest(_message.Message):
+    __slots__ = ["cache_salt", "chat", "decoding", "input", "model", "prompt_logprobs", "source_language", "target_language", "tokens", "truncate", "truncation_direction"]
+    CACHE_SALT_FIELD_NUMBER: _ClassVar[int]
+    CHAT_FIELD_NUMBER: _ClassVar[int]
+    DECODING_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_LOGPROBS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    cache_salt: str
+    chat: Chat
+    decoding: _common_pb2.DecodingOptions
+    input: _common_pb2.Input
+    model: str
+    prompt_logprobs: int
+    source_language: str
+    target_language: str
+    tokens: bool
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ...) -> None: ...
+
+class GenerateResponse(_message.Message):
+    __slots__ = ["done", "index", "piece", "prompt"]
+    class Done(_message.Message):
+        __slots__ = ["finish_reason", "model", "score", "seed", "source_token_count", "timings", "token_count", "total_logprob", "truncated_tokens", "usage"]
+        FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
+        MODEL_FIELD_NUMBER: _ClassVar[int]
+        SCORE_FIELD_NUMBER: _ClassVar[int]
+        SEED_FIELD_NUMBER: _ClassVar[int]
+        SOURCE_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+        TIMINGS_FIELD_NUMBER: _ClassVar[int]
+        TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+        TOTAL_LOGPROB_FIELD_NUMBER: _ClassVar[int]
+        TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+        USAGE_FIELD_NUMBER: _ClassVar[int]
+        finish_reason: _common_pb2.FinishReason
+        model: _common_pb2.ModelVersion
+        score: float
+        seed: int
+        source_token_count: int
+        timings: _common_pb2.Timings
+        token_count: int
+        total_logprob: float
+        truncated_tokens: int
+        usage: Usage
+        def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ...) -> None: ...
+    class Piece(_message.Message):
+        __slots__ = ["ids", "logprobs", "text"]
+        IDS_FIELD_NUMBER: _ClassVar[int]
+        LOGPROBS_FIELD_NUMBER: _ClassVar[int]
+        TEXT_FIELD_NUMBER: _ClassVar[int]
+        ids: _containers.RepeatedScalarFieldContainer[int]
+        logprobs: _containers.RepeatedCompositeFieldContainer[_common_pb2.TokenLogprobs]
+        text: str
+        def __init__(self, text: _Optional[str] = ..., ids: _Optional[_Iterable[int]] = ..., logprobs: _Optional[_Iterable[_Union[_common_pb2.TokenLogprobs, _Mapping]]] = ...) -> None: ...
+    class Prompt(_message.Message):
+        __slots__ = ["logprobs"]
+        LOGPROBS_FIELD_NUMBER: _ClassVar[int]
+        logprobs: _containers.RepeatedCompositeFieldContainer[_common_pb2.TokenLogprobs]
+        def __init__(self, logprobs: _Optional[_Iterable[_Union[_common_pb2.TokenLogprobs, _Mapping]]] = ...) -> None: ...
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    PIECE_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_FIELD_NUMBER: _ClassVar[int]
+    done: GenerateResponse.Done
+    index: int
+    piece: GenerateResponse.Piece
+    prompt: GenerateResponse.Prompt
+    def __init__(self, index: _Optional[int] = ..., piece: _Optional[_Union[GenerateResponse.Piece, _Mapping]] = ..., done: _Optional[_Union[GenerateResponse.Done, _Mapping]] = ..., prompt: _Optional[_Union[GenerateResponse.Prompt, _Mapping]] = ...) -> None: ...
+
+class HiddenStates(_message.Message):
+    __slots__ = ["layer", "values"]
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    layer: int
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, layer: _Optional[int] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class Label(_message.Message):
+    __slots__ = ["index", "label", "logit", "score"]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    LOGIT_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    index: int
+    label: str
+    logit: float
+    score: float
+    def __init__(self, label: _Optional[str] = ..., score: _Optional[float] = ..., logit: _Optional[float] = ..., index: _Optional[int] = ...) -> None: ...
+
+class RerankRequest(_message.Message):
+    __slots__ = ["documents", "model", "prompt", "prompt_name", "query", "return_text", "top", "truncate", "truncation_direction"]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_NAME_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    RETURN_TEXT_FIELD_NUMBER: _ClassVar[int]
+    TOP_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    documents: _containers.RepeatedScalarFieldContainer[str]
+    model: str
+    prompt: str
+    prompt_name: str
+    query: str
+    return_text: bool
+    top: int
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    def __init__(self, model: _Optional[str] = ..., query: _Optional[str] = ..., documents: _Optional[_Iterable[str]] = ..., top: _Optional[int] = ..., truncate: bool = ..., return_text: bool = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., prompt_name: _Optional[str] = ..., prompt: _Optional[str] = ...) -> None: ...
+
+class RerankResponse(_message.Message):
+    __slots__ = ["documents", "model", "timings"]
+    class Document(_message.Message):
+        __slots__ = ["index", "logit", "score", "text", "token_count", "truncated_tokens"]
+        INDEX_FIELD_NUMBER: _ClassVar[int]
+        LOGIT_FIELD_NUMBER: _ClassVar[int]
+        SCORE_FIELD_NUMBER: _ClassVar[int]
+        TEXT_FIELD_NUMBER: _ClassVar[int]
+        TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+        TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+        index: int
+        logit: float
+        score: float
+        text: str
+        token_count: int
+        truncated_tokens: int
+        def __init__(self, index: _Optional[int] = ..., score: _Optional[float] = ..., logit: _Optional[float] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    documents: _containers.RepeatedCompositeFieldContainer[RerankResponse.Document]
+    model: _common_pb2.ModelVersion
+    timings: _common_pb2.Timings
+    def __init__(self, documents: _Optional[_Iterable[_Union[RerankResponse.Document, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class ScoreInput(_message.Message):
+    __slots__ = ["ids", "target", "target_ids", "text"]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    TARGET_IDS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    ids: _common_pb2.TokenIds
+    target: str
+    target_ids: _common_pb2.TokenIds
+    text: str
+    def __init__(self, text: _Optional[str] = ..., ids: _Optional[_Union[_common_pb2.TokenIds, _Mapping]] = ..., target: _Optional[str] = ..., target_ids: _Optional[_Union[_common_pb2.TokenIds, _Mapping]] = ...) -> None: ...
+
+class ScoreRequest(_message.Message):
+    __slots__ = ["cache_salt", "end_token", "inputs", "model", "source_language", "target_language", "tokens", "top_logprobs"]
+    CACHE_SALT_FIELD_NUMBER: _ClassVar[int]
+    END_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TOP_LOGPROBS_FIELD_NUMBER: _ClassVar[int]
+    cache_salt: str
+    end_token: bool
+    inputs: _containers.RepeatedCompositeFieldContainer[ScoreInput]
+    model: str
+    source_language: str
+    target_language: str
+    tokens: bool
+    top_logprobs: int
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ScoreInput, _Mapping]]] = ..., end_token: bool = ..., tokens: bool = ..., top_logprobs: _Optional[int] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., cache_salt: _Optional[str] = ...) -> None: ...
+
+class ScoreResponse(_message.Message):
+    __slots__ = ["model", "results", "timings"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[ScoreResult]
+    timings: _common_pb2.Timings
+    def __init__(self, results: _Optional[_Iterable[_Union[ScoreResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class ScoreResult(_message.Message):
+    __slots__ = ["context_token_count", "token_count", "tokens", "total_logprob"]
+    CONTEXT_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_LOGPROB_FIELD_NUMBER: _ClassVar[int]
+    context_token_count: int
+    token_count: int
+    tokens: _containers.RepeatedCompositeFieldContainer[ScoredToken]
+    total_logprob: float
+    def __init__(self, total_logprob: _Optional[float] = ..., token_count: _Optional[int] = ..., tokens: _Optional[_Iterable[_Union[ScoredToken, _Mapping]]] = ..., context_token_count: _Optional[int] = ...) -> None: ...
+
+class ScoredToken(_message.Message):
+    __slots__ = ["alternatives", "byte_begin", "byte_end", "char_begin", "char_end", "id", "logprob", "piece"]
+    ALTERNATIVES_FIELD_NUMBER: _ClassVar[int]
+    BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    BYTE_END_FIELD_NUMBER: _ClassVar[int]
+    CHAR_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    CHAR_END_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    LOGPROB_FIELD_NUMBER: _ClassVar[int]
+    PIECE_FIELD_NUMBER: _ClassVar[int]
+    alternatives: _containers.RepeatedCompositeFieldContainer[_common_pb2.TokenLogprob]
+    byte_begin: int
+    byte_end: int
+    char_begin: int
+    char_end: int
+    id: int
+    logprob: float
+    piece: str
+    def __init__(self, id: _Optional[int] = ..., piece: _Optional[str] = ..., logprob: _Optional[float] = ..., byte_begin: _Optional[int] = ..., byte_end: _Optional[int] = ..., char_begin: _Optional[int] = ..., char_end: _Optional[int] = ..., alternatives: _Optional[_Iterable[_Union[_common_pb2.TokenLogprob, _Mapping]]] = ...) -> None: ...
+
+class Token(_message.Message):
+    __slots__ = ["byte_begin", "byte_end", "char_begin", "char_end", "id", "piece", "sequence", "special", "type_id"]
+    BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    BYTE_END_FIELD_NUMBER: _ClassVar[int]
+    CHAR_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    CHAR_END_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PIECE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    SPECIAL_FIELD_NUMBER: _ClassVar[int]
+    TYPE_ID_FIELD_NUMBER: _ClassVar[int]
+    byte_begin: int
+    byte_end: int
+    char_begin: int
+    char_end: int
+    id: int
+    piece: str
+    sequence: int
+    special: bool
+    type_id: int
+    def __init__(self, id: _Optional[int] = ..., piece: _Optional[str] = ..., byte_begin: _Optional[int] = ..., byte_end: _Optional[int] = ..., char_begin: _Optional[int] = ..., char_end: _Optional[int] = ..., special: bool = ..., type_id: _Optional[int] = ..., sequence: _Optional[int] = ...) -> None: ...
+
+class TokenClassification(_message.Message):
+    __slots__ = ["spans", "token_count", "truncated_tokens"]
+    class Span(_message.Message):
+        __slots__ = ["byte_begin", "byte_end", "char_begin", "char_end", "label", "score", "text", "token_begin", "token_end"]
+        BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
+        BYTE_END_FIELD_NUMBER: _ClassVar[int]
+        CHAR_BEGIN_FIELD_NUMBER: _ClassVar[int]
+        CHAR_END_FIELD_NUMBER: _ClassVar[int]
+        LABEL_FIELD_NUMBER: _ClassVar[int]
+        SCORE_FIELD_NUMBER: _ClassVar[int]
+        TEXT_FIELD_NUMBER: _ClassVar[int]
+        TOKEN_BEGIN_FIELD_NUMBER: _ClassVar[int]
+        TOKEN_END_FIELD_NUMBER: _ClassVar[int]
+        byte_begin: int
+        byte_end: int
+        char_begin: int
+        char_end: int
+        label: str
+        score: float
+        text: str
+        token_begin: int
+        token_end: int
+        def __init__(self, label: _Optional[str] = ..., score: _Optional[float] = ..., text: _Optional[str] = ..., byte_begin: _Optional[int] = ..., byte_end: _Optional[int] = ..., char_begin: _Optional[int] = ..., char_end: _Optional[int] = ..., token_begin: _Optional[int] = ..., token_end: _Optional[int] = ...) -> None: ...
+    SPANS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    spans: _containers.RepeatedCompositeFieldContainer[TokenClassification.Span]
+    token_count: int
+    truncated_tokens: int
+    def __init__(self, spans: _Optional[_Iterable[_Union[TokenClassification.Span, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
+
+class TokenizeRequest(_message.Message):
+    __slots__ = ["add_special_tokens", "model", "pairs", "target", "texts"]
+    ADD_SPECIAL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PAIRS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    add_special_tokens: bool
+    model: str
+    pairs: _containers.RepeatedCompositeFieldContainer[_common_pb2.TextPair]
+    target: bool
+    texts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model: _Optional[str] = ..., texts: _Optional[_Iterable[str]] = ..., pairs: _Optional[_Iterable[_Union[_common_pb2.TextPair, _Mapping]]] = ..., target: bool = ..., add_special_tokens: bool = ...) -> None: ...
+
+class TokenizeResponse(_message.Message):
+    __slots__ = ["model", "results"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[TokenizedText]
+    def __init__(self, results: _Optional[_Iterable[_Union[TokenizedText, _Mapping]]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class TokenizedText(_message.Message):
+    __slots__ = ["tokens"]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    tokens: _containers.RepeatedCompositeFieldContainer[Token]
+    def __init__(self, tokens: _Optional[_Iterable[_Union[Token, _Mapping]]] = ...) -> None: ...
+
+class TranslateOptions(_message.Message):
+    __slots__ = ["cross_attention", "decoder_attention", "decoding", "source_language", "target_language", "tokens", "truncate", "truncation_direction"]
+    CROSS_ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    DECODING_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    cross_attention: _common_pb2.AttentionSelection
+    decoder_attention: _common_pb2.AttentionSelection
+    decoding: _common_pb2.DecodingOptions
+    source_language: str
+    target_language: str
+    tokens: bool
+    truncate: bool
+    truncation_direction: _common_pb2.TruncationDirection
+    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ...) -> None: ...
+
+class TranslateRequest(_message.Message):
+    __slots__ = ["inputs", "model", "options"]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Input]
+    model: str
+    options: TranslateOptions
+    def __init__(self, model: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[_common_pb2.Input, _Mapping]]] = ..., options: _Optional[_Union[TranslateOptions, _Mapping]] = ...) -> None: ...
+
+class TranslateResponse(_message.Message):
+    __slots__ = ["model", "results", "timings"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    TIMINGS_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    results: _containers.RepeatedCompositeFieldContainer[TranslateResult]
+    timings: _common_pb2.Timings
+    def __init__(self, results: _Optional[_Iterable[_Union[TranslateResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
+
+class TranslateResult(_message.Message):
+    __slots__ = ["beam_trace", "hypotheses", "prefix_pieces", "seed", "source_pieces", "source_token_count", "truncated_tokens"]
+    BEAM_TRACE_FIELD_NUMBER: _ClassVar[int]
+    HYPOTHESES_FIELD_NUMBER: _ClassVar[int]
+    PREFIX_PIECES_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_PIECES_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    beam_trace: _common_pb2.BeamTrace
+    hypotheses: _containers.RepeatedCompositeFieldContainer[_common_pb2.Hypothesis]
+    prefix_pieces: _containers.RepeatedScalarFieldContainer[str]
+    seed: int
+    source_pieces: _containers.RepeatedScalarFieldContainer[str]
+    source_token_count: int
+    truncated_tokens: int
+    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ...) -> None: ...
+
+class TranslateStreamRequest(_message.Message):
+    __slots__ = ["item", "start"]
+    class Item(_message.Message):
+        __slots__ = ["id", "input"]
+        ID_FIELD_NUMBER: _ClassVar[int]
+        INPUT_FIELD_NUMBER: _ClassVar[int]
+        id: str
+        input: _common_pb2.Input
+        def __init__(self, id: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ...) -> None: ...
+    class Start(_message.Message):
+        __slots__ = ["model", "options"]
+        MODEL_FIELD_NUMBER: _ClassVar[int]
+        OPTIONS_FIELD_NUMBER: _ClassVar[int]
+        model: str
+        options: TranslateOptions
+        def __init__(self, model: _Optional[str] = ..., options: _Optional[_Union[TranslateOptions, _Mapping]] = ...) -> None: ...
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    item: TranslateStreamRequest.Item
+    start: TranslateStreamRequest.Start
+    def __init__(self, start: _Optional[_Union[TranslateStreamRequest.Start, _Mapping]] = ..., item: _Optional[_Union[TranslateStreamRequest.Item, _Mapping]] = ...) -> None: ...
+
+class TranslateStreamResponse(_message.Message):
+    __slots__ = ["error", "id", "result"]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    error: _status_pb2.Status
+    id: str
+    result: TranslateResult
+    def __init__(self, id: _Optional[str] = ..., result: _Optional[_Union[TranslateResult, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class Usage(_message.Message):
+    __slots__ = ["cached_tokens", "new_tokens", "prompt_tokens"]
+    CACHED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    NEW_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    cached_tokens: int
+    new_tokens: int
+    prompt_tokens: int
+    def __init__(self, prompt_tokens: _Optional[int] = ..., new_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ...) -> None: ...
+
+class Pooling(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class EmbeddingFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class Aggregation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []

@@ -1,0 +1,178 @@
+"""A server that tests tell what to do, on a port of its own."""
+
+import concurrent.futures
+import threading
+
+import grpc
+
+from trivium.rpc import error_details_pb2, status_pb2
+from trivium.v1 import (
+    inference_pb2,
+    inference_pb2_grpc,
+    models_pb2,
+    models_pb2_grpc,
+)
+
+
+def status_of(code, message, retry_delay=None, field=None):
+    """google.rpc.Status, its details with the type URLs of the real server's."""
+    status = status_pb2.Status(code=code.value[0], message=message)
+    if retry_delay is not None:
+        retry = error_details_pb2.RetryInfo()
+        retry.retry_delay.FromNanoseconds(int(retry_delay * 1e9))
+        status.details.add(
+            type_url="type.googleapis.com/google.rpc.RetryInfo",
+            value=retry.SerializeToString())
+    if field is not None:
+        bad = error_details_pb2.BadRequest()
+        bad.field_violations.add(field=field, description="is wrong")
+        status.details.add(
+            type_url="type.googleapis.com/google.rpc.BadRequest",
+            value=bad.SerializeToString())
+    return status
+
+
+class FakeServer(inference_pb2_grpc.InferenceServicer,
+                 models_pb2_grpc.ModelsServicer):
+    """Translates by upper case. `failures` holds what the next calls, or the
+    next streams, end with; `item_errors` what texts of streams are refused with,
+    each once, by text."""
+
+    def __init__(self):
+        self.requests = []
+        self.failures = []  # (code, Status or None)
+        self.item_errors = {}  # text: [Status...]
+        self.break_after = []  # of the next streams, so many results
+        self.streams = 0
+        self.lock = threading.Lock()
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
+        inference_pb2_grpc.add_InferenceServicer_to_server(self, self.server)
+        models_pb2_grpc.add_ModelsServicer_to_server(self, self.server)
+        port = self.server.add_insecure_port("127.0.0.1:0")
+        self.address = f"127.0.0.1:{port}"
+        self.server.start()
+
+    def stop(self):
+        self.server.stop(None).wait()
+
+    def begin(self, request, context):
+        self.requests.append(request)
+        trailers = [("x-request-id", "fake-1")]
+        if self.failures:
+            code, status = self.failures.pop(0)
+            if status is not None:
+                trailers.append(
+                    ("grpc-status-details-bin", status.SerializeToString()))
+            context.set_trailing_metadata(trailers)
+            context.abort(code, status.message if status else "as told")
+        context.set_trailing_metadata(trailers)
+
+    def Encode(self, request, context):
+        self.begin(request, context)
+        response = inference_pb2.EncodeResponse()
+        for one in request.inputs:
+            response.results.add(embedding=[len(one.text), 1.0], token_count=1)
+        return response
+
+    def Translate(self, request, context):
+        self.begin(request, context)
+        response = inference_pb2.TranslateResponse()
+        for one in request.inputs:
+            response.results.add().hypotheses.add(text=one.text.upper())
+        return response
+
+    def Generate(self, request, context):
+        self.begin(request, context)
+        text = request.input.text or request.chat.messages[-1].content
+        for word in text.split():
+            event = inference_pb2.GenerateResponse()
+            event.piece.text = word + " "
+            yield event
+        done = inference_pb2.GenerateResponse()
+        done.done.finish_reason = 1
+        yield done
+
+    def Score(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.ScoreResponse(
+            results=[{"total_logprob": -1.0} for _ in request.inputs])
+
+    def Classify(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.ClassifyResponse()
+
+    def ClassifyTokens(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.ClassifyTokensResponse()
+
+    def Answer(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.AnswerResponse()
+
+    def FillMask(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.FillMaskResponse()
+
+    def Rerank(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.RerankResponse()
+
+    def Tokenize(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.TokenizeResponse()
+
+    def Detokenize(self, request, context):
+        self.begin(request, context)
+        return inference_pb2.DetokenizeResponse(
+            texts=[" ".join(map(str, one.ids)) for one in request.inputs])
+
+    def ListModels(self, request, context):
+        self.begin(request, context)
+        return models_pb2.ListModelsResponse(models=[{"name": "fake"}])
+
+    def GetModel(self, request, context):
+        self.begin(request, context)
+        return models_pb2.Model(name=request.name or "fake", decoder_layer_count=2)
+
+    def TranslateStream(self, requests, context):
+        with self.lock:
+            self.streams += 1
+            break_after = self.break_after.pop(0) if self.break_after else -1
+        start = next(requests).start
+        self.begin(start, context)
+        answered = 0
+        for request in requests:
+            if answered == break_after:
+                context.abort(grpc.StatusCode.UNAVAILABLE, "stopping")
+            answered += 1
+            item = request.item
+            response = inference_pb2.TranslateStreamResponse(id=item.id)
+            text = item.input.text
+            errors = self.item_errors.get(text)
+            if errors:
+                response.error.CopyFrom(errors.pop(0))
+            else:
+                hypothesis = response.result.hypotheses.add(text=text.upper())
+                if start.options.tokens:
+                    align(response.result, hypothesis, text)
+            yield response
+        if answered == break_after:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "stopping")
+
+    def EncodeStream(self, requests, context):
+        self.begin(next(requests).start, context)
+        for request in requests:
+            yield inference_pb2.EncodeStreamResponse(
+                id=request.item.id, result={"embedding": [len(request.item.input.text)]})
+
+
+def align(result, hypothesis, text):
+    """Word by word, each token looks at its own."""
+    words = text.split()
+    result.source_pieces.extend("▁" + word for word in words)
+    hypothesis.pieces.extend("▁" + word.upper() for word in words)
+    maps = hypothesis.cross_attention
+    maps.layer_count = maps.head_count = 1
+    maps.query_count = maps.key_count = len(words)
+    for query in range(len(words)):
+        maps.weights.extend(float(query == key) for key in range(len(words)))

@@ -1,0 +1,29 @@
+"""Runs the Python client's tests without installing it.
+
+run_tests.py [SERVER MODEL]: without arguments the tests that need no server;
+else those against a real one (server_test.py): trivium-server and the embedded
+model. Ends with 77 where this Python lacks grpcio or protobuf.
+"""
+
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(ROOT / "client" / "python"), str(HERE)]
+
+try:
+    import google.protobuf  # noqa: F401
+    import grpc  # noqa: F401
+except ImportError as error:
+    print("skipped: the Python client's tests, as this Python has no", error.name)
+    sys.exit(77)
+
+if len(sys.argv) > 1:
+    sys.path.insert(0, str(ROOT / "tests" / "attacks"))
+    names = ["server_test"]
+else:
+    names = ["client_test", "documents_test", "stubs_test", "translation_test"]
+unittest.main(module=None, argv=[sys.argv[0], *names])

@@ -1,0 +1,116 @@
+"""The Python client and trivium-translate against a real server, whose embedded
+model translates between English and German."""
+
+import asyncio
+import contextlib
+import io
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+import attack
+import trivium
+from make_documents import Maker, html, xliff
+from trivium import translate_command
+
+
+class ServerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        program, model = sys.argv[1:3]  # run_tests.py's
+        cls.server = attack.Server(program, model)
+        cls.client = trivium.Client(cls.server.address)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        code, _ = cls.server.stop()
+        assert code == 0, f"the server ended with {code}"
+
+    def test_translate(self):
+        response = self.client.translate(["I ate an apple."], decoding={"beam_size": 2})
+        self.assertIn("Apfel", response.results[0].hypotheses[0].text)
+        self.assertEqual(response.model.name, "en-de")
+        back = self.client.translate(["Guten Morgen!"], target_language="en")
+        self.assertIn("morning", back.results[0].hypotheses[0].text)
+
+    def test_streams(self):
+        texts = [f"Number {i}." for i in range(100)]
+        lone = self.client.translate(texts[:1]).results[0].hypotheses[0].text
+        outcomes = list(self.client.translate_stream(texts, window=16))
+        self.assertEqual([one.index for one in outcomes], list(range(100)))
+        self.assertEqual(outcomes[0].get().hypotheses[0].text, lone)
+        vectors = list(self.client.encode_stream(texts[:3]))
+        self.assertEqual(len(vectors[2].get().embedding), 256)
+
+        async def run():
+            async with trivium.AsyncClient(self.server.address) as client:
+                return [one.get().hypotheses[0].text
+                        async for one in client.translate_stream(texts)]
+        self.assertEqual(asyncio.run(run()),
+                         [one.get().hypotheses[0].text for one in outcomes])
+
+    def test_generate_score_and_tokens(self):
+        text = self.client.generate("I ate an apple.").text()
+        self.assertIn("Apfel", text)
+        scores = self.client.score([("The house is big.", "Das Haus ist gross."),
+                                    ("The house is big.", "Die Katze ist rot.")]).results
+        self.assertGreater(scores[0].total_logprob, scores[1].total_logprob)
+        tokens = self.client.tokenize([text], target=True, add_special_tokens=False)
+        ids = [token.id for token in tokens.results[0].tokens]
+        self.assertEqual(self.client.detokenize([ids]), [text])
+
+        async def run():
+            async with trivium.AsyncClient(self.server.address) as client:
+                return await client.generate("I ate an apple.").text()
+        self.assertEqual(asyncio.run(run()), text)
+
+    def test_models(self):
+        self.assertEqual([one.name for one in self.client.models()], ["en-de"])
+        self.assertEqual(self.client.model().name, "en-de")
+
+    def test_errors(self):
+        with self.assertRaises(trivium.InvalidArgumentError) as caught:
+            self.client.translate(["a"], decoding={"beam_size": 0})
+        self.assertEqual(caught.exception.violations[0].field, "options.decoding.beam_size")
+        self.assertTrue(caught.exception.request_id)
+        with self.assertRaises(trivium.NotFoundError):
+            self.client.encode(["a"], model="none")
+        with self.assertRaises(trivium.FailedPreconditionError):
+            self.client.classify(["a"])
+        with self.assertRaises(trivium.FailedPreconditionError):
+            self.client.chat([{"role": "user", "content": "Hi"}]).text()
+
+    def translate(self, name, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / name
+            path.write_bytes(text.encode())
+            out = pathlib.Path(folder) / "out"
+            err = io.StringIO()
+            with contextlib.redirect_stderr(err):
+                code = translate_command.main(
+                    ["--address", self.server.address, "--from", "en", "--to", "de",
+                     str(path), "-o", str(out)])
+            self.assertEqual(code, 0, err.getvalue())
+            return out.read_bytes().decode()
+
+    def test_documents(self):
+        page = self.translate("a.html", "<p>I ate a <b>red apple</b>.</p>\r\n<pre>x y</pre>")
+        self.assertRegex(page, r"^<p>[^<]*<b>[^<]*Apfel[^<]*</b>[^<]*</p>\r\n<pre>x y</pre>$")
+        catalogue = self.translate("a.po", 'msgid "Good morning!"\nmsgstr ""\n')
+        self.assertEqual(catalogue, 'msgid "Good morning!"\nmsgstr "Guten Morgen!"\n')
+
+    def test_tags_of_random_documents_stay(self):
+        for seed in range(8):
+            for name, make in (("a.html", html), ("a.xlf", xliff)):
+                before = make(Maker(seed, None))
+                after = self.translate(name, before)
+                tags = [re.findall(r"<(?!target|/target)[^>]*>", re.sub(
+                    r'\b(alt|title)="[^"]*"', "", one)) for one in (before, after)]
+                if name == "a.html":
+                    self.assertEqual(*tags)
+                else:  # targets have the inline tags of their sources again
+                    self.assertGreaterEqual(len(tags[1]), len(tags[0]))
+

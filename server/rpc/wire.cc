@@ -1,29 +1,21 @@
 #include "server/rpc/wire.h"
 
-#include <fmt/format.h>
-#include <google/protobuf/descriptor.h>
 #include <google/protobuf/unknown_field_set.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/proto_buffer_writer.h>
 
-#include <map>
 #include <string>
 
+#include "base/status.h"
 #include "base/utf8.h"
-#include "server/handlers/status.h"
+#include "server/handlers/message_checks.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 namespace {
 
-using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
 using google::protobuf::UnknownField;
 using google::protobuf::UnknownFieldSet;
-
-// The API's messages are nested less deeply than this, but for the values of a
-// Struct in others.
-constexpr int kMaxDepth = 8;
 
 std::string ToString(const grpc::ByteBuffer& bytes) {
   std::vector<grpc::Slice> slices;
@@ -36,62 +28,17 @@ std::string ToString(const grpc::ByteBuffer& bytes) {
   return text;
 }
 
-// The path of the first text that is not UTF-8, reading the wire format
-// without the checks of generated code; empty if there is none.
-std::string FindBadText(const UnknownFieldSet& fields,
-                        const Descriptor* descriptor, int depth) {
-  std::map<int, int> counts;  // of repeated fields met so far
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const UnknownField& field = fields.field(i);
-    const FieldDescriptor* known =
-        descriptor->FindFieldByNumber(field.number());
-    if (known == nullptr ||
-        field.type() != UnknownField::TYPE_LENGTH_DELIMITED) {
-      continue;
-    }
-    std::string path = known->name();
-    if (known->is_repeated()) {
-      path += fmt::format("[{}]", counts[field.number()]++);
-    }
-    const std::string& bytes = field.length_delimited();
-    if (known->type() == FieldDescriptor::TYPE_STRING) {
-      if (!IsUtf8(bytes)) return path;
-    } else if (known->type() == FieldDescriptor::TYPE_MESSAGE &&
-               depth < kMaxDepth) {
-      UnknownFieldSet nested;
-      if (!nested.ParseFromString(bytes)) continue;
-      const std::string rest =
-          FindBadText(nested, known->message_type(), depth + 1);
-      if (!rest.empty()) return path + "." + rest;
-    }
-  }
-  return "";
-}
-
 }  // namespace
 
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
                           google::protobuf::Message* message) {
-  if (static_cast<int64_t>(bytes.Length()) > max_bytes) {
-    return absl::InvalidArgumentError(fmt::format(
-        "the request has {} bytes and the server takes at most {}; send its "
-        "inputs in several calls",
-        bytes.Length(), max_bytes));
-  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRequestBytes(static_cast<int64_t>(bytes.Length()), max_bytes));
   grpc::ByteBuffer copy = bytes;  // shares the slices
   grpc::ProtoBufferReader reader(&copy);
   if (message->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
 
-  UnknownFieldSet fields;
-  if (fields.ParseFromString(ToString(bytes))) {
-    const std::string path = FindBadText(fields, message->GetDescriptor(), 0);
-    if (!path.empty()) {
-      return InvalidField(path, "is not valid UTF-8; send text as UTF-8");
-    }
-  }
-  return absl::InvalidArgumentError(
-      fmt::format("the bytes of the request are not a {} message",
-                  message->GetDescriptor()->full_name()));
+  return WhyNoMessage(ToString(bytes), *message->GetDescriptor());
 }
 
 grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message) {

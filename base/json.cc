@@ -33,9 +33,7 @@ absl::Status Judge(std::string_view text, const JsonLimits& limits) {
       case '[':
         if (++depth > kMaxJsonDepth) {
           return absl::InvalidArgumentError(fmt::format(
-              "is nested deeper than {} levels at byte {}; fetch the file "
-              "again",
-              kMaxJsonDepth, at));
+              "is nested deeper than {} levels at byte {}", kMaxJsonDepth, at));
         }
         memory += kContainerBytes + kPlaceBytes;
         break;
@@ -61,10 +59,9 @@ absl::Status Judge(std::string_view text, const JsonLimits& limits) {
         break;
     }
     if (memory > limits.memory) {
-      return absl::InvalidArgumentError(fmt::format(
-          "needs more than {} MiB of memory from byte {} on; check that it is "
-          "the right file",
-          limits.memory >> 20, at));
+      return absl::InvalidArgumentError(
+          fmt::format("needs more than {} MiB of memory from byte {} on",
+                      limits.memory >> 20, at));
     }
   }
   return absl::OkStatus();
@@ -76,7 +73,8 @@ absl::StatusOr<json> Read(const std::string& path, const JsonLimits& limits) {
   absl::StatusOr<json> value = ParseJson(text, limits);
   if (value.ok()) return value;
   return absl::InvalidArgumentError(
-      fmt::format("{}: {}", path, std::string(value.status().message())));
+      fmt::format("{}: {}; check that it is the right file, and fetch it again",
+                  path, std::string(value.status().message())));
 }
 
 }  // namespace
@@ -85,15 +83,14 @@ absl::StatusOr<json> ParseJson(std::string_view text,
                                const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
     return absl::InvalidArgumentError(
-        fmt::format("has {} bytes of JSON, and at most {} are read; check that "
-                    "it is the right file",
+        fmt::format("has {} bytes of JSON, and at most {} are read",
                     text.size(), limits.bytes));
   }
   TRIVIUM_RETURN_IF_ERROR(Judge(text, limits));
   json value = json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                            /*allow_exceptions=*/false);
   if (value.is_discarded()) {
-    return absl::InvalidArgumentError("is not JSON; fetch the file again");
+    return absl::InvalidArgumentError("is not JSON");
   }
   return value;
 }

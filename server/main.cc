@@ -1,4 +1,4 @@
-// trivium-server: serves transformer models over gRPC until SIGTERM.
+// trivium-server: serves transformer models over gRPC and HTTP until SIGTERM.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
@@ -60,6 +60,9 @@ absl::Status WritePorts(const std::string& path, const Server& server,
   std::ofstream file(part);
   file << fmt::format("grpc {}\nmetrics {}\naddress {}\n", server.port(),
                       server.metrics_port(), address);
+  if (server.http_port() != 0) {
+    file << fmt::format("http {}\n", server.http_port());
+  }
   file.close();
   std::error_code error;
   if (file) std::filesystem::rename(part, path, error);
@@ -101,6 +104,8 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
   Log(spdlog::level::info, "serving",
       {{"listen", options.listen},
        {"port", server->port()},
+       {"http_listen", options.http_listen},
+       {"http_port", server->http_port()},
        {"metrics_listen", options.metrics_listen},
        {"metrics_port", server->metrics_port()},
        {"version", kVersion},

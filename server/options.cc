@@ -121,26 +121,35 @@ void AddFlags(CLI::App* app, Options* options) {
                 return ParseHostPort(text).status();
               })
       ->default_str(options->listen);
-  flags.Count("max-connections", &options->max_connections,
-              "Connections at a time; for one more, the one that has been idle "
-              "the longest goes. Fewer where the limit of open files asks for "
-              "it");
+  const auto listen = [&flags](const std::string& name, std::string* value,
+                               const std::string& help) {
+    flags
+        .Parsed(name, help + "; 'off' or nothing for none",
+                [value](const std::string& text) {
+                  const bool off = text.empty() || text == "off";
+                  *value = off ? "" : text;
+                  return off ? absl::OkStatus() : ParseHostPort(text).status();
+                })
+        ->expected(0, 1)
+        ->default_str(value->empty() ? "off" : *value);
+  };
+  listen("http-listen", &options->http_listen,
+         "HOST:PORT of the API over HTTP, as JSON: its own calls and those of "
+         "OpenAI, Text Embeddings Inference, Cohere and LibreTranslate");
+  flags.Count(
+      "max-connections", &options->max_connections,
+      "Connections at a time, of gRPC and of HTTP each; for one more, the "
+      "one that has been idle "
+      "the longest goes. Fewer where the limit of open files asks for "
+      "it");
   flags.Count("max-streams", &options->max_streams,
               "Calls at a time on one connection");
-  flags
-      .Parsed("metrics-listen",
-              "HOST:PORT of /metrics, /healthz and /readyz; 'off' or nothing "
-              "for none",
-              [options](const std::string& text) {
-                const bool off = text.empty() || text == "off";
-                options->metrics_listen = off ? "" : text;
-                return off ? absl::OkStatus() : ParseHostPort(text).status();
-              })
-      ->expected(0, 1)
-      ->default_str(options->metrics_listen);
+  listen("metrics-listen", &options->metrics_listen,
+         "HOST:PORT of /metrics, /healthz and /readyz");
   flags.Add("port-file", &options->port_file,
             "Write the real ports to this file once ready, as "
-            "'grpc PORT', 'metrics PORT' and 'address HOST:PORT'");
+            "'grpc PORT', 'metrics PORT', 'address HOST:PORT' and, where there "
+            "is one, 'http PORT'");
   flags.Parsed(
       "client-key-header",
       "Tell clients, which share the server evenly, apart by this metadata key "
@@ -248,7 +257,8 @@ Options ParseOptions(int argc, const char* const* argv,
   options.log_format =
       isatty(STDERR_FILENO) ? LogFormat::kText : LogFormat::kJson;
   CLI::App app(
-      "Serves transformer models over gRPC. Every flag has a twin in the "
+      "Serves transformer models over gRPC and HTTP. Every flag has a twin in "
+      "the "
       "environment, TRIVIUM_ and its name; the flag wins.",
       "trivium-server");
   AddFlags(&app, &options);
@@ -258,6 +268,9 @@ Options ParseOptions(int argc, const char* const* argv,
     for (const char*& argument : arguments) {
       if (std::string_view(argument) == "--metrics-listen=") {
         argument = "--metrics-listen=off";
+      }
+      if (std::string_view(argument) == "--http-listen=") {
+        argument = "--http-listen=off";
       }
     }
     app.parse(argc, arguments.data());

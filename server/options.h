@@ -25,6 +25,7 @@ struct Options {
   std::string listen = "127.0.0.1:50051";
   int max_connections = 4096;
   int max_streams = 1024;                         // of a connection
+  std::string http_listen;                        // empty: none
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   std::string port_file;
 

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "server/host_port.h"
+#include "server/http/http_api.h"
 #include "server/observability/http.h"
 #include "server/options.h"
 #include "server/rpc/grpc_server.h"
@@ -27,6 +28,8 @@ class ServerImpl : public Server {
       : options_(options),
         parts_(std::move(parts)),
         calls_(options.clock),
+        overload_(OverloadManager::ForThisProcess(options.memory_bytes),
+                  parts_.metrics.get()),
         tokenizing_(kPoolThreads),
         delivery_(kPoolThreads) {
     environment_.limits = options.limits;
@@ -65,8 +68,9 @@ class ServerImpl : public Server {
     grpc.port = address.port;
     grpc.max_connections = options_.max_connections;
     grpc.max_streams = options_.max_streams;
-    grpc.memory_bytes = options_.memory_bytes;
-    TRIVIUM_ASSIGN_OR_RETURN(grpc_, GrpcServer::Create(grpc, environment_));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        grpc_, GrpcServer::Create(grpc, environment_, &overload_));
+    TRIVIUM_RETURN_IF_ERROR(ListenForHttp());
     TellLimits();
     TRIVIUM_RETURN_IF_ERROR(ListenForMetrics());
     SetServing(true);
@@ -74,24 +78,42 @@ class ServerImpl : public Server {
   }
 
   int port() const override { return grpc_->port(); }
-  int metrics_port() const override {
+  int http_port() const override {
     return http_ == nullptr ? 0 : http_->port();
+  }
+  int metrics_port() const override {
+    return metrics_ == nullptr ? 0 : metrics_->port();
   }
 
   bool Drain() override {
     SetServing(false);
     absl::SleepFor(options_.drain_delay);
     if (grpc_ != nullptr) grpc_->GoAway();
+    if (http_ != nullptr) http_->GoAway();
     return Stop(options_.drain_timeout);
   }
 
  private:
+  absl::Status ListenForHttp() {
+    if (options_.http_listen.empty()) return absl::OkStatus();
+    TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
+                             ParseHostPort(options_.http_listen));
+    HttpApi::Options http;
+    http.host = address.host;
+    http.port = address.port;
+    http.max_connections = options_.max_connections;
+    http.stall_timeout = options_.limits.stall_timeout;
+    TRIVIUM_ASSIGN_OR_RETURN(http_,
+                             HttpApi::Create(http, environment_, &overload_));
+    return absl::OkStatus();
+  }
+
   absl::Status ListenForMetrics() {
     if (options_.metrics_listen.empty()) return absl::OkStatus();
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.metrics_listen));
     TRIVIUM_ASSIGN_OR_RETURN(
-        http_,
+        metrics_,
         HttpServer::Create({address.host, address.port}, parts_.metrics.get(),
                            [this] { return serving_ && grpc_->answering(); }));
     return absl::OkStatus();
@@ -127,6 +149,7 @@ class ServerImpl : public Server {
     parts_.batcher->Drain(absl::ZeroDuration());
     // Cancels what is left; every call ends now that the batcher has spoken.
     grpc_->Stop();
+    if (http_ != nullptr) http_->Stop();
     calls_.Drain(absl::InfiniteDuration());
     return finished;
   }
@@ -138,10 +161,12 @@ class ServerImpl : public Server {
   Environment environment_;
   RefusalLog refusals_;
   CallRegistry calls_;
+  OverloadManager overload_;
   std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<HttpApi> http_;
   WorkPool tokenizing_;
   WorkPool delivery_;
-  std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<HttpServer> metrics_;
   std::atomic<bool> serving_{false};
   bool stopped_ = false;
 };

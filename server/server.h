@@ -13,8 +13,8 @@
 
 namespace trivium {
 
-// A running server: gRPC with the API, health and reflection, and HTTP with
-// metrics. It owns all that it is made of.
+// A running server: gRPC with the API, health and reflection, HTTP with the
+// API, and HTTP with metrics. It owns all that it is made of.
 //
 //   auto server = Server::Create(options, std::move(parts)).value();
 //   ... server->port() ...
@@ -25,6 +25,7 @@ class Server {
     std::string listen = "127.0.0.1:0";
     int max_connections = 4096;
     int max_streams = 1024;      // calls at a time, of a connection
+    std::string http_listen;     // empty: none
     std::string metrics_listen;  // empty: none
     RequestLimits limits;
     bool truncate = false;
@@ -53,6 +54,7 @@ class Server {
   virtual ~Server() = default;
 
   virtual int port() const = 0;
+  virtual int http_port() const = 0;     // 0: none
   virtual int metrics_port() const = 0;  // 0: none
 
   // Says NOT_SERVING, waits drain_delay, refuses new calls, waits for those

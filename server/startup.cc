@@ -163,6 +163,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.listen = options.listen;
   server.max_connections = options.max_connections;
   server.max_streams = options.max_streams;
+  server.http_listen = options.http_listen;
   server.metrics_listen = options.metrics_listen;
   server.limits = options.limits;
   server.truncate = options.truncate;
@@ -171,6 +172,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
   WarnOfOpenPort(options.listen);
+  if (!options.http_listen.empty()) WarnOfOpenPort(options.http_listen);
   return Server::Create(server, std::move(parts));
 }
 

@@ -148,7 +148,8 @@ absl::StatusOr<TensorFile> ReadSafetensors(std::span<const std::byte> bytes) {
       ParseJson(std::string_view(text, header_size), kHeaderLimits);
   if (!parsed.ok()) {
     return absl::InvalidArgumentError(
-        fmt::format("the header {}", std::string(parsed.status().message())));
+        fmt::format("the header {}; fetch the file again",
+                    std::string(parsed.status().message())));
   }
   const json& header = *parsed;
   if (!header.is_object()) {

@@ -3,9 +3,10 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/numbers.h"
-#include "server/handlers/status.h"
+#include "server/handlers/overload_manager.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/relayed_peer.h"
 #include "server/rpc/relayed_refusal.h"
@@ -14,9 +15,6 @@ namespace trivium {
 namespace {
 
 using Context = grpc::CallbackServerContext;
-
-// When a call that was ended for its memory may come again.
-constexpr absl::Duration kComeBack = absl::Seconds(1);
 
 std::string Metadata(const Context& context, std::string_view key) {
   const auto& metadata = context.client_metadata();
@@ -49,12 +47,7 @@ CallContext ToCallContext(const Environment& environment,
 
 grpc::Status Close(const Ending& ending, bool shed, Context* context) {
   Ending told = ending;
-  if (shed && absl::IsCancelled(told.status)) {
-    told.status = WithRetry(
-        absl::ResourceExhaustedError("the call was ended, as the server has "
-                                     "next to no memory left"),
-        kComeBack);
-  }
+  if (shed) told.status = AsShed(std::move(told.status));
   for (auto& [name, value] : TrailersOf(told)) {
     context->AddTrailingMetadata(name, value);
   }

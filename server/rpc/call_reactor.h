@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 #include "server/handlers/call_context.h"
+#include "server/handlers/overload_manager.h"
 #include "server/handlers/transport.h"
-#include "server/rpc/overload_manager.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/wire.h"
 

@@ -27,7 +27,8 @@ constexpr absl::Duration kShutdownGrace = absl::Milliseconds(500);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
-    const Options& options, const Environment& environment) {
+    const Options& options, const Environment& environment,
+    OverloadManager* overload) {
   grpc::EnableDefaultHealthCheckService(true);
   auto server = absl::WrapUnique(new GrpcServer());
   grpc::ServerBuilder builder;
@@ -36,7 +37,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   server->environment_ =
-      std::make_unique<RpcEnvironment>(environment, options.memory_bytes);
+      std::make_unique<RpcEnvironment>(environment, overload);
   server->services_ = NewServices(server->environment_.get());
   for (const auto& service : server->services_) {
     builder.RegisterService(service.get());
@@ -64,7 +65,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
     return absl::InternalError("gRPC's server did not start");
   }
   server->incoming_ = std::make_unique<IncomingMessages>(
-      &server->environment_->overload, environment.metrics, receive);
+      overload, environment.metrics, receive);
   auto relay = Relay::Create(
       options,
       [acceptor = server->acceptor_.get()](int socket) {

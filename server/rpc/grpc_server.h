@@ -23,14 +23,13 @@ namespace trivium {
 // The API over gRPC on one port, with health and reflection, behind a Relay.
 class GrpcServer {
  public:
-  struct Options : Relay::Options {
-    int64_t memory_bytes = 0;  // the process's; 0: the cgroup's, the machine's
-  };
+  using Options = Relay::Options;
 
-  // Listens when it returns. The error names the address. `environment`
-  // outlives the server.
+  // Listens when it returns. The error names the address. `environment` and
+  // `overload` outlive the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Create(
-      const Options& options, const Environment& environment);
+      const Options& options, const Environment& environment,
+      OverloadManager* overload);
 
   ~GrpcServer();
 

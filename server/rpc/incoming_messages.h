@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "server/rpc/overload_manager.h"
+#include "server/handlers/overload_manager.h"
 
 namespace trivium {
 

@@ -2,7 +2,7 @@
 #define TRIVIUM_SERVER_RPC_RPC_ENVIRONMENT_H_
 
 #include "server/handlers/environment.h"
-#include "server/rpc/overload_manager.h"
+#include "server/handlers/overload_manager.h"
 #include "server/rpc/reset_streams.h"
 
 namespace trivium {
@@ -11,14 +11,11 @@ namespace trivium {
 struct RpcEnvironment {
   const Environment& handlers;
   ResetStreams resets;
-  OverloadManager overload;
+  OverloadManager& overload;
 
-  // `memory_bytes`: what the process may use; 0: what the cgroup or the machine
-  // has.
-  RpcEnvironment(const Environment& environment, int64_t memory_bytes)
-      : handlers(environment),
-        overload(OverloadManager::ForThisProcess(memory_bytes),
-                 environment.metrics) {}
+  RpcEnvironment(const Environment& environment,
+                 OverloadManager* overload_manager)
+      : handlers(environment), overload(*overload_manager) {}
 };
 
 }  // namespace trivium

@@ -17,9 +17,8 @@ namespace trivium {
 // and silently ends a bidirectional stream.
 
 // INVALID_ARGUMENT: larger than `max_bytes`, more fields than one for each
-// kBytesAField of them, not a message, or a text that is not UTF-8, whose field
-// the error names.
-inline constexpr int64_t kBytesAField = 16;
+// kMessageBytesAField of them (handlers/message_checks.h), not a message, or a
+// text that is not UTF-8, whose field the error names.
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
                           google::protobuf::Message* message);
 

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
+#include "tests/integration/chat_folder.h"
 #include "tests/integration/folder_server.h"
 
 namespace trivium {
@@ -18,28 +19,6 @@ using nlohmann::ordered_json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr char kChats[] = "tests/integration/chats";
-
-json ReadAsJson(const fs::path& path) {
-  std::ifstream file(path);
-  return json::parse(file);
-}
-
-// The golden's weights with room for longer prompts.
-void MakeChatFolder(const fs::path& folder) {
-  const fs::path golden = "tests/golden/qwen3.lm";
-  fs::create_directories(folder);
-  for (const char* file : {"generation_config.json", "model.safetensors"}) {
-    fs::copy_file(golden / file, folder / file);
-  }
-  for (const char* file : {"tokenizer.json", "chat_template.jinja"}) {
-    fs::copy_file(fs::path(kChats) / file, folder / file);
-  }
-  json config = ReadAsJson(golden / "config.json");
-  config["max_position_embeddings"] = 1024;
-  std::ofstream(folder / "config.json") << config;
-}
 
 void SetText(const ordered_json& in, const char* key, auto set) {
   if (in.contains(key)) set(in.at(key).get<std::string>());

@@ -14,6 +14,7 @@
 #include "grpcpp/create_channel.h"
 #include "nlohmann/json.hpp"
 #include "tests/integration/server_process.h"
+#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {
@@ -76,18 +77,18 @@ TEST(MetricsTest, PrometheusAcceptsThem) {
   request.set_model("no-such-model");
   EXPECT_FALSE(client->Translate(request).ok());
 
-  const std::string answer = HttpGet(server.metrics_port(), "/metrics");
-  ASSERT_THAT(answer, HasSubstr("200 OK"));
-  const std::string body = answer.substr(answer.find("\r\n\r\n") + 4);
+  const HttpResult answer = HttpGet(server.metrics_port(), "/metrics");
+  ASSERT_EQ(answer.status, 200);
+  const std::string& body = answer.body;
   EXPECT_THAT(body, HasSubstr("trivium_requests_total{"));
   EXPECT_THAT(body, HasSubstr("NOT_FOUND"));
   EXPECT_THAT(body, HasSubstr("trivium_batch_invariant"));
   const ProcessResult check =
       RunProgram({"promtool", "check", "metrics"}, body);
   EXPECT_EQ(check.exit_code, 0) << check.out << check.err;
-  EXPECT_THAT(HttpGet(server.metrics_port(), "/healthz"), HasSubstr("200 OK"));
-  EXPECT_THAT(HttpGet(server.metrics_port(), "/readyz"), HasSubstr("200 OK"));
-  EXPECT_THAT(HttpGet(server.metrics_port(), "/fly"), HasSubstr("404"));
+  EXPECT_EQ(HttpGet(server.metrics_port(), "/healthz").status, 200);
+  EXPECT_EQ(HttpGet(server.metrics_port(), "/readyz").status, 200);
+  EXPECT_EQ(HttpGet(server.metrics_port(), "/fly").status, 404);
 }
 
 class ProgramsTest : public testing::Test {

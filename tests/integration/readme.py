@@ -78,6 +78,7 @@ class Reader:
         self.exports = ""  # what the terminal has been told before
         self.server = None
         self.address = ""
+        self.http_address = ""
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("TRIVIUM_")}
         self.env["PATH"] = f"{folder}/tools:{self.env['PATH']}"
@@ -97,14 +98,17 @@ class Reader:
         ports.unlink(missing_ok=True)
         self.env.update(TRIVIUM_LISTEN="127.0.0.1:0", TRIVIUM_METRICS_LISTEN="off",
                         TRIVIUM_PORT_FILE=str(ports), TRIVIUM_LOG_LEVEL="warn")
-        arguments, options = self.shell("exec " + command)
         print("==", command, flush=True)
+        command = command.replace("127.0.0.1:8080", "127.0.0.1:0")
+        arguments, options = self.shell("exec " + command)
         self.server = subprocess.Popen(arguments, **options)
         while not (ports.exists() and ports.read_text().startswith("grpc ")):
             if self.server.poll() is not None:
                 sys.exit("the server did not start")
             time.sleep(0.02)
-        self.address = "127.0.0.1:" + ports.read_text().split()[1]
+        lines = dict(line.split() for line in ports.read_text().splitlines())
+        self.address = "127.0.0.1:" + lines["grpc"]
+        self.http_address = "127.0.0.1:" + lines.get("http", "0")
         self.env["TRIVIUM_ADDRESS"] = self.address
 
     def stop(self):
@@ -117,7 +121,8 @@ class Reader:
     def run(self, command):
         """What a command prints in the second terminal."""
         print("$", command, flush=True)
-        command = command.replace("127.0.0.1:50051", self.address)
+        command = (command.replace("127.0.0.1:50051", self.address)
+                   .replace("127.0.0.1:8080", self.http_address))
         arguments, options = self.shell(command, stdin=subprocess.DEVNULL)
         done = subprocess.run(arguments, **options, check=False, timeout=300,
                               stdout=subprocess.PIPE, encoding="utf-8")

@@ -1,11 +1,9 @@
 #include "tests/integration/server_process.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +97,7 @@ ServerProcess::ServerProcess(std::vector<std::string> flags, int err) {
       port_file_ += line + "\n";
       std::sscanf(line.c_str(), "grpc %d", &grpc_port_);
       std::sscanf(line.c_str(), "metrics %d", &metrics_port_);
+      std::sscanf(line.c_str(), "http %d", &http_port_);
     }
     if (grpc_port_ != 0 && metrics_port_ != 0) break;
     pollfd event = {watch, POLLIN, 0};
@@ -152,30 +151,6 @@ bool ServerProcess::running() {
     pid_ = 0;
   }
   return pid_ != 0;
-}
-
-std::string HttpGet(int port, const std::string& path) {
-  const int socket_file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::string answer;
-  if (connect(socket_file, reinterpret_cast<sockaddr*>(&address),
-              sizeof(address)) == 0) {
-    const std::string request = fmt::format(
-        "GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-        path);
-    char chunk[4096];
-    if (send(socket_file, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
-      ssize_t got;
-      while ((got = read(socket_file, chunk, sizeof(chunk))) > 0) {
-        answer.append(chunk, static_cast<size_t>(got));
-      }
-    }
-  }
-  close(socket_file);
-  return answer;
 }
 
 }  // namespace trivium

@@ -33,6 +33,7 @@ class ServerProcess {
 
   std::string address() const;
   int metrics_port() const { return metrics_port_; }
+  int http_port() const { return http_port_; }  // 0: none
   // What it wrote to its --port-file.
   const std::string& port_file() const { return port_file_; }
   std::unique_ptr<Client> NewClient(
@@ -50,10 +51,8 @@ class ServerProcess {
   std::string port_file_;
   int grpc_port_ = 0;
   int metrics_port_ = 0;
+  int http_port_ = 0;
 };
-
-// GET of a path from the server's HTTP port; the body, with the status line.
-std::string HttpGet(int port, const std::string& path);
 
 }  // namespace trivium
 

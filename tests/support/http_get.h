@@ -55,6 +55,12 @@ class HttpSocket {
     }
     return all;
   }
+  // What comes next, of at most 4 KiB.
+  std::string ReceiveSome() {
+    char bytes[4096];
+    const ssize_t count = recv(socket_, bytes, sizeof(bytes), 0);
+    return count > 0 ? std::string(bytes, static_cast<size_t>(count)) : "";
+  }
 
  private:
   int socket_;
@@ -67,6 +73,20 @@ struct HttpResult {
   std::string body;
 };
 
+// A body that comes in chunks, as far as it is whole.
+inline std::string JoinChunks(std::string_view chunks) {
+  std::string body;
+  while (true) {
+    const size_t line = chunks.find("\r\n");
+    if (line == chunks.npos) return body;
+    const size_t size =
+        std::strtoul(std::string(chunks.substr(0, line)).c_str(), nullptr, 16);
+    if (size == 0 || chunks.size() < line + size + 4) return body;
+    body += chunks.substr(line + 2, size);
+    chunks.remove_prefix(line + size + 4);
+  }
+}
+
 inline HttpResult ParseHttpResult(const std::string& answer) {
   HttpResult result;
   const size_t end = answer.find("\r\n\r\n");
@@ -74,12 +94,35 @@ inline HttpResult ParseHttpResult(const std::string& answer) {
   result.status = std::atoi(answer.c_str() + 9);
   result.headers = answer.substr(0, end);
   result.body = answer.substr(end + 4);
+  if (result.headers.find("Transfer-Encoding: chunked") !=
+      result.headers.npos) {
+    result.body = JoinChunks(result.body);
+  }
   return result;
 }
 
 inline HttpResult HttpGet(int port, const std::string& path) {
   HttpSocket socket(port);
-  socket.Send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  socket.Send("GET " + path +
+              " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  return ParseHttpResult(socket.Receive());
+}
+
+// A request with a body, after whose answer the connection ends. `headers` each
+// end with a line's end.
+inline std::string PostText(
+    const std::string& path, const std::string& body,
+    const std::string& headers = "Content-Type: application/json\r\n") {
+  return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers +
+         "Connection: close\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+inline HttpResult HttpPost(
+    int port, const std::string& path, const std::string& body,
+    const std::string& headers = "Content-Type: application/json\r\n") {
+  HttpSocket socket(port);
+  socket.Send(PostText(path, body, headers));
   return ParseHttpResult(socket.Receive());
 }
 

@@ -45,6 +45,7 @@ LAYERS = {
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/text": (),
     "server/handlers": (r"server/(batching|observability|text)/.*",) + MODEL,
+    "server/http": (r"server/handlers/.*", r"server/observability/(log|metrics|rpc|version)\.h"),
     "server/rpc": (r"server/handlers/.*", r"server/observability/(log|metrics)\.h"),
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
@@ -60,7 +61,8 @@ OUTSIDE = {
     r"prometheus/.*": ("server/observability",),
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
-    r"(google|trivium)/.*": ("server/handlers", "server/rpc", "client"),
+    r"microhttpd\.h": ("server/http",),
+    r"(google|trivium)/.*": ("server/handlers", "server/http", "server/rpc", "client"),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),
 }

@@ -5,6 +5,7 @@
 #include "server/handlers/status.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/library_logs.h"
+#include "server/handlers/message_checks.h"
 #include "server/rpc/wire.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -65,7 +66,7 @@ TEST(WireTest, FindsTheIdOfABadItem) {
 // times as many in memory.
 TEST(WireTest, FieldsAreCountedBeforeTheyAreParsed) {
   constexpr int64_t kMaxBytes = 1 << 20;
-  constexpr int kMost = kMaxBytes / kBytesAField + 1024;
+  constexpr int kMost = kMaxBytes / kMessageBytesAField + 1024;
   const auto status_of = [](int fields, const std::string& field) {
     v1::GenerateRequest message;
     std::string all;

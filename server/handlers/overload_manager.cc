@@ -14,7 +14,7 @@
 //   Calls are shed at memory > kShedAt x limit, of the largest first and of
 //     equal ones the youngest, until what they hold comes to
 //     memory - kRefuseAt x limit.
-#include "server/rpc/overload_manager.h"
+#include "server/handlers/overload_manager.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -57,6 +57,14 @@ int64_t Weight(const CallBytes& held) {
 }
 
 }  // namespace
+
+absl::Status AsShed(absl::Status status) {
+  if (!absl::IsCancelled(status)) return status;
+  return WithRetry(
+      absl::ResourceExhaustedError("the call was ended, as the server has "
+                                   "next to no memory left"),
+      kComeBack);
+}
 
 OverloadManager::Options OverloadManager::ForThisProcess(int64_t limit_bytes) {
   return {limit_bytes > 0 ? limit_bytes : UsableMemory(), PrivateMemory,

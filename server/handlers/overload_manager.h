@@ -1,5 +1,5 @@
-#ifndef TRIVIUM_SERVER_RPC_OVERLOAD_MANAGER_H_
-#define TRIVIUM_SERVER_RPC_OVERLOAD_MANAGER_H_
+#ifndef TRIVIUM_SERVER_HANDLERS_OVERLOAD_MANAGER_H_
+#define TRIVIUM_SERVER_HANDLERS_OVERLOAD_MANAGER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -28,6 +28,10 @@ class AccountedCall {
   // Ends the call soon, for its memory. Must not call the manager.
   virtual void Shed() = 0;
 };
+
+// What a client is told of a call that was shed: RESOURCE_EXHAUSTED with
+// RetryInfo, where it was cancelled by that.
+absl::Status AsShed(absl::Status status);
 
 // Keeps the process below the memory it may use, in the manner of Envoy's
 // overload manager: looks at it every kInterval, has an account of all bytes
@@ -138,4 +142,4 @@ class OverloadManager {
 
 }  // namespace trivium
 
-#endif  // TRIVIUM_SERVER_RPC_OVERLOAD_MANAGER_H_
+#endif  // TRIVIUM_SERVER_HANDLERS_OVERLOAD_MANAGER_H_

@@ -1,4 +1,4 @@
-#include "server/rpc/overload_manager.h"
+#include "server/handlers/overload_manager.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,0 +1,35 @@
+#ifndef TRIVIUM_SERVER_HTTP_HTTP_STATUS_H_
+#define TRIVIUM_SERVER_HTTP_HTTP_STATUS_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "server/http/codec.h"
+
+namespace trivium {
+
+// The status of HTTP for a call's code, as Connect's protocol maps them; kinds
+// of clients that expect another say so.
+int HttpStatusOf(absl::StatusCode code);
+
+// "invalid_argument", as Connect's protocol names codes.
+std::string_view ConnectCodeOf(absl::StatusCode code);
+
+// The message of an ending for people, with the request's id, and within what
+// is sent.
+std::string MessageOf(const Ending& ending);
+
+// The field that a status complains of, in the words of trivium.v1
+// ("inputs[3].text"); empty where it names none.
+std::string FieldOf(const absl::Status& status);
+
+// The type of a request's body, in lower case and without parameters.
+std::string TypeOf(const RequestHead& head);
+
+// UNIMPLEMENTED where a body is compressed.
+absl::Status CheckEncoding(const RequestHead& head, const char* header);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HTTP_HTTP_STATUS_H_

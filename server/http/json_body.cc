@@ -1,0 +1,51 @@
+#include "server/http/json_body.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/status.h"
+
+namespace trivium {
+namespace {
+
+// A list of ids has a number for every few bytes, each of which is a value of
+// 32 bytes.
+constexpr size_t kMemoryOfAByte = 16;
+constexpr size_t kLeastMemory = 64 << 10;
+
+absl::Status Explain(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(fmt::format(
+      "the body {}; send a JSON object", std::string(status.message())));
+}
+
+JsonLimits LimitsFor(std::string_view body) {
+  return {body.size(), kLeastMemory + kMemoryOfAByte * body.size()};
+}
+
+template <typename Json>
+std::string Dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+absl::Status CheckJsonBody(std::string_view body) {
+  return Explain(ParseJson(body, LimitsFor(body)).status());
+}
+
+absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body) {
+  absl::StatusOr<nlohmann::json> value = ParseJson(body, LimitsFor(body));
+  TRIVIUM_RETURN_IF_ERROR(Explain(value.status()));
+  if (!value->is_object()) {
+    return absl::InvalidArgumentError("the body is not a JSON object");
+  }
+  return value;
+}
+
+std::string ToJsonText(const nlohmann::json& value) { return Dump(value); }
+std::string ToJsonText(const nlohmann::ordered_json& value) {
+  return Dump(value);
+}
+
+}  // namespace trivium

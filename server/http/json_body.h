@@ -1,0 +1,25 @@
+#ifndef TRIVIUM_SERVER_HTTP_JSON_BODY_H_
+#define TRIVIUM_SERVER_HTTP_JSON_BODY_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+// INVALID_ARGUMENT where a body is no JSON, is nested too deeply, or would take
+// far more memory than it has bytes.
+absl::Status CheckJsonBody(std::string_view body);
+
+// A body that is a JSON object.
+absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body);
+
+// Bytes that are no UTF-8 are replaced.
+std::string ToJsonText(const nlohmann::json& value);
+std::string ToJsonText(const nlohmann::ordered_json& value);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HTTP_JSON_BODY_H_

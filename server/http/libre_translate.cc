@@ -1,0 +1,171 @@
+#include "server/http/libre_translate.h"
+
+#include <unicode/locid.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/status.h"
+#include "server/handlers/status.h"
+#include "server/http/http_status.h"
+#include "server/http/json_body.h"
+#include "server/http/json_fields.h"
+#include "server/http/model_choice.h"
+#include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using google::protobuf::RepeatedPtrField;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// Hypotheses of a search, the first of which is the translation.
+constexpr int kMostAlternatives = 15;
+
+HttpAnswer LibreFailure(const Ending& ending) {
+  return {.status = HttpStatusOf(ending.status.code()),
+          .body = ToJsonText(ordered_json{{"error", MessageOf(ending)}})};
+}
+
+bool Has(const RepeatedPtrField<v1::Language>& languages,
+         const std::string& code) {
+  return std::any_of(languages.begin(), languages.end(),
+                     [&code](const v1::Language& language) {
+                       return language.bcp47() == code ||
+                              language.code() == code;
+                     });
+}
+
+// What LibreTranslate calls a language: as BCP 47, else the model's own code.
+const std::string& CodeOf(const v1::Language& language) {
+  return language.bcp47().empty() ? language.code() : language.bcp47();
+}
+
+// In English; ICU knows what BCP 47 has.
+std::string NameOf(const std::string& code) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Locale locale = icu::Locale::forLanguageTag(code, error);
+  if (U_FAILURE(error)) return code;
+  icu::UnicodeString name;
+  locale.getDisplayName(icu::Locale::getEnglish(), name);
+  std::string text;
+  name.toUTF8String(text);
+  return text;
+}
+
+class LibreTranslateCodec : public Codec {
+ public:
+  explicit LibreTranslateCodec(const Environment& environment)
+      : environment_(environment) {}
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    auto* const request = static_cast<v1::TranslateRequest*>(message);
+    JsonFields fields(value, "");
+    fields.Require("q");
+    many_ = fields.Value("q") != nullptr && fields.Value("q")->is_array();
+    for (std::string& text : fields.Strings("q")) {
+      request->add_inputs()->set_text(std::move(text));
+    }
+    ReadLanguages(&fields, request);
+    alternatives_ = static_cast<int>(
+        fields.Integer("alternatives", 0, kMostAlternatives).value_or(0));
+    if (alternatives_ > 0) {
+      auto* const decoding = request->mutable_options()->mutable_decoding();
+      decoding->set_beam_size(static_cast<uint32_t>(alternatives_) + 1);
+      decoding->set_num_hypotheses(static_cast<uint32_t>(alternatives_) + 1);
+    }
+    fields.Only("format", {"text"}, "is not supported but for text");
+    fields.Only("api_key", {""}, "is not asked for here; leave it out");
+    return fields.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    ordered_json texts = ordered_json::array();
+    ordered_json others = ordered_json::array();
+    for (const v1::TranslateResult& result :
+         static_cast<const v1::TranslateResponse*>(last)->results()) {
+      ordered_json all = ordered_json::array();
+      for (const v1::Hypothesis& hypothesis : result.hypotheses()) {
+        all.push_back(hypothesis.text());
+      }
+      texts.push_back(all.empty() ? "" : all.front());
+      if (!all.empty()) all.erase(all.begin());
+      others.push_back(all);
+    }
+    ordered_json answer = {{"translatedText", many_ ? texts : texts.front()}};
+    if (alternatives_ > 0) {
+      answer["alternatives"] = many_ ? others : others.front();
+    }
+    return {.body = ToJsonText(answer)};
+  }
+
+ private:
+  void ReadLanguages(JsonFields* fields, v1::TranslateRequest* request) {
+    fields->Require("source");
+    fields->Require("target");
+    const std::string source = fields->String("source").value_or("");
+    const std::string target = fields->String("target").value_or("");
+    if (source == "auto") {
+      fields->Fail("source",
+                   "is auto, and no language is detected here; name it");
+    }
+    request->set_model(
+        ModelFor(environment_, "Translate", [&](const v1::Model& model) {
+          return Has(model.source_languages(), source) &&
+                 Has(model.target_languages(), target);
+        }));
+    request->mutable_options()->set_source_language(source);
+    request->mutable_options()->set_target_language(target);
+  }
+
+  const Environment& environment_;
+  bool many_ = false;
+  int alternatives_ = 0;
+};
+
+class LibreLanguagesCodec : public Codec {
+ public:
+  absl::Status Read(std::string_view, Message*) override {
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    std::map<std::string, std::set<std::string>> targets;  // of each source
+    for (const v1::Model& model :
+         static_cast<const v1::ListModelsResponse*>(last)->models()) {
+      for (const v1::Language& source : model.source_languages()) {
+        for (const v1::Language& target : model.target_languages()) {
+          if (CodeOf(source) != CodeOf(target)) {
+            targets[CodeOf(source)].insert(CodeOf(target));
+          }
+        }
+      }
+    }
+    ordered_json languages = ordered_json::array();
+    for (const auto& [code, to] : targets) {
+      languages.push_back(
+          {{"code", code}, {"name", NameOf(code)}, {"targets", to}});
+    }
+    return {.body = ToJsonText(languages)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> NewLibreTranslateCodec(const Environment& environment,
+                                              const RequestHead&) {
+  return std::make_unique<LibreTranslateCodec>(environment);
+}
+std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment&,
+                                              const RequestHead&) {
+  return std::make_unique<LibreLanguagesCodec>();
+}
+
+}  // namespace trivium

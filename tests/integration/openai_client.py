@@ -1,0 +1,147 @@
+"""OpenAI's own Python client against a real server.
+
+openai_client.py SERVER MODEL PACKAGES: the server's program, the embedded
+model, and a folder that keeps what pip installs. Exits with 77, which skips the
+test, where `openai` has not been fetched before and cannot be.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
+TEXT = "The house is big."
+
+
+def have_packages():
+    done = PACKAGES / "done"
+    if done.exists():
+        return True
+    installed = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
+         "--timeout", "20", "--target", PACKAGES, "--upgrade", "openai"],
+        check=False, capture_output=True, text=True)
+    if installed.returncode != 0:
+        print("skipped, as pip could not install openai:",
+              (installed.stderr.strip().splitlines() or [""])[-1])
+        return False
+    done.touch()
+    return True
+
+
+def make_chat_folder(folder):
+    """As tests/integration/chat_folder.h."""
+    golden = ROOT / "tests/golden/qwen3.lm"
+    chats = ROOT / "tests/integration/chats"
+    folder.mkdir()
+    for file in (golden / "generation_config.json", golden / "model.safetensors",
+                 chats / "tokenizer.json", chats / "chat_template.jinja"):
+        shutil.copy(file, folder)
+    config = json.loads((golden / "config.json").read_text())
+    config["max_position_embeddings"] = 1024
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+class OpenAiClientTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        scratch = pathlib.Path(cls.folder.name)
+        make_chat_folder(scratch / "chat")
+        ports = scratch / "ports"
+        cls.server = subprocess.Popen(
+            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+             "--http-listen", "127.0.0.1:0", "--port-file", ports,
+             "--log-level", "warn", "--model", f"en-de={MODEL}",
+             "--model", scratch / "chat"])
+        while not ports.exists():
+            if cls.server.poll() is not None:
+                raise SystemExit("the server did not start")
+            time.sleep(0.02)
+        port = dict(line.split() for line in ports.read_text().splitlines())["http"]
+        cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1",
+                                   api_key="none", timeout=60, max_retries=0)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.terminate()
+        code = cls.server.wait(60)
+        cls.folder.cleanup()
+        assert code == 0, code
+
+    def test_models(self):
+        self.assertEqual([model.id for model in self.client.models.list()],
+                         ["en-de", "chat"])
+        self.assertEqual(self.client.models.retrieve("chat").id, "chat")
+        with self.assertRaises(openai.NotFoundError):
+            self.client.models.retrieve("none")
+
+    def test_embeddings(self):
+        # Without a format the client asks for base64, and decodes it.
+        ours = self.client.embeddings.create(model="en-de", input=[TEXT, "Hi."])
+        floats = self.client.embeddings.create(model="en-de", input=TEXT,
+                                               encoding_format="float")
+        self.assertEqual(len(ours.data), 2)
+        self.assertEqual(len(ours.data[0].embedding), len(floats.data[0].embedding))
+        for one, other in zip(ours.data[0].embedding, floats.data[0].embedding):
+            self.assertAlmostEqual(one, other, delta=1e-6)
+        self.assertGreater(ours.usage.total_tokens, 0)
+        with self.assertRaises(openai.BadRequestError):
+            self.client.embeddings.create(model="en-de", input=TEXT,
+                                          dimensions=100000)
+
+    def test_completions(self):
+        options = dict(model="en-de", prompt=TEXT, temperature=0)
+        whole = self.client.completions.create(**options)
+        self.assertIn("Haus", whole.choices[0].text)
+        self.assertEqual(whole.choices[0].finish_reason, "stop")
+        pieces = list(self.client.completions.create(
+            **options, stream=True, stream_options={"include_usage": True}))
+        self.assertEqual("".join(choice.text for piece in pieces
+                                 for choice in piece.choices),
+                         whole.choices[0].text)
+        self.assertEqual(pieces[-1].usage, whole.usage)
+
+    def test_chats(self):
+        options = dict(model="chat", temperature=0, max_completion_tokens=8,
+                       messages=[{"role": "user", "content": "Hello you"}])
+        whole = self.client.chat.completions.create(
+            **options, logprobs=True, top_logprobs=2)
+        self.assertEqual(whole.choices[0].message.role, "assistant")
+        self.assertEqual(len(whole.choices[0].logprobs.content[0].top_logprobs), 2)
+        text = "".join(piece.choices[0].delta.content or "" for piece in
+                       self.client.chat.completions.create(**options, stream=True))
+        self.assertEqual(text, whole.choices[0].message.content)
+        drawn = self.client.chat.completions.create(**{
+            **options, "temperature": 0.8, "n": 2, "seed": 3})
+        self.assertEqual(len(drawn.choices), 2)
+        with self.assertRaisesRegex(openai.BadRequestError, "tools"):
+            self.client.chat.completions.create(**options, tools=[
+                {"type": "function", "function": {"name": "f"}}])
+
+    def test_a_stream_that_is_left(self):
+        stream = self.client.chat.completions.create(
+            model="chat", stream=True, max_tokens=900,
+            messages=[{"role": "user", "content": "Hello you"}])
+        next(iter(stream))
+        stream.close()
+        self.assertIn("Haus", self.client.completions.create(
+            model="en-de", prompt=TEXT, temperature=0).choices[0].text)
+
+
+if __name__ == "__main__":
+    if not have_packages():
+        sys.exit(SKIPPED)
+    sys.path.insert(0, str(PACKAGES))
+    os.environ.pop("OPENAI_BASE_URL", None)
+    import openai
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,385 @@
+// The transport against clients of every kind; a puppet answers for the models.
+#include "server/http/http_api.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "server/handlers/call_registry.h"
+#include "tests/server/rpc/puppet_batcher.h"
+#include "tests/support/http_get.h"
+#include "tests/support/puppet_model.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kTranslate[] = "/trivium.v1.Inference/Translate";
+constexpr char kGenerate[] = "/trivium.v1.Inference/Generate";
+constexpr char kAbc[] = R"({"inputs":[{"text":"abc"}]})";
+constexpr char kStream[] = "Content-Type: application/connect+json\r\n";
+
+std::string Enveloped(const std::string& message) {
+  return std::string("\0\0\0\0", 4) + static_cast<char>(message.size()) +
+         message;
+}
+
+class HttpApiTest : public testing::Test {
+ protected:
+  HttpApiTest() {
+    const ModelHandle model = ServedPuppet("translator");
+    metrics_.AddModel(*model);
+    environment_.models.Add(model).IgnoreError();
+    environment_.batcher = &batcher_;
+    environment_.metrics = &metrics_;
+    environment_.calls = &calls_;
+    environment_.tokenizing = &tokenizing_;
+    environment_.delivery = &delivery_;
+  }
+  ~HttpApiTest() override { Stop(); }
+
+  void Start(HttpApi::Options options = {}) {
+    auto api = HttpApi::Create(options, environment_, &overload_);
+    ASSERT_TRUE(api.ok()) << api.status();
+    api_ = *std::move(api);
+  }
+  void Stop() {
+    if (api_ == nullptr) return;
+    calls_.Drain(absl::ZeroDuration());
+    batcher_.Drain(absl::ZeroDuration());
+    api_->Stop();
+    EXPECT_TRUE(calls_.Drain(absl::Minutes(1)));
+    api_.reset();
+  }
+
+  HttpResult Post(
+      const std::string& path, const std::string& body,
+      const std::string& headers = "Content-Type: application/json\r\n") {
+    return HttpPost(api_->port(), path, body, headers);
+  }
+  HttpResult Send(const std::string& bytes) {
+    HttpSocket socket(api_->port());
+    socket.Send(bytes);
+    return ParseHttpResult(socket.Receive());
+  }
+
+  Metrics metrics_{1};
+  PuppetBatcher batcher_;
+  CallRegistry calls_{Clock::Real()};
+  int64_t memory_ = 0;
+  OverloadManager overload_{{.limit_bytes = 1 << 30,
+                             .memory = [this] { return memory_; },
+                             .trim = [] {}},
+                            &metrics_,
+                            /*watch=*/false};
+  Environment environment_;
+  std::unique_ptr<HttpApi> api_;
+  WorkPool tokenizing_{1};
+  WorkPool delivery_{1};
+};
+
+TEST_F(HttpApiTest, Answers) {
+  Start();
+  const HttpResult answer =
+      Post(kTranslate, kAbc,
+           "Content-Type: application/json\r\nX-Request-Id: mine\r\n");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(answer.headers, HasSubstr("Content-Type: application/json"));
+  EXPECT_THAT(answer.headers, HasSubstr("x-request-id: mine"));
+  EXPECT_EQ(json::parse(answer.body)["results"][0]["hypotheses"][0]["text"],
+            "abc");
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("trivium_requests_total{code=\"OK\",model="
+                        "\"translator\",rpc=\"Translate\"} 1"));
+}
+
+TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {
+  Start();
+  HttpSocket socket(api_->port());
+  std::string request = PostText(kTranslate, kAbc);
+  request.erase(request.find("Connection: close\r\n"), 19);
+  socket.Send(request + request);
+  socket.Send(PostText(kTranslate, kAbc));
+  const std::string all = socket.Receive();
+  int answers = 0;
+  for (size_t at = 0; (at = all.find("HTTP/1.1 200", at)) != all.npos; ++at) {
+    ++answers;
+  }
+  EXPECT_EQ(answers, 3);
+}
+
+TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
+  Start();
+  EXPECT_EQ(
+      Send("GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+          .status,
+      404);
+  const HttpResult get =
+      Send("GET /embed HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(get.status, 405);
+  EXPECT_THAT(get.headers, HasSubstr("Allow: POST"));
+  EXPECT_EQ(Send("POST /embed HTTP/1.1\r\n\r\n").status, 400);  // no Host
+  EXPECT_EQ(Send("nonsense\r\n\r\n").status, 400);
+  // It has no headers of HTTP/1.1, or no end.
+  EXPECT_NE(Send("\x16\x03\x01\r\n\r\n").status, 200);
+  EXPECT_EQ(Post(kTranslate, kAbc, "Content-Type: text/plain\r\n").status, 415);
+  EXPECT_EQ(Post("/embed", kAbc, "Content-Type: text/plain\r\n").status, 415);
+  EXPECT_EQ(Post(kTranslate, kAbc,
+                 "Content-Type: application/json\r\nContent-Encoding: gzip\r\n")
+                .status,
+            415);
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, HeadersWithoutEndAreCutOff) {
+  Start();
+  HttpSocket socket(api_->port());
+  socket.Send("POST /embed HTTP/1.1\r\nHost: x\r\n");
+  size_t sent = 0;
+  while (sent < 64 << 20 &&
+         socket.Send("X-A: " + std::string(1000, 'a') + "\r\n")) {
+    sent += 1000;
+  }
+  EXPECT_LT(sent, 64 << 20);
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
+  environment_.limits.max_request_bytes = 1000;
+  Start();
+  const HttpResult large = Post(kTranslate, std::string(2000, ' '));
+  EXPECT_EQ(large.status, 413);
+  EXPECT_THAT(large.body, HasSubstr("takes at most 1000"));
+  // Nobody waits for what is not sent.
+  const char* const head =
+      "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+  EXPECT_EQ(Send(std::string(head) +
+                 "Expect: 100-continue\r\nContent-Length: 2000\r\n\r\n")
+                .status,
+            413);
+  EXPECT_EQ(
+      Send(std::string(head) + "Content-Length: 999999999999\r\n\r\n").status,
+      413);
+  // A length that nobody told.
+  std::string chunks =
+      std::string(head) +
+      "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 3; ++i) {
+    chunks += "200\r\n" + std::string(0x200, ' ') + "\r\n";
+  }
+  EXPECT_EQ(Send(chunks + "0\r\n\r\n").status, 413);
+  EXPECT_EQ(overload_.account()->total(), 0);
+}
+
+TEST_F(HttpApiTest, ATimeForAllEndsSlowRequests) {
+  HttpApi::Options options;
+  options.request_timeout = absl::Milliseconds(100);
+  options.idle_timeout = absl::Milliseconds(100);
+  Start(options);
+  // Each is closed, though it would send on.
+  EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
+  HttpSocket head(api_->port());
+  head.Send("POST /embed HTTP/1.1\r\nHost:");
+  while (head.Send("x")) {
+  }
+  HttpSocket body(api_->port());
+  body.Send(
+      "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 100000000\r\n\r\n");
+  while (body.Send(" ")) {
+  }
+}
+
+TEST_F(HttpApiTest, CallsMayTakeLongerThanRequests) {
+  HttpApi::Options options;
+  options.request_timeout = options.idle_timeout = absl::Milliseconds(50);
+  Start(options);
+  batcher_.Hold();
+  HttpSocket working(api_->port());
+  working.Send(PostText(kTranslate, kAbc));
+  batcher_.WaitForSubmitted(1);
+  // One that has nothing to do has its end meanwhile.
+  EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
+  batcher_.Release();
+  EXPECT_EQ(ParseHttpResult(working.Receive()).status, 200);
+}
+
+TEST_F(HttpApiTest, TheLongestIdleMakesRoom) {
+  HttpApi::Options options;
+  options.max_connections = 4;  // two of a client
+  Start(options);
+  std::string request = PostText(kTranslate, kAbc);
+  request.erase(request.find("Connection: close\r\n"), 19);
+  const auto use = [&request](HttpSocket* socket) {
+    socket->Send(request);
+    return socket->ReceiveSome();
+  };
+  HttpSocket first(api_->port());
+  EXPECT_THAT(use(&first), StartsWith("HTTP/1.1 200"));
+  HttpSocket second(api_->port());
+  EXPECT_THAT(use(&second), StartsWith("HTTP/1.1 200"));
+  HttpSocket third(api_->port());
+  EXPECT_THAT(use(&third), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(first.Receive(), "");
+  // Those in use stay.
+  batcher_.Hold();
+  second.Send(PostText(kTranslate, kAbc));
+  third.Send(PostText(kTranslate, kAbc));
+  batcher_.WaitForSubmitted(5);
+  EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
+  batcher_.Release();
+  EXPECT_EQ(ParseHttpResult(second.Receive()).status, 200);
+  EXPECT_EQ(ParseHttpResult(third.Receive()).status, 200);
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("trivium_connections_ended_total{reason=\"evicted\"} 1"));
+}
+
+TEST_F(HttpApiTest, AClientThatGoesEndsItsCall) {
+  Start();
+  batcher_.Hold();
+  {
+    HttpSocket unary(api_->port());
+    unary.Send(PostText(kTranslate, kAbc));
+    batcher_.WaitForSubmitted(1);
+  }
+  batcher_.WaitForDropped(1);
+  {
+    HttpSocket stream(api_->port());
+    stream.Send(
+        PostText(kGenerate, Enveloped(R"({"input":{"text":"a"}})"), kStream));
+    batcher_.WaitForSubmitted(2);
+  }
+  batcher_.WaitForDropped(2);
+  batcher_.Release();
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, UnreadAnswersEnd) {
+  HttpApi::Options options;
+  options.stall_timeout = absl::Milliseconds(100);
+  environment_.limits.max_response_bytes = 64 << 20;
+  Start(options);
+  HttpSocket unread(api_->port());
+  // Far more than sockets hold; each answer is a hundred times its request.
+  const std::string text(40'000, 'a');
+  std::string request = PostText("/tokenize", R"({"inputs":")" + text + "\"}");
+  request.erase(request.find("Connection: close\r\n"), 19);
+  int sent = 0;
+  while (sent < 1000 && unread.Send(request)) ++sent;
+  EXPECT_LT(sent, 1000);
+  EXPECT_TRUE(calls_.Drain(absl::Minutes(1)));
+  EXPECT_EQ(overload_.account()->total(), 0);
+}
+
+TEST_F(HttpApiTest, RefusalsTellWhenToComeAgain) {
+  Start();
+  batcher_.RefuseBeforehand({absl::ResourceExhaustedError("too much to do")});
+  for (const char* path : {kTranslate, "/translate"}) {
+    const HttpResult answer =
+        Post(path, R"({"q":"a","source":"en","target":"de"})");
+    EXPECT_EQ(answer.status, 429);
+    EXPECT_THAT(answer.headers, HasSubstr("Retry-After: 1"));
+    EXPECT_THAT(answer.body, HasSubstr("too much to do"));
+  }
+  EXPECT_THAT(Post(kTranslate, kAbc).body, HasSubstr("google.rpc.RetryInfo"));
+}
+
+TEST_F(HttpApiTest, WithoutMemoryRequestsAreRefused) {
+  Start();
+  memory_ = int64_t{1} << 30;
+  overload_.Look();
+  const HttpResult answer = Post(kTranslate, kAbc);
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_THAT(answer.body, HasSubstr("no memory"));
+  memory_ = 0;
+  overload_.Look();
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, DeadlinesAreConnects) {
+  Start();
+  const std::string type = "Content-Type: application/json\r\n";
+  batcher_.Hold();
+  const HttpResult late =
+      Post(kTranslate, kAbc, type + "Connect-Timeout-Ms: 1\r\n");
+  EXPECT_EQ(late.status, 504);
+  EXPECT_THAT(late.body, HasSubstr("deadline_exceeded"));
+  batcher_.Release();
+  EXPECT_EQ(
+      Post(kTranslate, kAbc, type + "Connect-Timeout-Ms: 60000\r\n").status,
+      200);
+  for (const char* bad : {"-1", "x", "1.5", "12345678901"}) {
+    const HttpResult answer =
+        Post(kTranslate, kAbc, type + "Connect-Timeout-Ms: " + bad + "\r\n");
+    EXPECT_EQ(answer.status, 400) << bad;
+    EXPECT_THAT(answer.body, HasSubstr("Connect-Timeout-Ms"));
+  }
+}
+
+TEST_F(HttpApiTest, ManyIdleStreamsNeedNoThreads) {
+  constexpr int kStreams = 1000;
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  HttpApi::Options options;
+  options.max_connections = 3 * kStreams;
+  Start(options);
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto before = threads();
+  batcher_.Hold();
+  const std::string request =
+      PostText(kGenerate, Enveloped(R"({"input":{"text":"abc"}})"), kStream);
+  std::vector<HttpSocket> streams;
+  for (int i = 0; i < kStreams; ++i) {
+    streams.emplace_back(api_->port()).Send(request);
+  }
+  batcher_.WaitForSubmitted(kStreams);
+  EXPECT_EQ(threads(), before);
+  batcher_.Release();
+  for (HttpSocket& stream : streams) {
+    const HttpResult answer = ParseHttpResult(stream.Receive());
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_THAT(answer.body, HasSubstr("\"text\":\"abc\""));
+    EXPECT_THAT(answer.body, HasSubstr("metadata"));
+  }
+}
+
+TEST_F(HttpApiTest, StopsWithCallsUnderWay) {
+  Start();
+  batcher_.Hold();
+  HttpSocket socket(api_->port());
+  socket.Send(PostText(kTranslate, kAbc));
+  batcher_.WaitForSubmitted(1);
+  // A request that has not come in whole.
+  HttpSocket half(api_->port());
+  half.Send(
+      "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 100\r\n\r\n{");
+  Stop();
+  EXPECT_EQ(half.Receive(), "");
+}
+
+TEST_F(HttpApiTest, TakenPortsAreNamed) {
+  Start();
+  HttpApi::Options options;
+  options.port = api_->port();
+  const auto other = HttpApi::Create(options, environment_, &overload_);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("--http-listen"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "model/pair_template.h"
 #include "model/tokenizer/tokenizer.h"
+#include "model/transformer/formats.h"
 #include "model/weights/weights.h"
 #include "nlohmann/json.hpp"
 

@@ -13,9 +13,9 @@ from typing import Any, TypedDict, Union
 
 from trivium.v1 import common_pb2, inference_pb2
 
-Decoding = Union[common_pb2.DecodingOptions, Mapping[str, Any]]
-Selection = Union[common_pb2.AttentionSelection, Mapping[str, Any]]
-Direction = Union[common_pb2.TruncationDirection, str]
+Decoding = Union["common_pb2.DecodingOptions", Mapping[str, Any]]
+Selection = Union["common_pb2.AttentionSelection", Mapping[str, Any]]
+Direction = Union["common_pb2.TruncationDirection", str]
 
 
 class TruncationArguments(TypedDict, total=False):

@@ -22,7 +22,6 @@ except ImportError as error:
     sys.exit(77)
 
 if len(sys.argv) > 1:
-    sys.path.insert(0, str(ROOT / "tests" / "attacks"))
     names = ["server_test"]
 else:
     names = ["client_test", "documents_test", "stubs_test", "translation_test"]

@@ -6,27 +6,49 @@ import contextlib
 import io
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-import attack
 import trivium
 from make_documents import Maker, html, xliff
 from trivium import translate_command
+
+
+class Server:
+    """A trivium-server on a port of its own."""
+
+    def __init__(self, program, model):
+        self._folder = tempfile.TemporaryDirectory()
+        ports = pathlib.Path(self._folder.name) / "ports"
+        self.process = subprocess.Popen(
+            [program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+             "--port-file", ports, "--log-level", "warn", "en-de=" + model])
+        while not (ports.exists() and ports.read_text().startswith("grpc ")):
+            if self.process.poll() is not None:
+                raise SystemExit("the server did not get ready")
+            time.sleep(0.02)
+        self.address = "127.0.0.1:" + ports.read_text().split()[1]
+
+    def stop(self):
+        self.process.terminate()
+        self._folder.cleanup()
+        return self.process.wait(60)
 
 
 class ServerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         program, model = sys.argv[1:3]  # run_tests.py's
-        cls.server = attack.Server(program, model)
+        cls.server = Server(program, model)
         cls.client = trivium.Client(cls.server.address)
 
     @classmethod
     def tearDownClass(cls):
         cls.client.close()
-        code, _ = cls.server.stop()
+        code = cls.server.stop()
         assert code == 0, f"the server ended with {code}"
 
     def test_translate(self):

@@ -75,9 +75,8 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     limits_.decoder_layers = static_cast<int>(stack.layers.size());
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
-    for (size_t i = 0; i < stack.layers.size(); ++i) {
-      farthest_ = std::max(farthest_,
-                           stack.layers[i].self_attention.geometry.look_back);
+    for (const Layer& layer : stack.layers.packed()) {
+      farthest_ = std::max(farthest_, layer.self_attention.geometry.look_back);
     }
     cache_.emplace(weights_->decoder_kv_shape(), limits_.decoder_layers, blocks,
                    most_kept);

@@ -48,6 +48,9 @@ class TranslateArguments(TypedDict, total=False):
     cross_attention: Selection
     decoder_attention: Selection
     truncation_direction: Direction
+    split: inference_pb2.Split | str  # "SPLIT_SENTENCES" (default), "SPLIT_NONE"
+    sentences: bool  # return where sentences are
+    task: str  # instead of languages, one of Model.tasks by name
 
 
 class GenerateArguments(TruncationArguments, total=False):
@@ -57,6 +60,7 @@ class GenerateArguments(TruncationArguments, total=False):
     tokens: bool
     cache_salt: str
     prompt_logprobs: int
+    task: str  # one of Model.tasks by name
 
 
 class ScoreArguments(TypedDict, total=False):

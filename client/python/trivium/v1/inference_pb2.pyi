@@ -25,6 +25,9 @@ POOLING_MEAN: Pooling
 POOLING_NONE: Pooling
 POOLING_POOLER: Pooling
 POOLING_UNSPECIFIED: Pooling
+SPLIT_NONE: Split
+SPLIT_SENTENCES: Split
+SPLIT_UNSPECIFIED: Split
 
 class AnswerRequest(_message.Message):
     __slots__ = ["inputs", "max_answer_tokens", "model", "no_answer", "overlap", "top"]
@@ -350,7 +353,7 @@ class FilledMasks(_message.Message):
     def __init__(self, masks: _Optional[_Iterable[_Union[FilledMasks.Mask, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
 
 class GenerateRequest(_message.Message):
-    __slots__ = ["cache_salt", "chat", "decoding", "input", "model", "prompt_logprobs", "source_language", "target_language", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["cache_salt", "chat", "decoding", "input", "model", "prompt_logprobs", "source_language", "target_language", "task", "tokens", "truncate", "truncation_direction"]
     CACHE_SALT_FIELD_NUMBER: _ClassVar[int]
     CHAT_FIELD_NUMBER: _ClassVar[int]
     DECODING_FIELD_NUMBER: _ClassVar[int]
@@ -359,6 +362,7 @@ class GenerateRequest(_message.Message):
     PROMPT_LOGPROBS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATE_FIELD_NUMBER: _ClassVar[int]
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
@@ -370,10 +374,11 @@ class GenerateRequest(_message.Message):
     prompt_logprobs: int
     source_language: str
     target_language: str
+    task: str
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ..., task: _Optional[str] = ...) -> None: ...
 
 class GenerateResponse(_message.Message):
     __slots__ = ["done", "index", "piece", "prompt"]
@@ -565,6 +570,27 @@ class ScoredToken(_message.Message):
     piece: str
     def __init__(self, id: _Optional[int] = ..., piece: _Optional[str] = ..., logprob: _Optional[float] = ..., byte_begin: _Optional[int] = ..., byte_end: _Optional[int] = ..., char_begin: _Optional[int] = ..., char_end: _Optional[int] = ..., alternatives: _Optional[_Iterable[_Union[_common_pb2.TokenLogprob, _Mapping]]] = ...) -> None: ...
 
+class SentencePair(_message.Message):
+    __slots__ = ["cut", "source", "targets"]
+    class Span(_message.Message):
+        __slots__ = ["byte_begin", "byte_end", "char_begin", "char_end"]
+        BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
+        BYTE_END_FIELD_NUMBER: _ClassVar[int]
+        CHAR_BEGIN_FIELD_NUMBER: _ClassVar[int]
+        CHAR_END_FIELD_NUMBER: _ClassVar[int]
+        byte_begin: int
+        byte_end: int
+        char_begin: int
+        char_end: int
+        def __init__(self, byte_begin: _Optional[int] = ..., byte_end: _Optional[int] = ..., char_begin: _Optional[int] = ..., char_end: _Optional[int] = ...) -> None: ...
+    CUT_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TARGETS_FIELD_NUMBER: _ClassVar[int]
+    cut: bool
+    source: SentencePair.Span
+    targets: _containers.RepeatedCompositeFieldContainer[SentencePair.Span]
+    def __init__(self, source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., targets: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., cut: bool = ...) -> None: ...
+
 class Token(_message.Message):
     __slots__ = ["byte_begin", "byte_end", "char_begin", "char_end", "id", "piece", "sequence", "special", "type_id"]
     BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
@@ -647,24 +673,30 @@ class TokenizedText(_message.Message):
     def __init__(self, tokens: _Optional[_Iterable[_Union[Token, _Mapping]]] = ...) -> None: ...
 
 class TranslateOptions(_message.Message):
-    __slots__ = ["cross_attention", "decoder_attention", "decoding", "source_language", "target_language", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["cross_attention", "decoder_attention", "decoding", "sentences", "source_language", "split", "target_language", "task", "tokens", "truncate", "truncation_direction"]
     CROSS_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODING_FIELD_NUMBER: _ClassVar[int]
+    SENTENCES_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    SPLIT_FIELD_NUMBER: _ClassVar[int]
     TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATE_FIELD_NUMBER: _ClassVar[int]
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
     cross_attention: _common_pb2.AttentionSelection
     decoder_attention: _common_pb2.AttentionSelection
     decoding: _common_pb2.DecodingOptions
+    sentences: bool
     source_language: str
+    split: Split
     target_language: str
+    task: str
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ...) -> None: ...
+    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., task: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ..., sentences: bool = ...) -> None: ...
 
 class TranslateRequest(_message.Message):
     __slots__ = ["inputs", "model", "options"]
@@ -687,22 +719,28 @@ class TranslateResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TranslateResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class TranslateResult(_message.Message):
-    __slots__ = ["beam_trace", "hypotheses", "prefix_pieces", "seed", "source_pieces", "source_token_count", "truncated_tokens"]
+    __slots__ = ["beam_trace", "cut_count", "hypotheses", "prefix_pieces", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "truncated_tokens"]
     BEAM_TRACE_FIELD_NUMBER: _ClassVar[int]
+    CUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     HYPOTHESES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_PIECES_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
+    SENTENCES_FIELD_NUMBER: _ClassVar[int]
+    SENTENCE_COUNT_FIELD_NUMBER: _ClassVar[int]
     SOURCE_PIECES_FIELD_NUMBER: _ClassVar[int]
     SOURCE_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     beam_trace: _common_pb2.BeamTrace
+    cut_count: int
     hypotheses: _containers.RepeatedCompositeFieldContainer[_common_pb2.Hypothesis]
     prefix_pieces: _containers.RepeatedScalarFieldContainer[str]
     seed: int
+    sentence_count: int
+    sentences: _containers.RepeatedCompositeFieldContainer[SentencePair]
     source_pieces: _containers.RepeatedScalarFieldContainer[str]
     source_token_count: int
     truncated_tokens: int
-    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ...) -> None: ...
+    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ...) -> None: ...
 
 class TranslateStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -750,6 +788,9 @@ class Pooling(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class EmbeddingFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class Split(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Aggregation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

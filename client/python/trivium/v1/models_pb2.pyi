@@ -69,8 +69,22 @@ class ListModelsResponse(_message.Message):
     models: _containers.RepeatedCompositeFieldContainer[Model]
     def __init__(self, models: _Optional[_Iterable[_Union[Model, _Mapping]]] = ...) -> None: ...
 
+class LoadModelRequest(_message.Message):
+    __slots__ = ["folder", "kv_precision", "name", "precision", "vocabulary_shortlist"]
+    FOLDER_FIELD_NUMBER: _ClassVar[int]
+    KV_PRECISION_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PRECISION_FIELD_NUMBER: _ClassVar[int]
+    VOCABULARY_SHORTLIST_FIELD_NUMBER: _ClassVar[int]
+    folder: str
+    kv_precision: Precision
+    name: str
+    precision: Precision
+    vocabulary_shortlist: bool
+    def __init__(self, folder: _Optional[str] = ..., name: _Optional[str] = ..., precision: _Optional[_Union[Precision, str]] = ..., kv_precision: _Optional[_Union[Precision, str]] = ..., vocabulary_shortlist: bool = ...) -> None: ...
+
 class Model(_message.Message):
-    __slots__ = ["batch_invariant", "calls", "chat_refusal", "chat_templates", "d_model", "decoder_layer_count", "default_target_language", "design", "embedding_size", "encoder_layer_count", "family", "has_tokenizer", "head_count", "isa", "kv_cache_bytes", "labels", "limits", "name", "parameter_count", "precision", "result_cache_bytes", "revision", "source_languages", "target_languages", "type_vocabulary_size", "vocabulary_shortlist", "vocabulary_size", "weight_bytes"]
+    __slots__ = ["batch_invariant", "calls", "chat_refusal", "chat_templates", "d_model", "decoder_layer_count", "default_target_language", "design", "embedding_size", "encoder_layer_count", "family", "has_tokenizer", "head_count", "isa", "kv_cache_bytes", "kv_precision", "labels", "limits", "name", "parameter_count", "precision", "result_cache_bytes", "revision", "source_languages", "target_languages", "tasks", "type_vocabulary_size", "vocabulary_shortlist", "vocabulary_size", "weight_bytes"]
     BATCH_INVARIANT_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
     CHAT_REFUSAL_FIELD_NUMBER: _ClassVar[int]
@@ -86,6 +100,7 @@ class Model(_message.Message):
     HEAD_COUNT_FIELD_NUMBER: _ClassVar[int]
     ISA_FIELD_NUMBER: _ClassVar[int]
     KV_CACHE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    KV_PRECISION_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -95,6 +110,7 @@ class Model(_message.Message):
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LANGUAGES_FIELD_NUMBER: _ClassVar[int]
     TARGET_LANGUAGES_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
     TYPE_VOCABULARY_SIZE_FIELD_NUMBER: _ClassVar[int]
     VOCABULARY_SHORTLIST_FIELD_NUMBER: _ClassVar[int]
     VOCABULARY_SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +130,7 @@ class Model(_message.Message):
     head_count: int
     isa: str
     kv_cache_bytes: int
+    kv_precision: Precision
     labels: _containers.RepeatedScalarFieldContainer[str]
     limits: Limits
     name: str
@@ -123,11 +140,36 @@ class Model(_message.Message):
     revision: str
     source_languages: _containers.RepeatedCompositeFieldContainer[Language]
     target_languages: _containers.RepeatedCompositeFieldContainer[Language]
+    tasks: _containers.RepeatedCompositeFieldContainer[Task]
     type_vocabulary_size: int
     vocabulary_shortlist: bool
     vocabulary_size: int
     weight_bytes: int
-    def __init__(self, name: _Optional[str] = ..., family: _Optional[str] = ..., design: _Optional[_Union[Design, str]] = ..., calls: _Optional[_Iterable[str]] = ..., source_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., target_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., precision: _Optional[_Union[Precision, str]] = ..., isa: _Optional[str] = ..., batch_invariant: bool = ..., parameter_count: _Optional[int] = ..., weight_bytes: _Optional[int] = ..., kv_cache_bytes: _Optional[int] = ..., revision: _Optional[str] = ..., d_model: _Optional[int] = ..., vocabulary_size: _Optional[int] = ..., encoder_layer_count: _Optional[int] = ..., decoder_layer_count: _Optional[int] = ..., head_count: _Optional[int] = ..., has_tokenizer: bool = ..., result_cache_bytes: _Optional[int] = ..., labels: _Optional[_Iterable[str]] = ..., type_vocabulary_size: _Optional[int] = ..., embedding_size: _Optional[int] = ..., vocabulary_shortlist: bool = ..., chat_templates: _Optional[_Iterable[str]] = ..., chat_refusal: _Optional[str] = ..., default_target_language: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., family: _Optional[str] = ..., design: _Optional[_Union[Design, str]] = ..., calls: _Optional[_Iterable[str]] = ..., source_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., target_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., precision: _Optional[_Union[Precision, str]] = ..., isa: _Optional[str] = ..., batch_invariant: bool = ..., parameter_count: _Optional[int] = ..., weight_bytes: _Optional[int] = ..., kv_cache_bytes: _Optional[int] = ..., revision: _Optional[str] = ..., d_model: _Optional[int] = ..., vocabulary_size: _Optional[int] = ..., encoder_layer_count: _Optional[int] = ..., decoder_layer_count: _Optional[int] = ..., head_count: _Optional[int] = ..., has_tokenizer: bool = ..., result_cache_bytes: _Optional[int] = ..., labels: _Optional[_Iterable[str]] = ..., type_vocabulary_size: _Optional[int] = ..., embedding_size: _Optional[int] = ..., vocabulary_shortlist: bool = ..., chat_templates: _Optional[_Iterable[str]] = ..., chat_refusal: _Optional[str] = ..., default_target_language: _Optional[str] = ..., kv_precision: _Optional[_Union[Precision, str]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ...) -> None: ...
+
+class ReloadModelRequest(_message.Message):
+    __slots__ = ["name"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class Task(_message.Message):
+    __slots__ = ["name", "prefix"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    prefix: str
+    def __init__(self, name: _Optional[str] = ..., prefix: _Optional[str] = ...) -> None: ...
+
+class UnloadModelRequest(_message.Message):
+    __slots__ = ["name"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class UnloadModelResponse(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
 
 class Design(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []

@@ -6,7 +6,12 @@ from trivium.v1 import models_pb2 as trivium_dot_v1_dot_models__pb2
 
 
 class ModelsStub(object):
-    """What the server has loaded.
+    """What the server has loaded, and what it shall load.
+
+    The last three are for operators: they need a server that was started with
+    --model-root, else they are FAILED_PRECONDITION. They are done one after the
+    other. A call that has begun finishes on the model that it began with, and
+    one whose client gave up is done all the same.
     """
 
     def __init__(self, channel):
@@ -25,10 +30,30 @@ class ModelsStub(object):
                 request_serializer=trivium_dot_v1_dot_models__pb2.GetModelRequest.SerializeToString,
                 response_deserializer=trivium_dot_v1_dot_models__pb2.Model.FromString,
                 )
+        self.LoadModel = channel.unary_unary(
+                '/trivium.v1.Models/LoadModel',
+                request_serializer=trivium_dot_v1_dot_models__pb2.LoadModelRequest.SerializeToString,
+                response_deserializer=trivium_dot_v1_dot_models__pb2.Model.FromString,
+                )
+        self.ReloadModel = channel.unary_unary(
+                '/trivium.v1.Models/ReloadModel',
+                request_serializer=trivium_dot_v1_dot_models__pb2.ReloadModelRequest.SerializeToString,
+                response_deserializer=trivium_dot_v1_dot_models__pb2.Model.FromString,
+                )
+        self.UnloadModel = channel.unary_unary(
+                '/trivium.v1.Models/UnloadModel',
+                request_serializer=trivium_dot_v1_dot_models__pb2.UnloadModelRequest.SerializeToString,
+                response_deserializer=trivium_dot_v1_dot_models__pb2.UnloadModelResponse.FromString,
+                )
 
 
 class ModelsServicer(object):
-    """What the server has loaded.
+    """What the server has loaded, and what it shall load.
+
+    The last three are for operators: they need a server that was started with
+    --model-root, else they are FAILED_PRECONDITION. They are done one after the
+    other. A call that has begun finishes on the model that it began with, and
+    one whose client gave up is done all the same.
     """
 
     def ListModels(self, request, context):
@@ -39,6 +64,30 @@ class ModelsServicer(object):
 
     def GetModel(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LoadModel(self, request, context):
+        """Serves one more model, beside the others. ALREADY_EXISTS: one of that name
+        is served. INVALID_ARGUMENT: everything that is wrong with its folder.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReloadModel(self, request, context):
+        """Reads a model's folder anew and serves that in the old one's place; where
+        it cannot be loaded, the old one stays.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnloadModel(self, request, context):
+        """Serves a model no longer. Its memory is free once the calls that have it
+        are done.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -56,6 +105,21 @@ def add_ModelsServicer_to_server(servicer, server):
                     request_deserializer=trivium_dot_v1_dot_models__pb2.GetModelRequest.FromString,
                     response_serializer=trivium_dot_v1_dot_models__pb2.Model.SerializeToString,
             ),
+            'LoadModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.LoadModel,
+                    request_deserializer=trivium_dot_v1_dot_models__pb2.LoadModelRequest.FromString,
+                    response_serializer=trivium_dot_v1_dot_models__pb2.Model.SerializeToString,
+            ),
+            'ReloadModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReloadModel,
+                    request_deserializer=trivium_dot_v1_dot_models__pb2.ReloadModelRequest.FromString,
+                    response_serializer=trivium_dot_v1_dot_models__pb2.Model.SerializeToString,
+            ),
+            'UnloadModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnloadModel,
+                    request_deserializer=trivium_dot_v1_dot_models__pb2.UnloadModelRequest.FromString,
+                    response_serializer=trivium_dot_v1_dot_models__pb2.UnloadModelResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'trivium.v1.Models', rpc_method_handlers)
@@ -64,7 +128,12 @@ def add_ModelsServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Models(object):
-    """What the server has loaded.
+    """What the server has loaded, and what it shall load.
+
+    The last three are for operators: they need a server that was started with
+    --model-root, else they are FAILED_PRECONDITION. They are done one after the
+    other. A call that has begun finishes on the model that it began with, and
+    one whose client gave up is done all the same.
     """
 
     @staticmethod
@@ -98,5 +167,56 @@ class Models(object):
         return grpc.experimental.unary_unary(request, target, '/trivium.v1.Models/GetModel',
             trivium_dot_v1_dot_models__pb2.GetModelRequest.SerializeToString,
             trivium_dot_v1_dot_models__pb2.Model.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def LoadModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/trivium.v1.Models/LoadModel',
+            trivium_dot_v1_dot_models__pb2.LoadModelRequest.SerializeToString,
+            trivium_dot_v1_dot_models__pb2.Model.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def ReloadModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/trivium.v1.Models/ReloadModel',
+            trivium_dot_v1_dot_models__pb2.ReloadModelRequest.SerializeToString,
+            trivium_dot_v1_dot_models__pb2.Model.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def UnloadModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/trivium.v1.Models/UnloadModel',
+            trivium_dot_v1_dot_models__pb2.UnloadModelRequest.SerializeToString,
+            trivium_dot_v1_dot_models__pb2.UnloadModelResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

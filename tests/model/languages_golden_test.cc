@@ -55,7 +55,9 @@ TEST(LanguagesGoldenTest, TextsAreTokenizedAsTransformersDoes) {
       const auto told = starts.contains(name) ? direction->start_id
                                               : direction->forced_first_id;
       EXPECT_EQ(told.has_value(), !run["target_id"].is_null());
-      if (told) EXPECT_EQ(*told, run["target_id"]);
+      if (told) {
+        EXPECT_EQ(*told, run["target_id"]);
+      }
       for (size_t i = 0; i < texts.size(); ++i) {
         SCOPED_TRACE(texts[i]);
         const EncodeOptions options = {

@@ -34,7 +34,7 @@ bool HasMoreFields(const grpc::ByteBuffer& bytes, const Descriptor& message,
                    int64_t most) {
   grpc::ByteBuffer copy = bytes;  // shares the slices
   grpc::ProtoBufferReader reader(&copy);
-  return HasMoreFields(&reader, message, most);
+  return trivium::HasMoreFields(&reader, message, most);
 }
 
 }  // namespace

@@ -10,25 +10,13 @@
 
 #include "base/utf8.h"
 #include "server/text/abbreviations.h"
+#include "server/text/characters.h"
 
 namespace trivium {
 namespace {
 
-UChar32 First(std::string_view text) {
-  return static_cast<UChar32>(FirstCodePoint(text).value);
-}
-
-size_t LastSize(std::string_view text) {
-  size_t size = 1;
-  while (size < std::min<size_t>(text.size(), 4) &&
-         IsContinuation(text[text.size() - size])) {
-    ++size;
-  }
-  return size;
-}
-
 UChar32 Last(std::string_view text) {
-  return First(text.substr(text.size() - LastSize(text)));
+  return FirstCharacter(text.substr(text.size() - LastCharacterSize(text)));
 }
 
 // Quotes and brackets of any direction, and apostrophes that are used as such.
@@ -42,12 +30,12 @@ bool IsLetter(UChar32 c) { return u_isalpha(c) != 0; }
 
 void StripQuotesAtEnd(std::string_view* text) {
   while (!text->empty() && IsQuoteOrBracket(Last(*text))) {
-    text->remove_suffix(LastSize(*text));
+    text->remove_suffix(LastCharacterSize(*text));
   }
 }
 
 void StripQuotesAtBegin(std::string_view* text) {
-  while (!text->empty() && IsQuoteOrBracket(First(*text))) {
+  while (!text->empty() && IsQuoteOrBracket(FirstCharacter(*text))) {
     text->remove_prefix(FirstCodePoint(*text).size);
   }
 }
@@ -64,14 +52,15 @@ std::string_view LastWord(std::string_view text) {
     const std::string_view before = text.substr(0, begin);
     const UChar32 c = Last(before);
     // "Tom's": an apostrophe within a word.
-    const std::string_view more = before.substr(0, begin - LastSize(before));
+    const std::string_view more =
+        before.substr(0, begin - LastCharacterSize(before));
     const bool apostrophe = (c == '\'' || c == 0x2019) && begin < text.size() &&
                             !more.empty() && u_isalnum(Last(more));
     if (u_isUWhiteSpace(c) || (IsQuoteOrBracket(c) && !apostrophe) ||
         c == '/' || u_charType(c) == U_DASH_PUNCTUATION) {
       break;
     }
-    begin -= LastSize(before);
+    begin -= LastCharacterSize(before);
   }
   return text.substr(begin);
 }
@@ -81,7 +70,7 @@ std::string_view FirstWord(std::string_view text) {
   size_t end = 0;
   while (end < text.size() && end < kMostWordBytes) {
     const std::string_view rest = text.substr(end);
-    const UChar32 c = First(rest);
+    const UChar32 c = FirstCharacter(rest);
     const bool inner = end > 0 && (c == '\'' || c == 0x2019);
     if (!u_isalnum(c) && !inner) break;
     end += FirstCodePoint(rest).size;
@@ -93,7 +82,7 @@ template <typename Predicate>
 bool All(std::string_view text, Predicate is) {
   if (text.empty()) return false;
   for (; !text.empty(); text.remove_prefix(FirstCodePoint(text).size)) {
-    if (!is(First(text))) return false;
+    if (!is(FirstCharacter(text))) return false;
   }
   return true;
 }
@@ -120,7 +109,7 @@ bool IsDotted(std::string_view word) {
   int letters = 0;
   bool dotted = false;
   for (; !word.empty(); word.remove_prefix(FirstCodePoint(word).size)) {
-    const UChar32 c = First(word);
+    const UChar32 c = FirstCharacter(word);
     if (c == '.') {
       if (letters == 0) return false;
       dotted = true;
@@ -150,7 +139,7 @@ bool EndsSentence(std::string_view language, std::string_view left,
   StripQuotesAtBegin(&right);
   if (core.empty()) return false;
   const bool quoted = core.size() < left.size();
-  const bool small = !right.empty() && u_islower(First(right));
+  const bool small = !right.empty() && u_islower(FirstCharacter(right));
   // "Really?" she asked.
   if (quoted && small) return false;
   if (core.back() != '.' || quoted) return true;
@@ -167,15 +156,15 @@ bool EndsSentence(std::string_view language, std::string_view left,
     case Abbreviation::kBeforeName:
       return false;
     case Abbreviation::kBeforeNumber:
-      return next.empty() || !u_isdigit(First(next));
+      return next.empty() || !u_isdigit(FirstCharacter(next));
     case Abbreviation::kAnywhere:
       return starter;
     case Abbreviation::kNone:
       break;
   }
-  if (Characters(word) == 1 && IsLetter(First(word))) {
+  if (Characters(word) == 1 && IsLetter(FirstCharacter(word))) {
     // An initial, or half of "z. B.".
-    return starter && !u_islower(First(word));
+    return starter && !u_islower(FirstCharacter(word));
   }
   if (IsDotted(word)) return starter;
   // "Ludwig XIV. von": an ordinal where the language writes them with stops.

@@ -10,32 +10,20 @@
 
 #include "base/status.h"
 #include "base/utf8.h"
+#include "server/text/characters.h"
 #include "server/text/sentence_rules.h"
 
 namespace trivium {
 namespace {
 
-UChar32 First(std::string_view text) {
-  return static_cast<UChar32>(FirstCodePoint(text).value);
+bool IsSpace(std::string_view text) {
+  return u_isUWhiteSpace(FirstCharacter(text));
 }
-
-bool IsSpace(std::string_view text) { return u_isUWhiteSpace(First(text)); }
 
 // Those of UAX #29's ParaSep.
 bool IsLineBreak(std::string_view text) {
-  const UChar32 c = First(text);
+  const UChar32 c = FirstCharacter(text);
   return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
-}
-
-// Of the last character.
-size_t LastSize(std::string_view text) {
-  size_t size = 1;
-  while (size < std::min<size_t>(text.size(), 4) &&
-         IsContinuation(text[text.size() - size])) {
-    ++size;
-  }
-  return FirstCodePoint(text.substr(text.size() - size)).size == size ? size
-                                                                      : 1;
 }
 
 // Languages whose abbreviations are in abbreviations.cc; of others ICU knows
@@ -51,7 +39,7 @@ TextSpan WithoutWhiteSpace(std::string_view text, TextSpan span) {
     span.begin += FirstCodePoint(span.Of(text)).size;
   }
   while (span.begin < span.end) {
-    const size_t size = LastSize(span.Of(text));
+    const size_t size = LastCharacterSize(span.Of(text));
     if (!IsSpace(text.substr(span.end - size, size))) break;
     span.end -= size;
   }
@@ -138,12 +126,12 @@ class SentenceSplitter::Lines {
       const std::string_view left = line.substr(0, at);
       const std::string_view right = line.substr(at + 1);
       if (right.empty()) break;
-      if (left.ends_with(kEllipsis) && u_isupper(First(right))) {
+      if (left.ends_with(kEllipsis) && u_isupper(FirstCharacter(right))) {
         found_.push_back(at + 1);
       }
       // A word at most so long can be looked back for in constant time.
       constexpr size_t kMostBytes = 64;
-      if (left.ends_with('.') && u_isdigit(First(right)) &&
+      if (left.ends_with('.') && u_isdigit(FirstCharacter(right)) &&
           EndsBeforeNumber(language_,
                            left.substr(at - std::min(at, kMostBytes)))) {
         found_.push_back(at + 1);
@@ -183,15 +171,17 @@ namespace {
 // How good a place is to cut after `left` and before `right`; 0: any two
 // characters.
 int Rank(std::string_view left, std::string_view right) {
-  const UChar32 next = First(right);
+  const UChar32 next = FirstCharacter(right);
   if (u_isUWhiteSpace(next)) {
-    const UChar32 last = First(left.substr(left.size() - LastSize(left)));
+    const UChar32 last =
+        FirstCharacter(left.substr(left.size() - LastCharacterSize(left)));
     if (last == ';' || last == ':' || u_charType(last) == U_DASH_PUNCTUATION) {
       return 3;
     }
     return last == ',' || last == 0x60C ? 2 : 1;
   }
-  const UChar32 last = First(left.substr(left.size() - LastSize(left)));
+  const UChar32 last =
+      FirstCharacter(left.substr(left.size() - LastCharacterSize(left)));
   if (last == 0xFF1B || last == 0xFF1A) return 3;                    // ；：
   if (last == 0xFF0C || last == 0x3001 || last == 0xFF64) return 2;  // ，、
   return 0;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/handlers/status.h"
@@ -64,6 +65,11 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
   if (!v1::Split_IsValid(split_)) {
     return InvalidField(path + ".split", fmt::format("has no value {}",
                                                      static_cast<int>(split_)));
+  }
+  // A summary is of a whole text.
+  if (split_ == v1::SPLIT_UNSPECIFIED && options.has_task() &&
+      !absl::StartsWith(options.task(), "translation")) {
+    split_ = v1::SPLIT_NONE;
   }
   if (split_ != v1::SPLIT_NONE) {
     splitter_.emplace(SourceLanguage(options, model_->info()));

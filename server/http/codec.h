@@ -27,8 +27,8 @@ struct RequestHead {
 struct HttpAnswer {
   int status = 200;
   std::string type = "application/json";
-  std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body = "";
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 // How one call is written in HTTP: turns a body into the call's request

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "server/batching/caching_batcher.h"
+#include "server/batching/refusals.h"
 #include "server/batching/request_checks.h"
 #include "server/batching/request_cost.h"
 #include "server/batching/source_sharing.h"
@@ -18,16 +20,6 @@ namespace {
 
 // Of the deficit round robin: about one sentence's worst case.
 constexpr int64_t kQuantumTokens = 256;
-
-// Forecasts are of means, and a call that is answered too late costs as much as
-// one in time: what is taken has this much more time than it is said to need.
-constexpr double kMargin = 1.25;
-
-// Where the rate is not known, a second is a guess as good as any.
-absl::Duration RetryAfter(absl::Duration answer) {
-  if (answer == absl::ZeroDuration()) return absl::Seconds(1);
-  return std::clamp(answer, absl::Milliseconds(10), absl::Minutes(1));
-}
 
 absl::Status CheckOptions(const Batcher::Options& options) {
   const std::pair<const char*, int64_t> numbers[] = {
@@ -62,6 +54,8 @@ class ThreadedBatcher : public Batcher {
   Submission Submit(CallId call, std::vector<Request> requests) override;
   Submission Foresee(const ServedModel* model, ClientId client, CallId call,
                      absl::Time deadline) override;
+  void Expect(CallId call, ClientId client) override;
+  void Forget(CallId call) override;
   int64_t free_waiting_tokens(ClientId client) const override;
   bool Drain(absl::Duration timeout) override;
 
@@ -80,10 +74,7 @@ class ThreadedBatcher : public Batcher {
                    const Models& models) const;
   // Puts all into their models' queues or none.
   Submission Enqueue(const Models& models, Waiting waiting);
-  // RESOURCE_EXHAUSTED where a call that asks for so much would be late.
-  Submission CheckTime(BatchedModel* model, ClientId client, CallId call,
-                       const Forecast::Demand& demand, absl::Time deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
+  void ForgetLocked(CallId call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void ReportQueues(Models models);
   void ReportRefusal(const ServedModel& model, const Submission& refusal);
@@ -91,6 +82,8 @@ class ThreadedBatcher : public Batcher {
   const Options options_;
   std::atomic<CallId> next_call_{1};
   mutable BatcherState state_;
+  // Calls on their way: every queue expects them.
+  absl::flat_hash_map<CallId, ClientId> expected_ ABSL_GUARDED_BY(state_.mutex);
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
@@ -143,6 +136,7 @@ absl::Status ThreadedBatcher::AddModel(ModelHandle model, Engines engines) {
         fmt::format("the model '{}' is served already", added->model->name));
   }
   added->queue = state_.dispatcher.AddQueue();
+  for (const auto& [call, client] : expected_) added->queue->Expect(client);
   state_.models.push_back(std::move(added));
   return absl::OkStatus();
 }
@@ -243,8 +237,10 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   }
   const Forecast::Demand demand = Forecast::Of(costs);
   const CallId call = waiting.front()->call;
+  const absl::Time now = waiting.front()->submitted;
   const Request& first = waiting.front()->request;
   MutexLock lock(&state_.mutex);
+  ForgetLocked(call);
   if (state_.phase >= Phase::kDraining) {
     return absl::UnavailableError("the server is shutting down");
   }
@@ -255,13 +251,15 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   // The requests of a call have one model, client and deadline.
   BatchedModel* const model = models.front().get();
   model->forecast.Came(demand);
+  const Forecast::Times times =
+      model->forecast.Of(*model->queue, first.client, call, demand);
   Submission admitted =
-      CheckTime(model, first.client, call, demand, first.deadline);
+      CheckTime(times, now, first.deadline, options_.max_queue_wait);
+  if (admitted.late) model->forecast.Refused(now);
   if (admitted.ok()) {
     admitted = state_.admission.Check(first.client, tokens);
     if (absl::IsResourceExhausted(admitted.status)) {
-      admitted.retry_after = RetryAfter(
-          model->forecast.Of(*model->queue, first.client, call, demand).answer);
+      admitted.retry_after = RetryAfter(times.answer);
     }
   }
   if (!admitted.ok()) return admitted;
@@ -293,26 +291,36 @@ void ThreadedBatcher::ReportQueues(Models models) {
 
 void ThreadedBatcher::ReportRefusal(const ServedModel& model,
                                     const Submission& refusal) {
-  const absl::Status& status = refusal.status;
-  options_.observer->OnRejected(model,
-                                refusal.late                        ? "late"
-                                : absl::IsResourceExhausted(status) ? "full"
-                                : absl::IsUnavailable(status)       ? "draining"
-                                                              : "invalid");
+  options_.observer->OnRejected(model, ReasonOf(refusal));
 }
 
 Submission ThreadedBatcher::Foresee(const ServedModel* model, ClientId client,
                                     CallId call, absl::Time deadline) {
   Submission submission;
   ModelHandle refuses;  // the first one
+  const absl::Time now = options_.clock->Now();
   {
     MutexLock lock(&state_.mutex);
+    for (const std::shared_ptr<BatchedModel>& one : state_.models) {
+      if (model != nullptr) one->forecast.Named(one->model.get() == model);
+    }
     for (const std::shared_ptr<BatchedModel>& one : state_.models) {
       if (one->removed || (model != nullptr && one->model.get() != model)) {
         continue;
       }
-      Submission its = CheckTime(one.get(), client, call,
-                                 one->forecast.usual_demand(), deadline);
+      Forecast& forecast = one->forecast;
+      const Forecast::Times times =
+          model == nullptr
+              ? forecast.OfNext(*one->queue, client, call)
+              : forecast.Of(*one->queue, client, call, forecast.usual_demand());
+      Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
+      if (its.late) forecast.Refused(now);
+      if (its.ok()) {
+        its = CheckRoom(state_.admission, client,
+                        static_cast<int64_t>(forecast.usual_demand().tokens),
+                        model == nullptr ? one->queue->expected(client) : 0,
+                        times);
+      }
       if (its.ok()) return its;
       if (refuses != nullptr) continue;
       submission = std::move(its);
@@ -325,34 +333,26 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, ClientId client,
   return submission;
 }
 
-Submission ThreadedBatcher::CheckTime(BatchedModel* model, ClientId client,
-                                      CallId call,
-                                      const Forecast::Demand& demand,
-                                      absl::Time deadline) {
-  const absl::Time now = options_.clock->Now();
-  const Forecast::Times times =
-      model->forecast.Of(*model->queue, client, call, demand);
-  Submission refusal;
-  // Who is too late already hears so from the queue.
-  if (deadline > now && now + kMargin * times.answer > deadline) {
-    refusal.status = absl::ResourceExhaustedError(fmt::format(
-        "the answer would take about {:.3g} s and the call's deadline is in "
-        "{:.3g} s: come back later, or give it more time",
-        absl::ToDoubleSeconds(times.answer),
-        absl::ToDoubleSeconds(deadline - now)));
-  } else if (times.wait > options_.max_queue_wait) {
-    refusal.status = absl::ResourceExhaustedError(fmt::format(
-        "the call would wait about {:.3g} s to begin, and the server lets none "
-        "wait longer than {:.3g} s: come back later",
-        absl::ToDoubleSeconds(times.wait),
-        absl::ToDoubleSeconds(options_.max_queue_wait)));
-  } else {
-    return {};
+void ThreadedBatcher::Expect(CallId call, ClientId client) {
+  MutexLock lock(&state_.mutex);
+  if (!expected_.try_emplace(call, client).second) return;
+  for (const std::shared_ptr<BatchedModel>& one : state_.models) {
+    one->queue->Expect(client);
   }
-  model->forecast.Refused(now);
-  refusal.late = true;
-  refusal.retry_after = RetryAfter(times.answer);
-  return refusal;
+}
+
+void ThreadedBatcher::Forget(CallId call) {
+  MutexLock lock(&state_.mutex);
+  ForgetLocked(call);
+}
+
+void ThreadedBatcher::ForgetLocked(CallId call) {
+  const auto found = expected_.find(call);
+  if (found == expected_.end()) return;
+  for (const std::shared_ptr<BatchedModel>& one : state_.models) {
+    one->queue->Unexpect(found->second);
+  }
+  expected_.erase(found);
 }
 
 int64_t ThreadedBatcher::free_waiting_tokens(ClientId client) const {

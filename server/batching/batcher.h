@@ -91,11 +91,18 @@ class Batcher {
   virtual Submission Submit(CallId call, std::vector<Request> requests) = 0;
 
   // Before a call's texts are read: what Submit would say of it for lack of
-  // time, if it were as calls lately are. OK where that is not known. Where
-  // `model` is null, because the request itself has not been read: what it
-  // would say whichever model is asked; OK where one could be in time.
+  // time or room, if it were as calls lately are. OK where that is not known.
+  // Where `model` is null, because the request itself has not been read: what
+  // it would say whichever model is asked, after all calls that are on their
+  // way; OK where one could take it.
   virtual Submission Foresee(const ServedModel* model, ClientId client,
                              CallId call, absl::Time deadline) = 0;
+
+  // A call that Foresee let pass is on its way: until Submit is asked to take
+  // it, or it is forgotten, because nothing comes of it.
+  virtual void Expect(CallId call, ClientId client) = 0;
+  // As often as anybody likes.
+  virtual void Forget(CallId call) = 0;
 
   // Tokens that a client may still have queued before Submit refuses; streams
   // read on only while there is room.

@@ -38,6 +38,10 @@ class CachingBatcher : public Batcher {
                      absl::Time) override {
     return {};
   }
+  void Expect(CallId call, ClientId client) override {
+    batcher_->Expect(call, client);
+  }
+  void Forget(CallId call) override { batcher_->Forget(call); }
   int64_t free_waiting_tokens(ClientId client) const override {
     return batcher_->free_waiting_tokens(client);
   }

@@ -5,8 +5,8 @@
 
 // Between calls from outside:
 // - calls_, call_by_id_ and its client's turns have a call while it has a
-//   request that waits; clients_ and client_by_id_ have a client while it has a
-//   call. No run is empty.
+//   request that waits; clients_ has a client while it has a call, and
+//   client_by_id_ also while a call of it is expected. No run is empty.
 // - The tokens of a call, of a client and of all, and requests_, are sums over
 //   what waits; earliest_deadline_ is no later than any of its deadlines.
 // - A client's price is that of its first call's first request. Where that call
@@ -20,6 +20,8 @@
 //   before = min(C, w + n max(w + t, q))
 // and likewise among the N other clients, with all that waits, A:
 //   min(A, before + N max(before + t, q))
+// Where calls that are on their way count, with e tokens each, n, C, N and A
+// have them, too.
 
 namespace trivium {
 
@@ -48,33 +50,62 @@ void FairQueue::Push(std::unique_ptr<QueuedRequest> request) {
 FairQueue::Call* FairQueue::FindOrAdd(const QueuedRequest& request) {
   auto [found, is_new] = call_by_id_.try_emplace(request.call);
   if (is_new) {
-    std::unique_ptr<Client>& client = client_by_id_[request.request.client];
-    if (client == nullptr) {
-      client = std::make_unique<Client>(request.request.client, quantum_);
-    }
-    calls_.push_back({.id = request.call, .client = client.get()});
+    calls_.push_back(
+        {.id = request.call, .client = FindOrAdd(request.request.client)});
     found->second = std::prev(calls_.end());
   }
   return &*found->second;
 }
 
-int64_t FairQueue::TokensBefore(ClientId client, CallId call,
-                                int64_t tokens) const {
+FairQueue::Client* FairQueue::FindOrAdd(ClientId id) {
+  std::unique_ptr<Client>& client = client_by_id_[id];
+  if (client == nullptr) client = std::make_unique<Client>(id, quantum_);
+  return client.get();
+}
+
+void FairQueue::ForgetIfIdle(Client* client) {
+  if (client->empty() && client->expected == 0) {
+    client_by_id_.erase(client->id);
+  }
+}
+
+void FairQueue::Expect(ClientId client) {
+  ++FindOrAdd(client)->expected;
+  ++expected_;
+}
+
+void FairQueue::Unexpect(ClientId client) {
+  Client* const its = client_by_id_.find(client)->second.get();
+  --its->expected;
+  --expected_;
+  ForgetIfIdle(its);
+}
+
+int64_t FairQueue::expected(ClientId client) const {
+  const auto found = client_by_id_.find(client);
+  return found == client_by_id_.end() ? 0 : found->second->expected;
+}
+
+int64_t FairQueue::TokensBefore(ClientId client, CallId call, int64_t tokens,
+                                int64_t expected) const {
   const auto before = [&](int64_t own, int64_t others, int64_t all) {
     return std::min(all, own + others * std::max(own + tokens, quantum_));
   };
-  int64_t own = 0;  // of the client
-  int64_t other_clients = clients_.size();
+  const bool counts = expected > 0;  // what is on its way
+  int64_t own = 0;                   // of the client
+  int64_t other_clients = counts ? client_by_id_.size() : clients_.size();
   if (const auto found = client_by_id_.find(client);
       found != client_by_id_.end()) {
     const Client& its = *found->second;
     const auto same = call_by_id_.find(call);
     const bool waits = same != call_by_id_.end();
-    own = before(waits ? same->second->tokens : 0, its.calls.size() - waits,
-                 its.tokens);
-    --other_clients;
+    const int64_t coming = counts ? its.expected : 0;
+    own = before(waits ? same->second->tokens : 0,
+                 its.calls.size() - waits + coming,
+                 its.tokens + coming * expected);
+    other_clients -= counts || !its.empty();
   }
-  return before(own, other_clients, tokens_);
+  return before(own, other_clients, tokens_ + expected_ * expected);
 }
 
 std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge, Dropped* late) {
@@ -134,7 +165,7 @@ FairQueue::Calls::iterator FairQueue::Settle(Calls::iterator call) {
   client->calls.Leave(&*call);
   if (client->empty()) {
     clients_.Leave(client);
-    client_by_id_.erase(client->id);
+    ForgetIfIdle(client);
   } else {
     clients_.Reprice(client);
   }

@@ -20,8 +20,8 @@ namespace trivium {
 // What waits for one model: first in, first out within a call, deficit round
 // robin in tokens between the calls of a client and between clients (Turns).
 // So a client gets the same rate of tokens however many calls it has, and a
-// call of it however many requests. Nothing is kept of a client or a call of
-// which nothing waits. Not thread-safe.
+// call of it however many requests. Nothing is kept of a call of which nothing
+// waits, or of a client of which no call is expected either. Not thread-safe.
 //
 // Workers take in passes. In a pass a worker judges the next request: it takes
 // it, drops it, skips its call for the rest of the pass (another worker is
@@ -44,9 +44,16 @@ class FairQueue {
 
   void Push(std::unique_ptr<QueuedRequest> request);
 
+  // A call of the client is on its way to the queue, or is not any more.
+  void Expect(ClientId client);
+  void Unexpect(ClientId client);
+  int64_t expected(ClientId client) const;  // calls
+
   // Of what waits, the tokens that will be taken before so many more of this
-  // client and call, at most.
-  int64_t TokensBefore(ClientId client, CallId call, int64_t tokens) const;
+  // client and call, at most. Calls that are on their way count as if each had
+  // `expected` tokens waiting.
+  int64_t TokensBefore(ClientId client, CallId call, int64_t tokens,
+                       int64_t expected = 0) const;
 
   void BeginPass() { ++pass_; }
   // The next request that `judge` takes; null when it stops or nothing is
@@ -88,6 +95,7 @@ class FairQueue {
     const ClientId id;
     Turns<Call> calls;
     int64_t tokens = 0;
+    int64_t expected = 0;  // calls on their way
     Turn turn;
 
     bool empty() const { return calls.empty(); }
@@ -95,6 +103,8 @@ class FairQueue {
   };
   using Calls = std::list<Call>;  // in the order of their arrival
 
+  Client* FindOrAdd(ClientId id);
+  void ForgetIfIdle(Client* client);
   Call* FindOrAdd(const QueuedRequest& request);
   // The next call whose first request is to be taken or dropped, else null.
   std::pair<Call*, Verdict> Find(Judge judge);
@@ -112,6 +122,7 @@ class FairQueue {
 
   const int64_t quantum_;
   Turns<Client> clients_;  // none is empty
+  // Those, and those of which calls are expected.
   absl::flat_hash_map<ClientId, std::unique_ptr<Client>> client_by_id_;
   Calls calls_;  // none is empty
   absl::flat_hash_map<CallId, Calls::iterator> call_by_id_;
@@ -119,6 +130,7 @@ class FairQueue {
   uint64_t pass_ = 1;
   int64_t tokens_ = 0;
   int64_t requests_ = 0;
+  int64_t expected_ = 0;  // calls
   absl::Time earliest_deadline_ = absl::InfiniteFuture();
 };
 

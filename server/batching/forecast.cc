@@ -8,9 +8,10 @@
 // of them a row:
 //   wait   = B / r
 //   answer = (B + t + R p) / r
-// as rows that run share the workers evenly: beside R others each gets r / R,
-// and takes R p / r. Tokens are worst cases; r counts the same ones, so where
-// requests end early, r is the greater.
+// where B has the calls that are on their way, too, for one that comes after
+// them (OfNext); and as rows that run share the workers evenly: beside R others
+// each gets r / R, and takes R p / r. Tokens are worst cases; r counts the same
+// ones, so where requests end early, r is the greater.
 //
 // How that is to keep the goodput of a server that is asked for too much:
 // whoever cannot be in time is not let in, so the queue is no longer than what
@@ -27,7 +28,7 @@
 namespace trivium {
 namespace {
 
-// Of the usual demand, at each call: the last 16 or so count.
+// Of the usual demand and the share, at each call: the last 16 or so count.
 constexpr double kUsualKept = 15.0 / 16;
 
 double DepthOf(const RequestCost& cost) {
@@ -52,10 +53,21 @@ void Forecast::Came(const Demand& demand) {
   usual_.depth = kept * usual_.depth + (1 - kept) * demand.depth;
 }
 
+void Forecast::Named(bool this_model) {
+  share_ = kUsualKept * share_ + (1 - kUsualKept) * (this_model ? 1 : 0);
+}
+
+Forecast::Times Forecast::OfNext(const FairQueue& queue, ClientId client,
+                                 CallId call) const {
+  return Of(queue, client, call, usual_, share_ * usual_.tokens);
+}
+
 Forecast::Times Forecast::Of(const FairQueue& queue, ClientId client,
-                             CallId call, const Demand& demand) const {
+                             CallId call, const Demand& demand,
+                             double expected) const {
   const double before = static_cast<double>(
-      queue.TokensBefore(client, call, static_cast<int64_t>(demand.tokens)));
+      queue.TokensBefore(client, call, static_cast<int64_t>(demand.tokens),
+                         static_cast<int64_t>(expected)));
   const double rows = static_cast<double>(running());
   if (before == 0 && rows == 0) return {};
   return {TimeOf(before), TimeOf(before + demand.tokens + rows * demand.depth)};

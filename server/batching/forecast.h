@@ -31,6 +31,8 @@ class Forecast {
   const Demand& usual_demand() const { return usual_; }
   // A call came, whether it was taken or not.
   void Came(const Demand& demand);
+  // A call has told which model it is for: this one, or another.
+  void Named(bool this_model);
 
   struct Times {
     absl::Duration wait;    // until a worker takes its first request
@@ -39,7 +41,13 @@ class Forecast {
   // Zero where nothing waits or runs, or as long as the workers' rate is not
   // known: who has nothing to go by promises and refuses nothing.
   Times Of(const FairQueue& queue, ClientId client, CallId call,
-           const Demand& demand) const;
+           const Demand& demand) const {
+    return Of(queue, client, call, demand, /*expected=*/0);
+  }
+  // Of a call as they usually are that comes after all that are on their way,
+  // each of which asks for this model as often, and for as much, as calls
+  // lately did.
+  Times OfNext(const FairQueue& queue, ClientId client, CallId call) const;
   // Of a request that a worker would take now.
   absl::Duration IfTaken(const RequestCost& cost) const;
 
@@ -54,12 +62,15 @@ class Forecast {
   }
 
  private:
+  Times Of(const FairQueue& queue, ClientId client, CallId call,
+           const Demand& demand, double expected) const;
   int64_t running() const;
   absl::Duration TimeOf(double tokens) const;
 
   std::vector<int64_t> running_;  // [workers]
   ServiceRate rate_;
   Demand usual_;
+  double share_ = 1;  // of the calls that lately named a model
   absl::Time refused_ = absl::InfinitePast();
 };
 

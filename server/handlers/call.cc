@@ -75,7 +75,8 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       request_id_(RequestId(context_.request_id)),
       deadline_(DeadlineOf(environment, rpc, context_, started_)),
       client_(ClientOf(context_)),
-      batcher_call_(environment.batcher->NewCall()),
+      batcher_call_(context_.expected != 0 ? context_.expected
+                                           : environment.batcher->NewCall()),
       cancellation_(std::make_shared<Cancellation>()) {
   environment_.metrics->OnCallStarted(rpc_);
   if (!environment_.calls->Begin()) {
@@ -172,6 +173,7 @@ v1::ModelVersion Call::model_version() const {
 Ending Call::Close(absl::Status status) {
   const absl::Time now = environment_.clock->Now();
   const absl::Duration total = now - started_;
+  if (context_.expected != 0) environment_.batcher->Forget(batcher_call_);
   status = AsClientSees(std::move(status), now);
   environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
   LogEnd(status, total);

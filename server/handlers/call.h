@@ -24,7 +24,7 @@ namespace trivium {
 inline constexpr int64_t kInlineTextBytes = 2048;
 
 // RESOURCE_EXHAUSTED where the batcher foresees that a call of this context
-// would be late, whichever model it asks.
+// would be late, or find no room, whichever model it asks.
 absl::Status Foresee(const Environment& environment, Rpc rpc,
                      const CallContext& context);
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "server/batching/request.h"
 #include "server/handlers/byte_account.h"
 
 namespace trivium {
@@ -19,6 +20,8 @@ struct CallContext {
   std::string traceparent = "";  // W3C Trace Context
   std::string peer = "";         // the client's address, as gRPC writes it
   std::string client_key = "";   // RequestLimits::client_key_header
+  // An ExpectedCall's; 0: it was not expected.
+  CallId expected = 0;
   // Where it counts what it holds; null: nowhere.
   std::shared_ptr<CallBytes> held = nullptr;
   // Unset: the server's default for such calls.

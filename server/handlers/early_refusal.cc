@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/handlers/call.h"
+#include "server/handlers/client_id.h"
 
 namespace trivium {
 namespace {
@@ -37,10 +38,20 @@ bool IsRefusedForTime(Rpc rpc) {
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context) {
   if (!IsRefusedForTime(rpc)) return std::nullopt;
-  const absl::Status status = Foresee(environment, rpc, context);
+  const absl::Status status =
+      context.deadline && *context.deadline <= environment.clock->Now()
+          ? absl::DeadlineExceededError(
+                "the call's deadline had passed when it came")
+          : Foresee(environment, rpc, context);
   if (status.ok()) return std::nullopt;
   Call call(environment, std::move(context), rpc);
   return call.Close(call.admitted().ok() ? status : call.admitted());
+}
+
+std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,
+                                         Rpc rpc, const CallContext& context) {
+  if (!IsRefusedForTime(rpc)) return nullptr;
+  return std::make_unique<ExpectedCall>(environment.batcher, ClientOf(context));
 }
 
 }  // namespace trivium

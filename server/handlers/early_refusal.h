@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_EARLY_REFUSAL_H_
 #define TRIVIUM_SERVER_HANDLERS_EARLY_REFUSAL_H_
 
+#include <memory>
 #include <optional>
 
 #include "server/handlers/call_context.h"
@@ -9,12 +10,46 @@
 
 namespace trivium {
 
+// A call whose handler has not been made yet. From OnWhole on it counts as one
+// that is on its way to the batcher, until it has got there, or has ended, or
+// this goes: whichever is first.
+class ExpectedCall {
+ public:
+  ExpectedCall(Batcher* batcher, ClientId client)
+      : batcher_(batcher), id_(batcher->NewCall()), client_(client) {}
+  ~ExpectedCall() {
+    if (whole_) batcher_->Forget(id_);
+  }
+  ExpectedCall(const ExpectedCall&) = delete;
+  ExpectedCall& operator=(const ExpectedCall&) = delete;
+
+  // Its request has come, so that it waits for nobody but the server.
+  void OnWhole() {
+    if (whole_) return;
+    whole_ = true;
+    batcher_->Expect(id_, client_);
+  }
+  // For its handler's context.
+  CallId id() const { return id_; }
+
+ private:
+  Batcher* const batcher_;
+  const CallId id_;
+  const ClientId client_;
+  bool whole_ = false;
+};
+
 // How a call ends of which no more is known than its method and its context,
-// where it would be refused whatever it asks: no model could answer it in time,
-// as far as the batcher foresees. So a transport may save the work of handling
-// it; it is counted and logged as any other. Nothing: make its handler.
+// where it would be refused whatever it asks: its time is over, no model could
+// answer it in time, or there is no room, as far as the batcher foresees. So a
+// transport may save the work of handling it; it is counted and logged as any
+// other. Nothing: make its handler.
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context);
+
+// Of a call that is not refused: null where it is none for the batcher.
+std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,
+                                         Rpc rpc, const CallContext& context);
 
 }  // namespace trivium
 

@@ -2,10 +2,13 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
+#include "absl/strings/numbers.h"
 #include "server/handlers/status.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/relayed_peer.h"
+#include "server/rpc/relayed_refusal.h"
 
 namespace trivium {
 namespace {
@@ -15,9 +18,9 @@ using Context = grpc::CallbackServerContext;
 // When a call that was ended for its memory may come again.
 constexpr absl::Duration kComeBack = absl::Seconds(1);
 
-std::string Metadata(const Context& context, const char* key) {
+std::string Metadata(const Context& context, std::string_view key) {
   const auto& metadata = context.client_metadata();
-  const auto entry = metadata.find(key);
+  const auto entry = metadata.find({key.data(), key.size()});
   if (entry == metadata.end()) return "";
   return {entry->second.data(), entry->second.size()};
 }
@@ -32,7 +35,10 @@ CallContext ToCallContext(const Environment& environment,
   out.peer = PeerOfRelayed(context.peer());
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) {
-    out.client_key = Metadata(context, client_key.c_str());
+    out.client_key = Metadata(context, client_key);
+  }
+  if (!absl::SimpleAtoi(Metadata(context, kExpectedField), &out.expected)) {
+    out.expected = 0;
   }
   const auto deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) {

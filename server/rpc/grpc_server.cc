@@ -76,8 +76,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
       },
       environment.metrics, &server->environment_->resets,
       server->incoming_.get(),
-      [&environment](const HeaderFields& fields, const std::string& peer) {
-        return RefuseRelayed(environment, fields, peer);
+      [&environment](HeaderFields* fields, const std::string& peer,
+                     bool may_refuse) {
+        return JudgeRelayed(environment, peer, may_refuse, fields);
       });
   if (!relay.ok()) {
     return absl::UnavailableError(fmt::format(

@@ -176,8 +176,10 @@ size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
   const auto stream = open_.find(client_.head().stream);
   // Of a stream that has ended gRPC takes nothing.
   if (stream == open_.end()) return payload.size();
-  const size_t passing = stream->second.Read(payload.substr(0, data), now,
-                                             incoming_, &small_messages_);
+  Stream& its = stream->second;
+  const size_t passing = its.messages.Read(payload.substr(0, data), now,
+                                           incoming_, &small_messages_);
+  if (its.call != nullptr && its.messages.any_whole()) its.call->OnWhole();
   data_ -= passing;
   return passing < data ? passing : payload.size();
 }
@@ -201,15 +203,15 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
   const uint8_t end = headers_head_.flags & kEndStream;
   if (stream > last_stream_) {
     last_stream_ = stream;
-    std::optional<std::string> answer;
-    if (refuse_ && table_settled_) answer = refuse_(*fields);
-    if (answer) {
-      AppendHeaders(stream, kEndStream, *answer, &said_);
+    Judgement judgement;
+    if (judge_) judgement = judge_(&*fields, /*may_refuse=*/table_settled_);
+    if (judgement.refusal) {
+      AppendHeaders(stream, kEndStream, *judgement.refusal, &said_);
       // The rest of the request is not wanted.
       if (end == 0) AppendReset(stream, &said_);
       return absl::OkStatus();
     }
-    open_.try_emplace(stream);
+    open_[stream].call = std::move(judgement.call);
     if (open_.size() > max_streams_) {
       return absl::ResourceExhaustedError(fmt::format(
           "more than {} streams at a time, which the settings forbid",
@@ -227,7 +229,7 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
 bool Http2Guard::Close(uint32_t stream) {
   const auto open = open_.find(stream);
   if (open == open_.end()) return false;
-  open->second.End(&small_messages_);
+  open->second.messages.End(&small_messages_);
   open_.erase(open);
   return true;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/handlers/early_refusal.h"
 #include "server/rpc/header_fields.h"
 #include "server/rpc/http2_frames.h"
 #include "server/rpc/incoming_messages.h"
@@ -32,7 +34,7 @@ namespace trivium {
 //   - A header block has at most kMaxHeaderBytes, and kMaxFieldBytes when it is
 //     unpacked, a connection at most max_streams open streams: what goes beyond
 //     ends the connection.
-//   - A call that `refuse` has an answer for gets it at once, and gRPC never
+//   - A call that `judge` has an answer for gets it at once, and gRPC never
 //     hears of it: to gRPC a call is dear.
 // So header blocks are read and written anew, as gRPC lacks those that it does
 // not get, and of streams that are not open nothing passes. Whether the rest
@@ -58,18 +60,23 @@ class Http2Guard {
   // About how much it makes for either side before that is taken.
   static constexpr size_t kMostMade = 64 << 10;
 
-  // The header block that answers a call with these fields in gRPC's place;
-  // nothing: gRPC is to have it.
-  using Refuse =
-      std::function<std::optional<std::string>(const HeaderFields& fields)>;
+  // What becomes of a call.
+  struct Judgement {
+    // The header block that answers it in gRPC's place; nothing: gRPC gets it.
+    std::optional<std::string> refusal = std::nullopt;
+    // Of one that gRPC gets: kept as long as the stream is open; may be null.
+    std::unique_ptr<ExpectedCall> call = nullptr;
+  };
+  // Of a call with these fields, which gRPC gets as they are then.
+  using Judge = std::function<Judgement(HeaderFields* fields, bool may_refuse)>;
 
   // `resets` and `incoming` outlive it and are of all connections.
   Http2Guard(int max_streams, absl::Time now, ResetStreams* resets,
-             IncomingMessages* incoming, Refuse refuse = nullptr)
+             IncomingMessages* incoming, Judge judge = nullptr)
       : max_streams_(max_streams),
         resets_(resets),
         incoming_(incoming),
-        refuse_(std::move(refuse)),
+        judge_(std::move(judge)),
         balance_(kFirst),
         balance_at_(now) {}
 
@@ -92,6 +99,11 @@ class Http2Guard {
   size_t open_streams() const { return open_.size(); }
 
  private:
+  struct Stream {
+    MessageReader messages;
+    std::unique_ptr<ExpectedCall> call;  // may be null
+  };
+
   absl::Status OnClientFrame(const FrameHead& head, std::string* to_grpc);
   absl::Status BeginHeaders(const FrameHead& head);
   // Passes on of the payload under way; how many bytes it took.
@@ -107,10 +119,10 @@ class Http2Guard {
   size_t max_streams_;
   ResetStreams* resets_;
   IncomingMessages* incoming_;
-  Refuse refuse_;
+  Judge judge_;
   size_t preface_ = 0;  // bytes of it that have come
   FrameReader client_, server_;
-  absl::flat_hash_map<uint32_t, MessageReader> open_;  // streams
+  absl::flat_hash_map<uint32_t, Stream> open_;
   uint32_t last_stream_ = 0;
 
   // Of the client's frame under way: does it pass? Of DATA, is the length of

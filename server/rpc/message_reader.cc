@@ -15,6 +15,7 @@ size_t MessageReader::Read(std::string_view bytes, absl::Time now,
       if (++head_ == kHeadBytes) {
         head_ = 0;
         left_ = std::exchange(length_, 0);
+        any_whole_ = any_whole_ || left_ == 0;
       }
       continue;
     }
@@ -22,7 +23,9 @@ size_t MessageReader::Read(std::string_view bytes, absl::Time now,
     const size_t part = std::min<size_t>(left_, bytes.size() - at);
     at += part;
     left_ -= static_cast<uint32_t>(part);
-    if (left_ == 0) End(small);
+    if (left_ > 0) continue;
+    any_whole_ = true;
+    End(small);
   }
   return at;
 }

@@ -27,6 +27,9 @@ class MessageReader {
   size_t Read(std::string_view bytes, absl::Time now,
               IncomingMessages* incoming, int64_t* small);
 
+  // Whether the first message has passed.
+  bool any_whole() const { return any_whole_; }
+
   // The stream has ended.
   void End(int64_t* small);
 
@@ -38,6 +41,7 @@ class MessageReader {
   int head_ = 0;         // bytes of a head that have come
   uint32_t length_ = 0;  // as far as the head has come
   uint32_t left_ = 0;    // bytes of the message still to come
+  bool any_whole_ = false;
   bool paused_ = false;
   int64_t small_ = 0;  // of the message, in the connection's
   std::optional<IncomingMessages::Room> room_;

@@ -2,7 +2,10 @@
 // sockets and the relay moves bytes between (connection_table.h).
 //
 // The loop: wait until something can be moved or some connection has rested for
-// long enough; move it; take new connections.
+// long enough; move it; take new connections. While calls are refused a round
+// takes kRefusingRound at least: what comes meanwhile is read, judged and
+// answered at once, as under overload the thread would else wake for each call,
+// on a core that the workers need.
 #include "server/rpc/relay.h"
 
 #include <fmt/format.h>
@@ -43,6 +46,7 @@ constexpr int kSpareConnections = 16;
 // How long to wait where it has none.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 constexpr absl::Duration kStopGrace = absl::Seconds(1);
+constexpr absl::Duration kRefusingRound = absl::Milliseconds(1);
 
 // Of epoll's events; the rest are the connections'.
 constexpr uint64_t kWake = 0;
@@ -69,9 +73,9 @@ class RelayImpl : public Relay {
  public:
   RelayImpl(std::vector<UniqueFd> listeners, const Options& options,
             Connect connect, Metrics* metrics, ResetStreams* resets,
-            IncomingMessages* incoming, Refuse refuse)
+            IncomingMessages* incoming, Judge judge)
       : connect_(std::move(connect)),
-        refuse_(std::move(refuse)),
+        judge_(std::move(judge)),
         metrics_(metrics),
         resets_(resets),
         incoming_(incoming),
@@ -128,7 +132,7 @@ class RelayImpl : public Relay {
   void Add(UniqueFd client, const sockaddr_storage& address);
 
   const Connect connect_;
-  const Refuse refuse_;
+  const Judge judge_;
   Metrics* const metrics_;
   ResetStreams* const resets_;
   IncomingMessages* const incoming_;
@@ -146,6 +150,7 @@ class RelayImpl : public Relay {
   ConnectionTable connections_;
   uint64_t next_id_ = 1;
   absl::Time now_;
+  bool refused_ = false;                           // a call, in this round
   absl::Time listen_from_ = absl::InfinitePast();  // paused until then
   LogLimit room_log_;
 
@@ -177,9 +182,11 @@ void RelayImpl::Run() {
       if (!stopping_) connections_.GoAway(now_);
     }
     if (stopping_) end = std::min(end, now_ + kStopGrace);
+    refused_ = false;
     for (int i = 0; i < ready; ++i) OnEvent(events[i]);
     incoming_->Expire(now_);
     connections_.MoveRested(now_);
+    if (refused_) absl::SleepFor(now_ + kRefusingRound - absl::Now());
     if (listen_from_ != absl::InfinitePast() && listen_from_ <= now_) {
       ListenAgain(true);
     }
@@ -256,17 +263,19 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
   }
   const int yes = 1;
   setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  Http2Guard::Refuse refuse;
-  if (refuse_) {
-    refuse = [this, peer](const HeaderFields& fields) {
-      return refuse_(fields, peer);
+  Http2Guard::Judge judge;
+  if (judge_) {
+    judge = [this, peer](HeaderFields* fields, bool may_refuse) {
+      Http2Guard::Judgement judgement = judge_(fields, peer, may_refuse);
+      refused_ = refused_ || judgement.refusal;
+      return judgement;
     };
   }
   connections_.Add(
       id,
       std::make_unique<RelayedConnection>(
           std::move(client), std::move(pair->ours), std::move(peer),
-          Http2Guard(max_streams_, now_, resets_, incoming_, std::move(refuse)),
+          Http2Guard(max_streams_, now_, resets_, incoming_, std::move(judge)),
           now_));
   connect_(pair->grpcs.release());
 }
@@ -275,12 +284,12 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
 
 absl::StatusOr<std::unique_ptr<Relay>> Relay::Create(
     const Options& options, Connect connect, Metrics* metrics,
-    ResetStreams* resets, IncomingMessages* incoming, Refuse refuse) {
+    ResetStreams* resets, IncomingMessages* incoming, Judge judge) {
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<UniqueFd> listeners,
                            Listen(options.host, options.port));
   return std::make_unique<RelayImpl>(std::move(listeners), options,
                                      std::move(connect), metrics, resets,
-                                     incoming, std::move(refuse));
+                                     incoming, std::move(judge));
 }
 
 }  // namespace trivium

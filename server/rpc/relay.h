@@ -5,12 +5,12 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "server/observability/metrics.h"
 #include "server/rpc/header_fields.h"
+#include "server/rpc/http2_guard.h"
 #include "server/rpc/incoming_messages.h"
 #include "server/rpc/reset_streams.h"
 
@@ -37,16 +37,15 @@ class Relay {
   };
   // Gives gRPC its end of a new connection: a socket that it closes.
   using Connect = std::function<void(int socket)>;
-  // Http2Guard::Refuse, of a client's address; empty: gRPC gets all calls. On
+  // Http2Guard::Judge, of a client's address; empty: gRPC gets all calls. On
   // the relay's thread.
-  using Refuse = std::function<std::optional<std::string>(
-      const HeaderFields& fields, const std::string& peer)>;
+  using Judge = std::function<Http2Guard::Judgement(
+      HeaderFields* fields, const std::string& peer, bool may_refuse)>;
 
   // Listens when it returns. UNAVAILABLE tells why it cannot.
   static absl::StatusOr<std::unique_ptr<Relay>> Create(
       const Options& options, Connect connect, Metrics* metrics,
-      ResetStreams* resets, IncomingMessages* incoming,
-      Refuse refuse = nullptr);
+      ResetStreams* resets, IncomingMessages* incoming, Judge judge = nullptr);
 
   // Sends what gRPC has still said (for at most a second), then ends all
   // connections. Only after gRPC's server has shut down.

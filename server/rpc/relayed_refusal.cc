@@ -31,6 +31,7 @@ std::optional<Rpc> FindRpc(std::string_view path) {
 // grpc-message: what is not plain ASCII is escaped, and the escape itself.
 std::string PercentEncoded(std::string_view text) {
   std::string out;
+  out.reserve(text.size());
   for (const char c : text) {
     if (c >= ' ' && c <= '~' && c != '%') {
       out += c;
@@ -90,16 +91,19 @@ std::optional<absl::Duration> ParseTimeout(std::string_view value) {
   }
 }
 
-std::optional<std::string> RefuseRelayed(const Environment& environment,
-                                         const HeaderFields& fields,
-                                         const std::string& peer) {
-  const auto field = [&fields](std::string_view name) {
-    return std::string(FindField(fields, name));
+Http2Guard::Judgement JudgeRelayed(const Environment& environment,
+                                   const std::string& peer, bool may_refuse,
+                                   HeaderFields* fields) {
+  std::erase_if(*fields, [](const HeaderField& field) {
+    return field.name == kExpectedField;
+  });
+  const auto field = [fields](std::string_view name) {
+    return std::string(FindField(*fields, name));
   };
-  const std::optional<Rpc> rpc = FindRpc(FindField(fields, ":path"));
-  if (!rpc || FindField(fields, ":method") != "POST" ||
-      !FindField(fields, "content-type").starts_with(kContentType)) {
-    return std::nullopt;
+  const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
+  if (!rpc || FindField(*fields, ":method") != "POST" ||
+      !FindField(*fields, "content-type").starts_with(kContentType)) {
+    return {};
   }
   CallContext context;
   context.request_id = field("x-request-id");
@@ -107,15 +111,24 @@ std::optional<std::string> RefuseRelayed(const Environment& environment,
   context.peer = peer;
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
-  if (const std::string_view timeout = FindField(fields, "grpc-timeout");
+  if (const std::string_view timeout = FindField(*fields, "grpc-timeout");
       !timeout.empty()) {
     const std::optional<absl::Duration> left = ParseTimeout(timeout);
-    if (!left) return std::nullopt;
+    if (!left) return {};
     context.deadline = environment.clock->Now() + *left;
   }
-  const std::optional<Ending> ending =
-      RefuseEarly(environment, *rpc, std::move(context));
-  return ending ? std::optional(ToBlock(*ending)) : std::nullopt;
+  if (may_refuse) {
+    if (const auto ending = RefuseEarly(environment, *rpc, context)) {
+      return {.refusal = ToBlock(*ending)};
+    }
+  }
+  Http2Guard::Judgement judgement;
+  judgement.call = ExpectCall(environment, *rpc, context);
+  if (judgement.call != nullptr) {
+    fields->push_back(
+        {std::string(kExpectedField), fmt::format("{}", judgement.call->id())});
+  }
+  return judgement;
 }
 
 }  // namespace trivium

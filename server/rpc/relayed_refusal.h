@@ -8,16 +8,22 @@
 #include "absl/time/time.h"
 #include "server/handlers/environment.h"
 #include "server/rpc/header_fields.h"
+#include "server/rpc/http2_guard.h"
 
 namespace trivium {
 
-// The header block (of trailers alone) that refuses a call with these fields
-// from a client at `peer`, as its handler would in a moment (RefuseEarly).
-// Nothing where it may be answered, or is none of ours, or not as gRPC has
-// calls: gRPC tells that.
-std::optional<std::string> RefuseRelayed(const Environment& environment,
-                                         const HeaderFields& fields,
-                                         const std::string& peer);
+// The field with which the relay tells the server which ExpectedCall it is; of
+// clients nobody takes it.
+inline constexpr std::string_view kExpectedField = "trivium-expected";
+
+// Of a call with these fields from a client at `peer`: the header block (of
+// trailers alone) that refuses it as its handler would in a moment
+// (RefuseEarly), where it may be refused; else, what counts it on its way to
+// its handler. Neither of one that is none of ours, or not as gRPC has calls:
+// gRPC tells that.
+Http2Guard::Judgement JudgeRelayed(const Environment& environment,
+                                   const std::string& peer, bool may_refuse,
+                                   HeaderFields* fields);
 
 // The value of grpc-timeout ("200m" is 0.2 s); nothing where it is none.
 std::optional<absl::Duration> ParseTimeout(std::string_view value);

@@ -101,9 +101,9 @@ void RunHttp2Guard(std::string_view bytes) {
   absl::Time now = absl::UnixEpoch() + absl::Hours(1);
   Http2Guard guard(
       kMaxStreams, now, &resets, &incoming,
-      [](const HeaderFields& fields) -> std::optional<std::string> {
-        if (FindField(fields, "te").empty()) return std::nullopt;
-        return WriteFields({{"grpc-status", "8"}});
+      [](HeaderFields* fields, bool may_refuse) -> Http2Guard::Judgement {
+        if (!may_refuse || FindField(*fields, "te").empty()) return {};
+        return {.refusal = WriteFields({{"grpc-status", "8"}})};
       });
   GrpcsView grpc;
   std::string from_client, to_client;

@@ -231,6 +231,32 @@ TEST_F(FairQueueTest, ForeseesWhatIsTakenBefore) {
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50), 40 + 100);
 }
 
+TEST_F(FairQueueTest, ForeseesWhatIsOnItsWay) {
+  for (int i = 0; i < 50; ++i) PushOf(1, 1 + i, 60);
+  for (int i = 0; i < 30; ++i) queue_.Expect(1);
+  // Only those count them that are asked to.
+  EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 3000);
+  EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 3000 + 30 * 40);
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 100);  // a turn of client 1
+  // Of another client of which nothing waits.
+  queue_.Expect(2);
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 50), 100);
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 40 + 100);
+  EXPECT_EQ(queue_.TokensBefore(3, 1000, 50), 100);
+  EXPECT_EQ(queue_.TokensBefore(3, 1000, 50, 40), 2 * 100);
+  // The clients may have gone from the queue, and come again.
+  while (queue_.requests() > 0) Take();
+  EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 30 * 40 + 40);
+  EXPECT_EQ(queue_.TokensBefore(1, 1000, 50), 0);
+  PushOf(2, 2000, 60);
+  queue_.Unexpect(2);
+  EXPECT_EQ(queue_.TokensBefore(2, 1000, 50, 40), 60 + 110);
+  for (int i = 0; i < 30; ++i) queue_.Unexpect(1);
+  EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 60);
+  Take();
+  EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 0);
+}
+
 TEST_F(FairQueueTest, WhatIsDroppedAtItsTurnIsNotPaidFor) {
   Push(1, 30);
   Push(1, 80);

@@ -82,5 +82,22 @@ TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
   EXPECT_NEAR(forecast_.usual_demand().depth, 100, 1);
 }
 
+TEST_F(ForecastTest, WhatIsOnItsWayComesBeforeTheNext) {
+  Learn();
+  forecast_.Came(Forecast::Of({&kSentence, 1}));
+  for (int i = 0; i < 100; ++i) queue_.Expect(/*client=*/0);
+  const auto wait_of_next = [this] {
+    return absl::ToDoubleMilliseconds(
+        forecast_.OfNext(queue_, /*client=*/0, /*call=*/1000).wait);
+  };
+  EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
+  EXPECT_EQ(wait_of_next(), 600);
+  // As far as it is for this model.
+  for (int i = 0; i < 100; ++i) forecast_.Named(i % 2 == 0);
+  EXPECT_NEAR(wait_of_next(), 300, 30);
+  for (int i = 0; i < 100; ++i) forecast_.Named(false);
+  EXPECT_EQ(wait_of_next(), 0);
+}
+
 }  // namespace
 }  // namespace trivium

@@ -3,6 +3,7 @@
 // with them, and calls that come at a fixed rate whatever becomes of them.
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -104,25 +105,74 @@ class OverloadSimulation : public testing::Test {
 
   // A call of a sentence, of 10 to 30 tokens.
   bool Submit(ClientId client, absl::Duration time, Outcomes* outcomes) {
-    const int length = 10 + static_cast<int>(next_++ * 7 % 21);
     const absl::Time now = clock_.Now();
-    const CallId call = batcher_->NewCall();
-    const absl::Time deadline = now + time;
-    Submission submission =
-        batcher_->Foresee(TheModel().get(), client, call, deadline);
+    return Submit({.client = client,
+                   .call = batcher_->NewCall(),
+                   .came = now,
+                   .deadline = now + time,
+                   .outcomes = outcomes});
+  }
+
+  struct Call {
+    ClientId client;
+    CallId call;
+    absl::Time came, deadline;
+    Outcomes* outcomes;
+    absl::Time arrives = absl::InfinitePast();
+  };
+  bool Submit(const Call& call) {
+    const int length = 10 + static_cast<int>(next_++ * 7 % 21);
+    Submission submission = batcher_->Foresee(TheModel().get(), call.client,
+                                              call.call, call.deadline);
     if (submission.ok()) {
       Request request = MakeRequest(Source(length, static_cast<int>(next_)),
                                     Greedy(length), nullptr);
-      request.client = client;
-      request.deadline = deadline;
-      request.observer = outcomes->Observe(now);
-      submission = batcher_->Submit(call, {request});
-      if (!submission.ok()) outcomes->Refuse(submission);
+      request.client = call.client;
+      request.deadline = call.deadline;
+      request.observer = call.outcomes->Observe(call.came);
+      submission = batcher_->Submit(call.call, {request});
+      if (!submission.ok()) call.outcomes->Refuse(submission);
     } else {
-      outcomes->Observe(now);
-      outcomes->Refuse(submission);
+      Refuse(call, submission);
     }
     return submission.ok();
+  }
+  void Refuse(const Call& call, const Submission& refusal) {
+    batcher_->Forget(call.call);
+    call.outcomes->Observe(call.came);
+    call.outcomes->Refuse(refusal);
+  }
+
+  // The head of a call that will be submitted when the transport has done with
+  // those before it.
+  void SendHead(ClientId client, absl::Duration time, Outcomes* outcomes) {
+    const absl::Time now = clock_.Now();
+    Call call = {.client = client,
+                 .call = batcher_->NewCall(),
+                 .came = now,
+                 .deadline = now + time,
+                 .outcomes = outcomes};
+    const Submission submission =
+        batcher_->Foresee(nullptr, client, call.call, call.deadline);
+    if (!submission.ok()) return Refuse(call, submission);
+    batcher_->Expect(call.call, client);
+    const absl::Time begin =
+        on_the_way_.empty() ? now : std::max(now, on_the_way_.back().arrives);
+    call.arrives = begin + transport_time_;
+    on_the_way_.push_back(call);
+  }
+  void Arrive() {
+    while (!on_the_way_.empty() &&
+           on_the_way_.front().arrives <= clock_.Now()) {
+      const Call& call = on_the_way_.front();
+      if (call.deadline > clock_.Now()) {
+        Submit(call);
+      } else {
+        batcher_->Forget(call.call);
+        ++lost_;
+      }
+      on_the_way_.pop_front();
+    }
   }
 
   // One step of what runs.
@@ -144,9 +194,14 @@ class OverloadSimulation : public testing::Test {
         } else {
           Step();
         }
+        Arrive();
       }
       if (next - begin >= duration) return;
-      Submit(/*client=*/1, time, outcomes);
+      if (transport_time_ > absl::ZeroDuration()) {
+        SendHead(/*client=*/1, time, outcomes);
+      } else {
+        Submit(/*client=*/1, time, outcomes);
+      }
     }
   }
   void Finish(const Outcomes& outcomes) {
@@ -177,6 +232,9 @@ class OverloadSimulation : public testing::Test {
   Batcher::Options options_;
   std::unique_ptr<Batcher> batcher_;
   int64_t next_ = 0;
+  absl::Duration transport_time_;  // that each call takes of it
+  std::deque<Call> on_the_way_;
+  int lost_ = 0;  // that arrived too late
 };
 
 struct Load {
@@ -220,6 +278,101 @@ INSTANTIATE_TEST_SUITE_P(Loads, GoodputTest,
                                          Load{2, absl::Seconds(1)},
                                          Load{3, absl::Seconds(1)},
                                          Load{10, absl::Seconds(1)}));
+
+// A transport that takes longer over all that come than they have time must
+// hear of few more than can be answered.
+class BehindATransportTest : public GoodputTest {};
+
+TEST_P(BehindATransportTest, NineTenthsOfTheCapacityAreAnsweredInTime) {
+  const double capacity = Capacity();
+  // It could carry three times as many as can be answered.
+  transport_time_ = absl::Seconds(1 / (3 * capacity));
+  const double rate = GetParam().times * capacity;
+  Outcomes calls(&clock_, &in_flight_);
+  Offer(rate, absl::Seconds(1), GetParam().time, &calls);
+  const int in_time = calls.in_time(), missed = calls.missed();
+  Offer(rate, absl::Seconds(2), GetParam().time, &calls);
+  const double goodput = (calls.in_time() - in_time) / 2.0;
+  RecordProperty("goodput", std::to_string(goodput / capacity));
+  EXPECT_GE(goodput, 0.9 * capacity);
+  EXPECT_LE(lost_ + calls.missed() - missed, 0.05 * 2 * goodput);
+  // No more are on their way than a little while brings.
+  EXPECT_LT(on_the_way_.size(),
+            capacity * absl::ToDoubleSeconds(GetParam().time));
+  for (const Call& call : on_the_way_) batcher_->Forget(call.call);
+  Finish(calls);
+}
+
+INSTANTIATE_TEST_SUITE_P(Loads, BehindATransportTest,
+                         testing::Values(Load{10, absl::Milliseconds(50)},
+                                         Load{10, absl::Milliseconds(200)},
+                                         Load{10, absl::Seconds(1)}));
+
+TEST_F(OverloadSimulation, WhereNoRoomIsLeftTextsAreNotRead) {
+  options_.max_waiting_tokens = 10'000;
+  Create();
+  Outcomes greedy(&clock_, &in_flight_);
+  auto submit = [&, next = 0]() mutable {
+    Request request = MakeRequest(Source(20, next++), Greedy(20), nullptr);
+    request.client = 1;
+    request.observer = greedy.Observe(clock_.Now());
+    return batcher_->Submit(batcher_->NewCall(), {request}).ok();
+  };
+  const auto foreseen = [&](const ServedModel* model, ClientId client) {
+    return batcher_->Foresee(model, client, batcher_->NewCall(),
+                             absl::InfiniteFuture());
+  };
+  ASSERT_TRUE(submit());
+  // As many as are on their way ...
+  std::vector<CallId> calls;
+  while (foreseen(nullptr, 1).ok() && calls.size() < 1000) {
+    calls.push_back(batcher_->NewCall());
+    batcher_->Expect(calls.back(), 1);
+  }
+  EXPECT_GE(calls.size(), 200u);
+  EXPECT_LE(calls.size(), 250u);
+  EXPECT_TRUE(foreseen(TheModel().get(), 1).ok());
+  EXPECT_TRUE(foreseen(nullptr, 2).ok());
+  for (const CallId call : calls) batcher_->Forget(call);
+  // ... or wait.
+  while (foreseen(nullptr, 1).ok()) ASSERT_TRUE(submit());
+  const Submission refusal = foreseen(TheModel().get(), 1);
+  EXPECT_TRUE(absl::IsResourceExhausted(refusal.status));
+  EXPECT_FALSE(refusal.late);
+  EXPECT_GT(refusal.retry_after, absl::ZeroDuration());
+  EXPECT_TRUE(foreseen(TheModel().get(), 2).ok());
+  Finish(greedy);
+  EXPECT_TRUE(foreseen(nullptr, 1).ok());
+}
+
+// Whoever's calls are on their way, another client's are not refused for them.
+TEST_F(OverloadSimulation, WhatIsOnItsWayIsItsOwnClients) {
+  const double capacity = Capacity();
+  Outcomes outcomes(&clock_, &in_flight_);
+  for (int i = 0; i < 10; ++i) {
+    Submit(1, absl::InfiniteDuration(), &outcomes);
+  }
+  Step();
+  const absl::Time soon = clock_.Now() + absl::Milliseconds(200);
+  const auto foreseen = [&](ClientId client) {
+    return batcher_->Foresee(nullptr, client, batcher_->NewCall(), soon).ok();
+  };
+  EXPECT_TRUE(foreseen(1));
+  std::vector<CallId> expected;
+  for (int i = 0; i < 0.5 * capacity; ++i) {
+    expected.push_back(batcher_->NewCall());
+    batcher_->Expect(expected.back(), /*client=*/1);
+  }
+  EXPECT_FALSE(foreseen(1));
+  EXPECT_TRUE(foreseen(2));
+  // Who has arrived came before them.
+  EXPECT_TRUE(
+      batcher_->Foresee(TheModel().get(), 1, batcher_->NewCall(), soon).ok());
+  for (const CallId call : expected) batcher_->Forget(call);
+  batcher_->Forget(expected.front());
+  EXPECT_TRUE(foreseen(1));
+  Finish(outcomes);
+}
 
 TEST_F(OverloadSimulation, ALoneCallDoesNotWaitForAnotherClientsMany) {
   Create();

@@ -78,6 +78,8 @@ class ManualBatcher : public Batcher {
     MutexLock lock(&mutex_);
     return foreseen_;
   }
+  void Expect(CallId, ClientId) override {}
+  void Forget(CallId) override {}
   int64_t free_waiting_tokens(ClientId) const override {
     MutexLock lock(&mutex_);
     return free_tokens_;

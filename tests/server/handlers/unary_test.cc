@@ -1,4 +1,5 @@
 // Calls with one response, without gRPC.
+#include "server/handlers/early_refusal.h"
 #include "server/handlers/status.h"
 #include "tests/server/handlers/handlers_fixture.h"
 #include "trivium/v1/inference.pb.h"
@@ -93,6 +94,17 @@ TEST_F(UnaryTest, WhatWouldBeLateIsRefusedBeforeItIsTokenized) {
   EXPECT_TRUE(absl::IsResourceExhausted(ending.status));
   EXPECT_GE(*RetryDelay(ending.status), absl::Milliseconds(200));
   EXPECT_EQ(batcher_.count(), 0);
+}
+
+TEST_F(UnaryTest, WhatComesTooLateIsNotHandled) {
+  const auto refused = [this](absl::Duration left) {
+    return RefuseEarly(environment_, Rpc::kTranslate,
+                       {.deadline = clock_.Now() + left});
+  };
+  EXPECT_FALSE(refused(absl::Milliseconds(1)));
+  const std::optional<Ending> ending = refused(absl::ZeroDuration());
+  ASSERT_TRUE(ending);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(ending->status)) << ending->status;
 }
 
 TEST_F(UnaryTest, WhatNeedsNoBatcherIsNotRefused) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "tests/server/rpc/puppet_batcher.h"
+
 namespace trivium {
 namespace {
 
@@ -64,9 +66,15 @@ class Http2GuardTest : public testing::Test {
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   Http2Guard NewGuard() {
     return Http2Guard(kMaxStreams, now_, &resets_, &incoming_,
-                      [this](const HeaderFields& fields) {
-                        seen_ = fields;
-                        return answer_;
+                      [this](HeaderFields* fields, bool may_refuse) {
+                        Http2Guard::Judgement judgement;
+                        if (may_refuse) judgement.refusal = answer_;
+                        if (!judgement.refusal) {
+                          judgement.call =
+                              std::make_unique<ExpectedCall>(&batcher_, 1);
+                        }
+                        seen_ = *fields;
+                        return judgement;
                       });
   }
   // A message's head.
@@ -95,11 +103,43 @@ class Http2GuardTest : public testing::Test {
                                     /*watch=*/false};
   IncomingMessages incoming_{&overload_, &metrics_, 50 << 20};
   ResetStreams resets_;
+  PuppetBatcher batcher_;
   std::string to_grpc_;
   HeaderFields seen_;                  // of the last call that was judged
   std::optional<std::string> answer_;  // what refuses calls
   Http2Guard guard_ = NewGuard();
 };
+
+// From the whole message on, in however many pieces it comes, until the stream
+// ends in any way.
+TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
+  const std::string message = Message(20) + std::string(20, 'x');
+  const auto call = [&](uint32_t stream) {
+    Client(Frame(kHeaders, kEndHeaders, stream) + Data(stream, message));
+  };
+  Client(Frame(kHeaders, kEndHeaders, 1) + Data(1, message.substr(0, 7)));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  Client(Data(1, message.substr(7)) + Data(1, "", kEndStream));
+  EXPECT_EQ(batcher_.expected(), 1u);
+  Client(Frame(kHeaders, kEndHeaders, 3) + Data(3, Message(0)));
+  EXPECT_EQ(batcher_.expected(), 2u);
+  Server(Frame(kHeaders, kEndHeaders | kEndStream, 1));
+  EXPECT_EQ(batcher_.expected(), 1u);
+  Client(Frame(kReset, 0, 3, 4));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  call(5);
+  Server(Frame(kReset, 0, 5, 4));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  // No message came at all.
+  Client(Frame(kHeaders, kEndHeaders | kEndStream, 7));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  // The connection ends.
+  call(9);
+  call(11);
+  EXPECT_EQ(batcher_.expected(), 2u);
+  guard_ = NewGuard();
+  EXPECT_EQ(batcher_.expected(), 0u);
+}
 
 TEST_F(Http2GuardTest, CallsPassHoweverTheyAreCut) {
   for (const size_t piece : {1, 7, 9, 100, 100000}) {

@@ -2,9 +2,11 @@
 #define TRIVIUM_TESTS_SERVER_RPC_PUPPET_BATCHER_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -54,6 +56,15 @@ class PuppetBatcher : public Batcher {
     MutexLock lock(&mutex_);
     return asked_early_;
   }
+  // Calls that are on their way now, and those that were until Submit.
+  size_t expected() const {
+    MutexLock lock(&mutex_);
+    return expected_.size();
+  }
+  int arrived() const {
+    MutexLock lock(&mutex_);
+    return arrived_;
+  }
   // What requests end with from now on.
   void Fail(absl::Status status) {
     MutexLock lock(&mutex_);
@@ -94,10 +105,11 @@ class PuppetBatcher : public Batcher {
     return absl::OkStatus();
   }
   bool Serves(const ServedModel&) const override { return true; }
-  CallId NewCall() override { return 1; }
+  CallId NewCall() override { return next_call_++; }
 
   Submission Submit(CallId call, std::vector<Request> requests) override {
     MutexLock lock(&mutex_);
+    arrived_ += static_cast<int>(expected_.erase(call));
     if (!refusal_.ok()) {
       ++refused_;
       return refusal_;
@@ -116,6 +128,14 @@ class PuppetBatcher : public Batcher {
     MutexLock lock(&mutex_);
     if (model == nullptr) ++asked_early_;
     return foreseen_;
+  }
+  void Expect(CallId call, ClientId) override {
+    MutexLock lock(&mutex_);
+    expected_.insert(call);
+  }
+  void Forget(CallId call) override {
+    MutexLock lock(&mutex_);
+    expected_.erase(call);
   }
   int64_t free_waiting_tokens(ClientId) const override {
     MutexLock lock(&mutex_);
@@ -277,6 +297,9 @@ class PuppetBatcher : public Batcher {
   Submission refusal_ ABSL_GUARDED_BY(mutex_);
   Submission foreseen_ ABSL_GUARDED_BY(mutex_);
   int asked_early_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<CallId> next_call_ = 1;
+  std::set<CallId> expected_ ABSL_GUARDED_BY(mutex_);
+  int arrived_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<Request> submitted_ ABSL_GUARDED_BY(mutex_);

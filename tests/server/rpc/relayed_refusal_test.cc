@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <thread>
 
 #include "tests/server/rpc/rpc_fixture.h"
 
@@ -113,6 +114,43 @@ TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
   EXPECT_EQ(SendBytes("/trivium.v1.Inference/NoCall", "").error_code(),
             grpc::UNIMPLEMENTED);
   EXPECT_EQ(batcher_->asked_early(), before);
+  EXPECT_EQ(batcher_->expected(), 0u);
+}
+
+TEST_F(RelayedRefusalTest, CallsThatPassAreOnTheirWayUntilTheyAreSubmitted) {
+  batcher_->Hold();
+  for (int i = 1; i <= 3; ++i) {
+    auto context = Context();
+    // Whatever a client says of that.
+    context->AddMetadata(std::string(kExpectedField), "1");
+    v1::TranslateResponse response;
+    std::thread call([&] {
+      stub_->Translate(context.get(), TextsRequest({"a"}), &response);
+    });
+    batcher_->WaitForSubmitted(i);
+    EXPECT_EQ(batcher_->arrived(), i);
+    EXPECT_EQ(batcher_->expected(), 0u);
+    context->TryCancel();
+    call.join();
+  }
+}
+
+TEST_F(RelayedRefusalTest, CallsThatAreNeverSubmittedAreForgotten) {
+  Translated();
+  EXPECT_EQ(batcher_->arrived(), 1);
+  // No message, no text, no model, no task for a model.
+  EXPECT_EQ(
+      SendBytes("/trivium.v1.Inference/Translate", "\x0f\xff").error_code(),
+      grpc::INVALID_ARGUMENT);
+  v1::TranslateRequest request;
+  v1::TranslateResponse response;
+  EXPECT_FALSE(Translate(request, &response).ok());
+  request = TextsRequest({"a"});
+  request.set_model("none");
+  EXPECT_EQ(Translate(request, &response).error_code(), grpc::NOT_FOUND);
+  EXPECT_TRUE(Translate(TextsRequest({" "}), &response).ok());
+  EXPECT_EQ(batcher_->arrived(), 1);
+  EXPECT_EQ(batcher_->expected(), 0u);
 }
 
 }  // namespace

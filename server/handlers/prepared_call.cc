@@ -35,6 +35,9 @@ void PreparedCall::PrepareParts(int end) {
   while (status.ok() && prepared_ < end) {
     status = call_.Wanted();
     if (status.ok()) status = Prepare(prepared_++, &requests_);
+    if (status.ok()) {
+      status = CheckResponseBytes(response_bytes_, environment().limits);
+    }
   }
   call_.AddTokenizeTime(environment().clock->Now() - before);
   if (!status.ok()) return Finish(status);
@@ -43,13 +46,10 @@ void PreparedCall::PrepareParts(int end) {
 }
 
 void PreparedCall::Submit() {
-  absl::Status status =
-      CheckResponseBytes(response_bytes_, environment().limits);
-  if (!status.ok()) return Finish(status);
   if (requests_.empty()) return AnswerAtOnce();
   Observe(&requests_);
-  status = call_.Submit(std::move(requests_),
-                        [this](int request) { return FieldOf(request); });
+  const absl::Status status = call_.Submit(
+      std::move(requests_), [this](int request) { return FieldOf(request); });
   // Once the batcher has taken the requests, this may be deleted already.
   if (!status.ok()) Finish(status);
 }

@@ -44,7 +44,7 @@ class PreparedCall : public Handler {
   virtual absl::Status Prepare(int part, std::vector<Request>* requests) = 0;
   // For Prepare: about what the response to the part will take. Together, the
   // parts' must be within the server's limit, else the call is refused before
-  // it is submitted.
+  // more are prepared.
   void ExpectResponseBytes(int64_t bytes) { response_bytes_ += bytes; }
   // The place of a request's input, for the batcher's complaints.
   virtual std::string FieldOf(int request) const;

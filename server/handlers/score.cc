@@ -19,6 +19,8 @@ namespace {
 // wire.
 constexpr int64_t kScoredTokenBytes = 40;
 constexpr int64_t kAlternativeBytes = 24;
+// A token that is given costs about as much as so many bytes of a text.
+constexpr int64_t kIdBytes = 4;
 
 int CountCodePoints(std::string_view text) {
   int count = 0;
@@ -75,7 +77,8 @@ class ScoreCall final : public UnaryCall {
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {
     const v1::ScoreInput& in = request_.inputs(part);
-    return trivium::TextBytes(in.text()) + trivium::TextBytes(in.target());
+    return trivium::TextBytes(in.text()) + trivium::TextBytes(in.target()) +
+           kIdBytes * in.target_ids().ids_size();
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
@@ -110,10 +113,7 @@ class ScoreCall final : public UnaryCall {
     for (const Token& token : parts.target) request.prefix.push_back(token.id);
     // The last token is not read.
     if (request.prefix.size() > static_cast<size_t>(most) + 1) {
-      return InvalidField(
-          path, fmt::format("has more than {} tokens with what stands before "
-                            "them, which are all that the model reads",
-                            most + 1));
+      return TooMany(path);
     }
     const size_t unscored = parts.context.empty() ? 1 : 0;
     v1::ScoreResult* result = response_.add_results();
@@ -236,8 +236,18 @@ class ScoreCall final : public UnaryCall {
     return model().tokenizer()->Tokenize(text, options);
   }
 
+  absl::Status TooMany(const std::string& path) const {
+    return InvalidField(
+        path, fmt::format("has more than {} tokens with what stands before "
+                          "them, which are all that the model reads",
+                          model().info().max_target_tokens + 1));
+  }
+
   absl::StatusOr<std::vector<Token>> TargetIds(const v1::ScoreInput& in,
                                                const std::string& path) const {
+    if (in.target_ids().ids_size() > model().info().max_target_tokens + 1) {
+      return TooMany(path);
+    }
     TRIVIUM_ASSIGN_OR_RETURN(
         const std::vector<int32_t> ids,
         CheckIds(in.target_ids().ids(), path + ".target_ids",

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/unknown_field_set.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/proto_buffer_writer.h>
 
@@ -20,7 +22,13 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::UnknownField;
 using google::protobuf::UnknownFieldSet;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
+// Of a message that is small in any case.
+constexpr int64_t kFewFields = 1024;
+// As deep as protobuf itself reads.
+constexpr int kMaxParsedDepth = 100;
 // The API's messages are nested less deeply than this, but for the values of a
 // Struct in others.
 constexpr int kMaxDepth = 8;
@@ -36,6 +44,57 @@ std::string ToString(const grpc::ByteBuffer& bytes) {
   return text;
 }
 
+// Takes the fields of a message and of those in it from `left`, and stops where
+// there are more: each may take two bytes, and a hundred in memory. What does
+// not parse is left to the parser.
+void CountFields(const Descriptor* descriptor, int depth, CodedInputStream* in,
+                 int64_t* left) {
+  while (const uint32_t tag = in->ReadTag()) {
+    if (--*left < 0) return;
+    uint64_t number = 0;
+    uint32_t length = 0;
+    switch (WireFormatLite::GetTagWireType(tag)) {
+      case WireFormatLite::WIRETYPE_VARINT:
+        if (!in->ReadVarint64(&number)) return;
+        break;
+      case WireFormatLite::WIRETYPE_FIXED32:
+        if (!in->Skip(4)) return;
+        break;
+      case WireFormatLite::WIRETYPE_FIXED64:
+        if (!in->Skip(8)) return;
+        break;
+      case WireFormatLite::WIRETYPE_LENGTH_DELIMITED: {
+        if (!in->ReadVarint32(&length) || length > INT32_MAX) return;
+        const auto size = static_cast<int>(length);
+        const FieldDescriptor* const known = descriptor->FindFieldByNumber(
+            WireFormatLite::GetTagFieldNumber(tag));
+        if (known == nullptr ||
+            known->type() != FieldDescriptor::TYPE_MESSAGE) {
+          if (!in->Skip(size)) return;
+          break;
+        }
+        if (depth == kMaxParsedDepth) return;
+        const auto limit = in->PushLimit(size);
+        CountFields(known->message_type(), depth + 1, in, left);
+        if (in->BytesUntilLimit() > 0) return;
+        in->PopLimit(limit);
+        break;
+      }
+      default:  // a group's begin or end
+        break;
+    }
+  }
+}
+
+bool HasMoreFields(const grpc::ByteBuffer& bytes, const Descriptor* descriptor,
+                   int64_t most) {
+  grpc::ByteBuffer copy = bytes;  // shares the slices
+  grpc::ProtoBufferReader reader(&copy);
+  CodedInputStream in(&reader);
+  CountFields(descriptor, 0, &in, &most);
+  return most < 0;
+}
+
 // The path of the first text that is not UTF-8, reading the wire format
 // without the checks of generated code; empty if there is none.
 std::string FindBadText(const UnknownFieldSet& fields,
@@ -49,20 +108,21 @@ std::string FindBadText(const UnknownFieldSet& fields,
         field.type() != UnknownField::TYPE_LENGTH_DELIMITED) {
       continue;
     }
-    std::string path = known->name();
-    if (known->is_repeated()) {
-      path += fmt::format("[{}]", counts[field.number()]++);
-    }
+    const int index = known->is_repeated() ? counts[field.number()]++ : -1;
+    const auto path = [&] {
+      return index < 0 ? known->name()
+                       : fmt::format("{}[{}]", known->name(), index);
+    };
     const std::string& bytes = field.length_delimited();
     if (known->type() == FieldDescriptor::TYPE_STRING) {
-      if (!IsUtf8(bytes)) return path;
+      if (!IsUtf8(bytes)) return path();
     } else if (known->type() == FieldDescriptor::TYPE_MESSAGE &&
                depth < kMaxDepth) {
       UnknownFieldSet nested;
       if (!nested.ParseFromString(bytes)) continue;
       const std::string rest =
           FindBadText(nested, known->message_type(), depth + 1);
-      if (!rest.empty()) return path + "." + rest;
+      if (!rest.empty()) return path() + "." + rest;
     }
   }
   return "";
@@ -77,6 +137,13 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
         "the request has {} bytes and the server takes at most {}; send its "
         "inputs in several calls",
         bytes.Length(), max_bytes));
+  }
+  const int64_t most_fields = max_bytes / kBytesAField + kFewFields;
+  if (HasMoreFields(bytes, message->GetDescriptor(), most_fields)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "the request has more than {} fields in all; send its inputs in "
+        "several calls",
+        most_fields));
   }
   grpc::ByteBuffer copy = bytes;  // shares the slices
   grpc::ProtoBufferReader reader(&copy);
@@ -108,7 +175,12 @@ std::optional<std::string> FindItemId(const grpc::ByteBuffer& bytes) {
                 int{EncodeStreamRequest::Item::kIdFieldNumber} ==
                     int{TranslateStreamRequest::Item::kIdFieldNumber});
   UnknownFieldSet fields;
-  if (!fields.ParseFromString(ToString(bytes))) return std::nullopt;
+  if (HasMoreFields(
+          bytes, TranslateStreamRequest::descriptor(),
+          static_cast<int64_t>(bytes.Length()) / kBytesAField + kFewFields) ||
+      !fields.ParseFromString(ToString(bytes))) {
+    return std::nullopt;
+  }
   for (int i = 0; i < fields.field_count(); ++i) {
     const UnknownField& field = fields.field(i);
     UnknownFieldSet item;

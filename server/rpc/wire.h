@@ -16,8 +16,10 @@ namespace trivium {
 // gRPC 1.51's callback server answers what does not parse with UNIMPLEMENTED
 // and silently ends a bidirectional stream.
 
-// INVALID_ARGUMENT: larger than `max_bytes`, not a message, or a text that is
-// not UTF-8, whose field the error names.
+// INVALID_ARGUMENT: larger than `max_bytes`, more fields than one for each
+// kBytesAField of them, not a message, or a text that is not UTF-8, whose field
+// the error names.
+inline constexpr int64_t kBytesAField = 16;
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes, int64_t max_bytes,
                           google::protobuf::Message* message);
 

@@ -143,6 +143,42 @@ TEST_F(BoundsTest, MasksAskForTheirBestLogitsOnly) {
   transport_.WaitForFinish();
 }
 
+TEST_F(BoundsTest, ScoredTokensAreCountedBeforeTheyAreMade) {
+  v1::ScoreRequest request;
+  v1::ScoreInput* const input = request.add_inputs();
+  input->set_text("a");
+  for (int i = 0; i < 1'000'000; ++i) {
+    input->mutable_target_ids()->add_ids(PuppetTokenizer::kFirst + 'a');
+  }
+  transport_.Bring(request);
+  handler_ = NewScore(environment_, {}, &transport_);
+  handler_->Start();
+  EXPECT_EQ(MessageOf(transport_.WaitForFinish()),
+            "inputs[0]: has more than 129 tokens with what stands before them, "
+            "which are all that the model reads");
+}
+
+TEST_F(BoundsTest, ResponsesAreCountedAsTheyAreExpected) {
+  environment_.limits.max_response_bytes = 100'000;
+  v1::ScoreRequest request;
+  request.set_top_logprobs(20);
+  for (int i = 0; i < 1000; ++i) {
+    v1::ScoreInput* const input = request.add_inputs();
+    input->set_text("a");
+    for (int k = 0; k < 20; ++k) {
+      input->mutable_target_ids()->add_ids(PuppetTokenizer::kFirst + 'a');
+    }
+    // Nobody comes as far as this one.
+    if (i == 999) input->mutable_target_ids()->add_ids(UINT32_MAX);
+  }
+  transport_.Bring(request);
+  handler_ = NewScore(environment_, {}, &transport_);
+  handler_->Start();
+  EXPECT_THAT(MessageOf(transport_.WaitForFinish()),
+              HasSubstr("the response would have up to"));
+  EXPECT_EQ(batcher_.count(), 0);
+}
+
 TEST_F(BoundsTest, CandidatesOfMasksAreBoundedBeforeTheModelIsAsked) {
   AddEncoder({HeadKind::kFillMask, HeadInfo::Scores::kSoftmax, {}});
   environment_.limits.max_response_bytes = 100'000;

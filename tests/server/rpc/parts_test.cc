@@ -35,6 +35,14 @@ grpc::ByteBuffer Bytes(const std::string& text) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
+std::string Varint(size_t number) {
+  std::string bytes;
+  for (; number >= 128; number /= 128) {
+    bytes += static_cast<char>(number % 128 + 128);
+  }
+  return bytes + static_cast<char>(number);
+}
+
 TEST(WireTest, FindsTheIdOfABadItem) {
   v1::TranslateStreamRequest message;
   message.mutable_item()->set_id("77");
@@ -51,6 +59,42 @@ TEST(WireTest, FindsTheIdOfABadItem) {
   EXPECT_EQ(FindItemId(Bytes("\xff")), std::nullopt);
   message.mutable_start();
   EXPECT_EQ(FindItemId(Bytes(message.SerializeAsString())), std::nullopt);
+}
+
+// Of two bytes each, in messages and unknown ones, that would take a hundred
+// times as many in memory.
+TEST(WireTest, FieldsAreCountedBeforeTheyAreParsed) {
+  constexpr int64_t kMaxBytes = 1 << 20;
+  constexpr int kMost = kMaxBytes / kBytesAField + 1024;
+  const auto status_of = [](int fields, const std::string& field) {
+    v1::GenerateRequest message;
+    std::string all;
+    for (int i = 0; i < fields; ++i) all += field;
+    // Of GenerateRequest, of its Chat, and of the Struct in that.
+    const std::string chat = "\x42" + Varint(all.size()) + all;
+    const absl::Status status =
+        ParseMessage(Bytes(all + chat), kMaxBytes, &message);
+    return std::string(status.message());
+  };
+  for (const char* field : {"\x0a", "\x12", "\x1a", "\x7a"}) {
+    const std::string one = std::string(field) + '\0';
+    EXPECT_EQ(status_of(kMost / 2 - 1, one), "") << one;
+    EXPECT_THAT(status_of(kMost / 2 + 1, one),
+                testing::HasSubstr("fields in all"));
+  }
+  for (const std::string& one : {std::string("\x78\0", 2), std::string("{|")}) {
+    EXPECT_THAT(status_of(kMost / 2 + 1, one),
+                testing::HasSubstr("fields in all"));
+  }
+  // Numbers that are packed are one field.
+  v1::EncodeRequest ids;
+  for (int i = 0; i < kMost + 10; ++i) {
+    if (i == 0) ids.add_inputs();
+    ids.mutable_inputs(0)->mutable_ids()->add_ids(1);
+  }
+  v1::EncodeRequest parsed;
+  EXPECT_TRUE(
+      ParseMessage(Bytes(ids.SerializeAsString()), kMaxBytes, &parsed).ok());
 }
 
 TEST(WireTest, NothingThatIsSentBreaksIt) {

@@ -49,15 +49,22 @@ bool StopStringMatcher::Matches(std::span<const int32_t> ids) const {
   // dropped, a character cut) and what the last token may change before itself
   // (a character completed).
   constexpr size_t kMargin = 64;
+  // Of tokens without text no more are looked through each time; who cuts the
+  // text finds a stop string that they hide.
+  constexpr size_t kMostTokens = 1024;
   size_t tail = 16;
-  while (tail < ids.size() &&
+  while (tail < ids.size() && tail < kMostTokens &&
          decode_(ids.last(tail).first(tail - 1)).size() < longest_ + kMargin) {
     tail *= 2;
   }
   if (tail >= ids.size()) {
     return FindStop(decode_(ids), stops_) != std::string::npos;
   }
-  return FindStop(decode_(ids.last(tail)), stops_) != std::string::npos &&
+  // What is new does not begin where the tail does, which may not be the text.
+  const std::string text = decode_(ids.last(tail));
+  const size_t changed = std::min(text.size(), kMargin / 2);
+  return FindStop(std::string_view(text).substr(changed), stops_) !=
+             std::string::npos &&
          FindStop(decode_(ids), stops_) != std::string::npos;
 }
 

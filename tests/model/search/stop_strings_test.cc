@@ -72,6 +72,22 @@ TEST(StopStringsTest, MatcherFindsWhatAWholeDecodeFinds) {
   EXPECT_GT(matched, 50);
 }
 
+// However little text the tokens have, and however a part of them begins.
+TEST(StopStringsTest, MatcherReadsOnlyTheEndOfALongText) {
+  std::vector<int32_t> ids;
+  size_t read = 0;
+  const StopStringMatcher matcher({"?"}, [&](std::span<const int32_t> part) {
+    read += part.size();
+    return (part.data() == ids.data() ? "" : "?") + DecodeToy(part);
+  });
+  for (const int32_t id : {5, 0}) {  // "" and "a"
+    ids.assign(20'000, id);
+    read = 0;
+    EXPECT_FALSE(matcher.Matches(ids));
+    EXPECT_LT(read, 4000u);
+  }
+}
+
 TEST(StopStringsTest, FilterCutsAtTheFirstStop) {
   std::mt19937 random(2);
   for (int round = 0; round < 2000; ++round) {

@@ -1,14 +1,12 @@
 #include "server/rpc/grpc_server.h"
 
 #include <fmt/format.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
 #include <climits>
-#include <mutex>
 #include <string>
 
 #include "absl/memory/memory.h"
@@ -30,11 +28,7 @@ constexpr absl::Duration kShutdownGrace = absl::Milliseconds(500);
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
     const Options& options, const Environment& environment) {
-  static std::once_flag plugins;
-  std::call_once(plugins, [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  });
+  grpc::EnableDefaultHealthCheckService(true);
   auto server = absl::WrapUnique(new GrpcServer());
   grpc::ServerBuilder builder;
   using ExternalConnectionType =
@@ -51,6 +45,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(std::min<int64_t>(receive, INT_MAX)));
   builder.SetMaxSendMessageSize(-1);  // handlers check
+  // A compressed message may become a thousand times as much before anybody
+  // looks at its size.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              options.max_streams);
   // Notices clients that vanished, and lets those ping that look after

@@ -6,6 +6,7 @@
 #include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 
+#include <atomic>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 using reflection::ServerReflectionRequest;
 using reflection::ServerReflectionResponse;
+
+// Nobody asks much: no names are so long, and few look at a time. Of one who
+// reads no answers, no more is held.
+constexpr size_t kMaxRequestBytes = 16 << 10;
+constexpr int kMaxStreams = 64;
 
 constexpr const char* kServices[] = {
     "grpc.health.v1.Health",
@@ -122,10 +128,23 @@ void Answer(const ServerReflectionRequest& request,
 class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
                                                ServerReflectionResponse> {
  public:
-  Reactor() { StartRead(&request_); }
+  explicit Reactor(std::atomic<int>* streams) : streams_(streams) {
+    if (streams_->fetch_add(1) < kMaxStreams) {
+      StartRead(&request_);
+    } else {
+      Finish({grpc::RESOURCE_EXHAUSTED,
+              "too many streams of reflection are open; end others"});
+    }
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
+    if (request_.ByteSizeLong() > kMaxRequestBytes) {
+      request_.Clear();
+      return Finish(
+          {grpc::INVALID_ARGUMENT,
+           fmt::format("a question of more than {} bytes", kMaxRequestBytes)});
+    }
     Answer(request_, &response_);
     StartWrite(&response_);
   }
@@ -133,25 +152,45 @@ class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
     if (!ok) return Finish(grpc::Status::CANCELLED);
     StartRead(&request_);
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    streams_->fetch_sub(1);
+    delete this;
+  }
 
  private:
+  std::atomic<int>* const streams_;
   ServerReflectionRequest request_;
   ServerReflectionResponse response_;
 };
 
-class ReflectionService : public reflection::ServerReflection::CallbackService {
+// The messages of both versions are the same.
+class ReflectionService : public grpc::Service {
  public:
-  grpc::ServerBidiReactor<ServerReflectionRequest, ServerReflectionResponse>*
-  ServerReflectionInfo(grpc::CallbackServerContext*) override {
-    return new Reactor;
+  explicit ReflectionService(const char* method) {
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        method, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+    MarkMethodCallback(
+        0, new grpc::internal::CallbackBidiHandler<ServerReflectionRequest,
+                                                   ServerReflectionResponse>(
+               [this](grpc::CallbackServerContext*) {
+                 return new Reactor(&streams_);
+               }));
   }
+
+ private:
+  std::atomic<int> streams_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewReflection() {
-  return std::make_unique<ReflectionService>();
+std::vector<std::unique_ptr<grpc::Service>> NewReflection() {
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  for (const char* method :
+       {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}) {
+    services.push_back(std::make_unique<ReflectionService>(method));
+  }
+  return services;
 }
 
 }  // namespace trivium

@@ -4,12 +4,13 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include <memory>
+#include <vector>
 
 namespace trivium {
 
-// grpc.reflection.v1 over the descriptors that the program has, beside the
-// v1alpha of the library.
-std::unique_ptr<grpc::Service> NewReflection();
+// grpc.reflection.v1 and v1alpha over the descriptors that the program has. The
+// library's own takes a thread for each open stream.
+std::vector<std::unique_ptr<grpc::Service>> NewReflection();
 
 }  // namespace trivium
 

@@ -1,5 +1,7 @@
 #include "server/rpc/service.h"
 
+#include <utility>
+
 #include "server/rpc/reactors.h"
 #include "server/rpc/reflection.h"
 #include "trivium/v1/inference.grpc.pb.h"
@@ -118,7 +120,7 @@ std::vector<std::unique_ptr<grpc::Service>> NewServices(
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(std::make_unique<InferenceService>(environment));
   services.push_back(std::make_unique<ModelsService>(environment));
-  services.push_back(NewReflection());
+  for (auto& service : NewReflection()) services.push_back(std::move(service));
   return services;
 }
 

@@ -140,6 +140,7 @@ class HonestClient:
         self._method = method
         self.seconds = []  # of each call that was answered
         self.errors = []   # of the others
+        self.lags = []     # how late it was itself, of a core, before each
 
     def __enter__(self):
         self._process = subprocess.Popen(
@@ -153,12 +154,22 @@ class HonestClient:
         told = json.loads(out)
         self.seconds = told["seconds"]
         self.errors = told["errors"]
+        self.lags = told["lags"]
 
     def percentile(self, percent):
         """The least time within which so many percent of calls were answered
         (nearest rank)."""
-        rank = math.ceil(len(self.seconds) * percent / 100)
-        return sorted(self.seconds)[max(rank, 1) - 1]
+        return self._percentile(self.seconds, percent)
+
+    def lag(self):
+        """How late the client itself was, 99th percentile: where others take
+        the machine's cores, so is the server, at each of its threads."""
+        return self._percentile(self.lags, 99)
+
+    @staticmethod
+    def _percentile(values, percent):
+        rank = math.ceil(len(values) * percent / 100)
+        return sorted(values)[max(rank, 1) - 1]
 
     @classmethod
     def run(cls, address, method):
@@ -174,13 +185,16 @@ class HonestClient:
 
         seconds = []
         errors = []
+        lags = []
         with grpc.insecure_channel(address) as channel:
             call = channel.unary_unary(INFERENCE + method)
             call(request, timeout=cls.TIMEOUT_SECONDS)
             print("ready", flush=True)
             threading.Thread(target=wait, daemon=True).start()
+            paused = time.monotonic()
             while not stop.wait(cls.PAUSE_SECONDS):
                 begin = time.monotonic()
+                lags.append(begin - paused - cls.PAUSE_SECONDS)
                 try:
                     answer = call(request, timeout=cls.TIMEOUT_SECONDS,
                                   metadata=[("x-client", "honest")])
@@ -188,8 +202,10 @@ class HonestClient:
                         errors.append("a wrong answer")
                 except grpc.RpcError as error:
                     errors.append(str(error.code()))
-                seconds.append(time.monotonic() - begin)
-        print(json.dumps({"seconds": seconds, "errors": errors}), flush=True)
+                paused = time.monotonic()
+                seconds.append(paused - begin)
+        print(json.dumps({"seconds": seconds, "errors": errors, "lags": lags}),
+              flush=True)
 
 
 class Attack(unittest.TestCase):
@@ -197,8 +213,10 @@ class Attack(unittest.TestCase):
     when nobody attacked it."""
 
     FLAGS = ()
-    # What an honest client's 99th percentile may come to on a loaded machine.
+    # What an honest client's 99th percentile may come to, besides so many times
+    # what the machine's other work costs it.
     MOST_SECONDS = 1.0
+    LAGS = 10
     # What the server may come to hold: with the embedded model it holds 150 MB
     # in peace.
     MOST_BYTES = 512 << 20
@@ -221,10 +239,11 @@ class Attack(unittest.TestCase):
         p99 = honest.percentile(99)
         peak = self.server.peak_bytes()
         print(f"{self.id()}: {len(honest.seconds)} honest calls, p50 "
-              f"{honest.percentile(50) * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms; "
+              f"{honest.percentile(50) * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms, "
+              f"itself late by {honest.lag() * 1e3:.1f} ms; "
               f"the server's peak {peak / 1e6:.0f} MB", flush=True)
         self.assertEqual(honest.errors, [])
-        self.assertLess(p99, self.MOST_SECONDS)
+        self.assertLess(p99, self.MOST_SECONDS + self.LAGS * honest.lag())
         self.assertLess(peak, self.MOST_BYTES)
 
 

@@ -64,7 +64,8 @@ class TextsAttack(attack.Attack):
                 cls.FLAGS += ["--model", f"{name}={folder}"]
             super().setUpClass()
 
-    def flood(self, method, request, clients=4, timeout=30, honest="Translate"):
+    def flood(self, method, request, clients=4, timeout=30, honest="Translate",
+              compression=None):
         """Sends the request from some clients at once, for as long as a test
         attacks, beside an honest client of that method; gives the codes that
         came back."""
@@ -73,11 +74,13 @@ class TextsAttack(attack.Attack):
         until = attack.deadline()
 
         def run(_):
-            with grpc.insecure_channel(self.server.address) as channel:
+            with grpc.insecure_channel(
+                    self.server.address,
+                    [("grpc.max_send_message_length", -1)]) as channel:
                 call = channel.unary_unary(attack.INFERENCE + method)
                 while time.monotonic() < until:
                     try:
-                        call(payload, timeout=timeout)
+                        call(payload, timeout=timeout, compression=compression)
                         codes.add("OK")
                     except grpc.RpcError as error:
                         codes.add(error.code().name)
@@ -127,6 +130,27 @@ class TextsAttack(attack.Attack):
         request.top = 5
         self.assertLessEqual(self.flood("FillMask", request, timeout=1),
                              {"OK", "DEADLINE_EXCEEDED"})
+
+    def test_fields_of_nothing(self):
+        # Two bytes of a request each, and a hundred or more in memory.
+        class Nothing:
+            @staticmethod
+            def SerializeToString():
+                return bytes((0x12, 0)) * ((4 << 20) // 2 - 1)
+
+        for method in ("Translate", "Tokenize", "Score"):
+            self.assertEqual(self.flood(method, Nothing),
+                             {"INVALID_ARGUMENT"})
+
+    def test_messages_that_unpack_to_many_bytes(self):
+        class Zeros:
+            @staticmethod
+            def SerializeToString():
+                return bytes(64 << 20)
+
+        self.assertEqual(
+            self.flood("Translate", Zeros, compression=grpc.Compression.Gzip),
+            {"UNIMPLEMENTED"})
 
     def test_characters_that_become_many(self):
         request = inference_pb2.TranslateRequest()

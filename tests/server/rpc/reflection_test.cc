@@ -101,5 +101,37 @@ TEST_F(ReflectionTest, WhatIsNotThereIsToldAndTheStreamGoesOn) {
             "trivium.v1.Input");
 }
 
+// As of one whose answers nobody reads, and who asks for more.
+TEST_F(ReflectionTest, StreamsAndQuestionsAreBounded) {
+  for (const char* version : {"v1", "v1alpha"}) {
+    const std::string method = std::string("/grpc.reflection.") + version +
+                               ".ServerReflection/ServerReflectionInfo";
+    ServerReflectionRequest request;
+    request.set_file_by_filename(std::string(20'000, 'x'));
+    EXPECT_EQ(SendBytes(method, request.SerializeAsString()).error_code(),
+              grpc::INVALID_ARGUMENT);
+  }
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<decltype(stream_)> streams;
+  ServerReflectionRequest request;
+  request.set_list_services("");
+  ServerReflectionResponse response = Ask(request);
+  for (int i = 0; i < 63; ++i) {
+    contexts.push_back(Context());
+    streams.push_back(reflection_->ServerReflectionInfo(contexts.back().get()));
+    ASSERT_TRUE(streams.back()->Write(request));
+    ASSERT_TRUE(streams.back()->Read(&response));
+  }
+  const auto context = Context();
+  EXPECT_EQ(
+      reflection_->ServerReflectionInfo(context.get())->Finish().error_code(),
+      grpc::RESOURCE_EXHAUSTED);
+  for (auto& stream : streams) {
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+  }
+  Ask(request);
+}
+
 }  // namespace
 }  // namespace trivium

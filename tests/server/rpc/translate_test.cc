@@ -351,6 +351,18 @@ TEST_F(TranslateTest, HugeResponsesAreRefusedBeforeWork) {
   EXPECT_TRUE(batcher_->submitted().empty());
 }
 
+TEST_F(TranslateTest, CompressedMessagesAreNotRead) {
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    const auto context = Context();
+    context->set_compression_algorithm(algorithm);
+    v1::TranslateResponse response;
+    const grpc::Status status = stub_->Translate(
+        context.get(), TextsRequest({std::string(100'000, 'a')}), &response);
+    EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED)
+        << status.error_message();
+  }
+}
+
 TEST_F(TranslateTest, BytesThatAreNoRequest) {
   const std::string method = "/trivium.v1.Inference/Translate";
   EXPECT_EQ(SendBytes(method, "\xff\xff").error_code(), grpc::INVALID_ARGUMENT);

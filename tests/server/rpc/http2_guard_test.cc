@@ -26,6 +26,12 @@ std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
   return Frame(type, flags, stream, std::string(bytes, filling));
 }
 
+// A frame of DATA, 16 KiB or less, of `payload`.
+std::string Data(uint32_t stream, const std::string& payload,
+                 uint8_t flags = 0) {
+  return Frame(kData, flags, stream, payload);
+}
+
 class Http2GuardTest : public testing::Test {
  protected:
   Http2GuardTest() { Client(std::string(kPreface)); }
@@ -284,12 +290,6 @@ TEST_F(Http2GuardTest, WhatMakesTheServerResetCostsAsMuch) {
   EXPECT_LT(guard_.open_streams(), 2u);
   EXPECT_GT(guard_.resume(), now_ + absl::Milliseconds(1));
   EXPECT_EQ(Client(Frame(kHeaders, kEndHeaders, 2 * times + 1)), 0u);
-}
-
-// A frame of DATA, 16 KiB or less, of `payload`.
-std::string Data(uint32_t stream, const std::string& payload,
-                 uint8_t flags = 0) {
-  return Frame(kData, flags, stream, payload);
 }
 
 TEST_F(Http2GuardTest, LargeMessagesTakeRoomUntilTheyAreWhole) {

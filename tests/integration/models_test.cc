@@ -46,7 +46,7 @@ class ModelsTest : public testing::Test {
   }
 
   double ResidentBytes() {
-    const std::string page = HttpGet(server_->metrics_port(), "/metrics");
+    const std::string page = HttpGet(server_->metrics_port(), "/metrics").body;
     const std::string name = "\nprocess_resident_memory_bytes ";
     return std::stod(page.substr(page.find(name) + name.size()));
   }

@@ -45,7 +45,7 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
       [message](const std::string& code) {
         message->set_source_language(code);
       },
-      "Language of the texts: BCP 47, its English name or the model's code");
+      "Language of the texts: BCP 47 or its English name");
   app.add_option_function<std::string>(
       "--target-language",
       [message](const std::string& code) {

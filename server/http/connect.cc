@@ -27,7 +27,8 @@ ordered_json ErrorOf(const Ending& ending) {
   ordered_json error = {
       {"code", std::string(ConnectCodeOf(ending.status.code()))},
       {"message", MessageOf(ending)}};
-  for (const auto& detail : ToRpcStatus(ending.status).details()) {
+  const google::rpc::Status status = ToRpcStatus(ending.status);
+  for (const auto& detail : status.details()) {
     // The type without its host, the value without padding.
     const std::string& url = detail.type_url();
     std::string value;

@@ -86,7 +86,8 @@ std::string MessageOf(const Ending& ending) {
 
 std::string FieldOf(const absl::Status& status) {
   google::rpc::BadRequest bad;
-  for (const auto& detail : ToRpcStatus(status).details()) {
+  const google::rpc::Status rpc_status = ToRpcStatus(status);
+  for (const auto& detail : rpc_status.details()) {
     if (detail.UnpackTo(&bad) && bad.field_violations_size() > 0) {
       return bad.field_violations(0).field();
     }

@@ -211,7 +211,10 @@ class ServerTranslator:
     ) -> Iterator[tuple[int, Translated | TriviumError]]:
         options = dict(self._options)
         if align:
-            options.update(tokens=True, cross_attention=self._selection())
+            # A map is of one search.
+            options.update(
+                tokens=True, cross_attention=self._selection(), split="SPLIT_NONE"
+            )
         for outcome in self._client.translate_stream(
             texts, model=self._model, ordered=False, **options
         ):

@@ -76,7 +76,9 @@ TEST_F(TranslateStreamTest, AnswersBeforeTheClientHasSaidAll) {
 }
 
 TEST_F(TranslateStreamTest, ABadItemFailsAlone) {
-  Open();
+  v1::TranslateStreamRequest::Start start;
+  start.mutable_options()->set_split(v1::SPLIT_NONE);
+  Open(start);
   Send(1, std::string(100, 'x'));  // too long for the model
   Send(2, "fine");
   Send(3, std::string(5000, 'x'));  // tokenized on the pool

@@ -161,9 +161,9 @@ struct StepResult {
 // (none without cross-attention); Decode work takes a block when its tokens
 // cross a block border or when it writes to a block that another hypothesis
 // shares. Where every decoder layer sees only so many tokens back, a hypothesis
-// gives up the blocks that it has passed. Whoever plans asks BlocksNeeded and makes room by releasing others;
-// a Step without a free block fails with RESOURCE_EXHAUSTED and changes
-// nothing.
+// gives up the blocks that it has passed. Whoever plans asks BlocksNeeded and
+// makes room by releasing others; a Step without a free block fails with
+// RESOURCE_EXHAUSTED and changes nothing.
 //
 // Full blocks of a hypothesis's announced beginning (Begin) are known by their
 // tokens, by what came before, and by all else that their contents depend on:

@@ -159,9 +159,8 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
   Problems problems;
   ModelFolder read = ReadModelFolder(folder, options, &problems);
   if (!problems.empty()) return ToStatus(folder, problems);
-  TRIVIUM_ASSIGN_OR_RETURN(
-      std::shared_ptr<const Transformer> transformer,
-      Transformer::Create(read.description, read.formats));
+  TRIVIUM_ASSIGN_OR_RETURN(std::shared_ptr<const Transformer> transformer,
+                           Transformer::Create(read.description, read.formats));
   TRIVIUM_RETURN_IF_ERROR(read.weights->CheckUnchanged());
   ModelInfo info = Describe(folder, read, *transformer);
   return std::make_unique<LoadedModel>(std::move(info), &read,

@@ -285,8 +285,8 @@ HWY_INLINE void AttendHeads(const AttentionCall& call,
     }
     KeyRange keys;
     for (int begin = rows.tiles.begin; begin < rows.any.end; begin = keys.end) {
-      keys = {begin, std::min(rows.any.end,
-                              (begin / kExactKeys + 1) * kExactKeys)};
+      keys = {begin,
+              std::min(rows.any.end, (begin / kExactKeys + 1) * kExactKeys)};
       for (int lane = 0; lane < kQuadLanes; lane += lanes) {
         const auto weigh = [&](int group, auto at_once) HWY_ATTR {
           WeighValues<kVnni, kQueries, decltype(at_once)::value>(

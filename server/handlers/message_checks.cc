@@ -113,7 +113,9 @@ absl::Status CheckRequestBytes(int64_t bytes, int64_t max_bytes) {
       bytes, max_bytes));
 }
 
-int64_t MostFields(int64_t bytes) { return bytes / kMessageBytesAField + kFewFields; }
+int64_t MostFields(int64_t bytes) {
+  return bytes / kMessageBytesAField + kFewFields;
+}
 
 bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream* bytes,
                    const Descriptor& message, int64_t most) {

@@ -91,8 +91,8 @@ TEST_P(WindowBlocksTest, BeginningsAreFoundWhileTheyAreKept) {
     EXPECT_EQ(found, expected);
     for (size_t at = found; at < tokens.size(); at += 30) {
       const auto rest = std::span(tokens).subspan(at);
-      read.push_back(Append(hypothesis,
-                            rest.first(std::min<size_t>(30, rest.size()))));
+      read.push_back(
+          Append(hypothesis, rest.first(std::min<size_t>(30, rest.size()))));
     }
     EXPECT_LE(held(), kHeld + 2);
     engine_->ReleaseHypothesis(hypothesis);

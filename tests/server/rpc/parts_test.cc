@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 
 #include "google/rpc/status.pb.h"
+#include "server/handlers/message_checks.h"
 #include "server/handlers/status.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/library_logs.h"
-#include "server/handlers/message_checks.h"
 #include "server/rpc/wire.h"
 #include "trivium/v1/inference.pb.h"
 

@@ -348,8 +348,8 @@ TEST_F(TranslateTest, HugeResponsesAreRefusedBeforeWork) {
   v1::TranslateResponse response;
   const grpc::Status status = Translate(request, &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-  // Two inputs x 16 hypotheses x 127 tokens x 61 x 2 layers x 4 heads x 4 bytes:
-  // the others are not looked at.
+  // Two inputs x 16 hypotheses x 127 tokens x 61 x 2 layers x 4 heads x 4
+  // bytes: the others are not looked at.
   EXPECT_THAT(status.error_message(), HasSubstr("up to 7932928 bytes"));
   EXPECT_TRUE(batcher_->submitted().empty());
 }

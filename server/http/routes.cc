@@ -37,6 +37,12 @@ constexpr Route kRoutes[] = {
      nullptr, NewConnectCodec},
     {"POST", "/trivium.v1.Models/GetModel", Rpc::kGetModel, NewGetModel,
      nullptr, NewConnectCodec},
+    {"POST", "/trivium.v1.Models/LoadModel", Rpc::kLoadModel, NewLoadModel,
+     nullptr, NewConnectCodec},
+    {"POST", "/trivium.v1.Models/ReloadModel", Rpc::kReloadModel,
+     NewReloadModel, nullptr, NewConnectCodec},
+    {"POST", "/trivium.v1.Models/UnloadModel", Rpc::kUnloadModel,
+     NewUnloadModel, nullptr, NewConnectCodec},
 
     {"GET", "/v1/models", Rpc::kListModels, NewListModels, nullptr,
      NewOpenAiModelsCodec},

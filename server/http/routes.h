@@ -21,7 +21,7 @@ struct Route {
   NewCodec* codec = nullptr;
 };
 
-// All of them; docs/openapi.yaml describes each.
+// All of them; docs/openapi.json describes each.
 std::span<const Route> Routes();
 
 struct RouteMatch {

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -370,6 +371,50 @@ TEST_F(HttpApiTest, StopsWithCallsUnderWay) {
       "Content-Length: 100\r\n\r\n{");
   Stop();
   EXPECT_EQ(half.Receive(), "");
+}
+
+TEST_F(HttpApiTest, RandomBytesHarmNothing) {
+  constexpr int kRounds = 40;
+  constexpr size_t kSockets = 50;
+  HttpApi::Options options;  // the bytes may begin a request without an end
+  options.request_timeout = options.idle_timeout = absl::Milliseconds(50);
+  Start(options);
+  const std::vector<std::string> good = {
+      PostText(kTranslate, kAbc),
+      PostText(kGenerate, Enveloped(R"({"input":{"text":"a"}})"), kStream),
+      PostText("/v1/completions", R"({"prompt":"a","stream":true,"n":1})"),
+      PostText("/embed", R"({"inputs":["a",[1,2]],"truncate":true})"),
+      "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: "
+      "application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"};
+  std::mt19937 random(1);
+  const auto below = [&random](size_t end) { return random() % end; };
+  const auto bytes = [&] {
+    // A request that is cut, or of which some bytes are others, or no request.
+    std::string text = good[below(good.size())];
+    if (below(4) == 0) text.assign(below(300), '\0');
+    if (below(4) == 0) text.resize(below(text.size() + 1));
+    size_t changed = below(2) == 0 ? below(4) : below(text.size() + 1);
+    if (text.empty()) changed = 0;
+    for (size_t i = 0; i < changed; ++i) {
+      text[below(text.size())] = static_cast<char>(random());
+    }
+    return text;
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<HttpSocket> sockets;
+    while (sockets.size() < kSockets) {
+      HttpSocket& socket = sockets.emplace_back(api_->port());
+      socket.Send(bytes());
+      if (below(3) == 0) socket.Send(bytes());
+    }
+    // Half of them leave before they are answered.
+    while (sockets.size() > kSockets / 2) sockets.pop_back();
+    for (HttpSocket& socket : sockets) socket.Receive();
+  }
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+  Stop();
+  EXPECT_EQ(overload_.account()->total(), 0);
 }
 
 TEST_F(HttpApiTest, TakenPortsAreNamed) {

@@ -35,8 +35,9 @@ json OpenApi() {
 }
 
 TEST(RoutesTest, TheDocumentDescribesThemAll) {
+  const json document = OpenApi();
   std::set<std::string> described;
-  for (const auto& [path, operations] : OpenApi().at("paths").items()) {
+  for (const auto& [path, operations] : document.at("paths").items()) {
     for (const auto& [method, operation] : operations.items()) {
       std::string name = method;
       std::transform(name.begin(), name.end(), name.begin(), ::toupper);

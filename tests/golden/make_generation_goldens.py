@@ -42,10 +42,8 @@ def generate(model, ids, config):
     model.generation_config = transformers.GenerationConfig(**config)
     out = model.generate(torch.tensor([ids]), return_dict_in_generate=True,
                          output_scores=True)
+    # Alone it is not padded: a <pad> at the end is one that was written.
     new = out.sequences[0].tolist()[1:]
-    pad = config["pad_token_id"]
-    while new and new[-1] == pad:
-        new.pop()
     score = out.sequences_scores[0].item() if config.get("num_beams", 1) > 1 else None
     return {"ids": new, "score": score}
 

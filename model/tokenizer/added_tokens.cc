@@ -78,6 +78,7 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens,
   std::vector<std::pair<std::string, int32_t>> plain;
   std::vector<std::pair<std::string, int32_t>> normalized;
   for (const auto& [id, entry] : entries_) {
+    if (!entry.token.in_texts) continue;
     (entry.token.normalized ? normalized : plain)
         .emplace_back(entry.normalized, id);
   }

@@ -29,6 +29,8 @@ struct AddedToken {
   bool special = false;     // is left out of decoded text
   // Is never made of literal text (TextPart), though it may not be special.
   bool control = false;
+  // Is found in texts; one that is not only comes from the model.
+  bool in_texts = true;
 };
 
 // Finds strings in a text, leftmost first, at one place the longest, in time

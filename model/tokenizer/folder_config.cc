@@ -184,7 +184,7 @@ std::string FolderConfig::Special(const std::string& role,
   return otherwise;
 }
 
-void FolderConfig::AddSpecial(const std::string& content) {
+void FolderConfig::AddSpecial(const std::string& content, bool in_texts) {
   for (AddedToken& token : added_tokens) {
     if (token.content != content) continue;
     token.special = true;
@@ -193,6 +193,7 @@ void FolderConfig::AddSpecial(const std::string& content) {
   AddedToken token;
   token.content = content;
   token.special = true;
+  token.in_texts = in_texts;
   added_tokens.push_back(std::move(token));
 }
 

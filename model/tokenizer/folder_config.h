@@ -48,7 +48,7 @@ struct FolderConfig {
   std::string Special(const std::string& role, const std::string& otherwise,
                       bool left_strip = false);
   // One more special token, unless it is one already.
-  void AddSpecial(const std::string& content);
+  void AddSpecial(const std::string& content, bool in_texts = true);
   // Forgets special tokens that Special() assumed and the model lacks: ids of
   // their own would be beyond its embeddings.
   void KeepKnown(const TokenModel& model);

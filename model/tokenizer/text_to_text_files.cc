@@ -32,6 +32,8 @@ using Item = PostProcessor::Item;
 struct TextToText {
   SentencePieceTokenModel::Layout layout;
   std::vector<std::string> languages;
+  // Texts may spell them, though the folder does not name them.
+  bool languages_in_texts = true;
   // Of texts whose source is not told, as Transformers has it.
   std::string usual_source;
   bool source_behind = false;  // the end token
@@ -85,6 +87,7 @@ absl::StatusOr<TextToText> M2m100(const std::string& folder,
   family.languages =
       config.language_codes == "wmt21" ? Wmt21Languages() : M2m100Languages();
   family.layout.back = family.languages;
+  family.languages_in_texts = false;
   family.usual_source = "__en__";
   return family;
 }
@@ -184,7 +187,9 @@ absl::StatusOr<std::optional<TokenizerParts>> LoadTextToTextFile(
         end));
   }
   if ((*model)->IdOf("<s>") >= 0) config.Special("bos_token", "<s>");
-  for (const std::string& piece : family->languages) config.AddSpecial(piece);
+  for (const std::string& piece : family->languages) {
+    config.AddSpecial(piece, family->languages_in_texts);
+  }
 
   TokenizerParts parts;
   parts.decoder = {MetaspaceDecoder("\xE2\x96\x81", /*strips_first=*/true)};

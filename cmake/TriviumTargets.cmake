@@ -48,7 +48,7 @@ endfunction()
 # are read once: a third of the time of a build from nothing. A file must not
 # lean on what another includes or names, so the preset dev compiles each by
 # itself. Those that cannot share are marked SKIP_UNITY_BUILD_INCLUSION.
-set(trivium_files_at_once 16)
+set(trivium_files_at_once 8 CACHE STRING "Files that are compiled at once")
 function(trivium_compile_together name)
   if(TRIVIUM_UNITY)
     set_target_properties(${name} PROPERTIES

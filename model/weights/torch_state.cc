@@ -13,7 +13,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr size_t kMaxDimensions = 16;
+constexpr size_t kMaxTensorDimensions = 16;
 
 absl::Status StateProblem(std::string what) {
   return absl::InvalidArgumentError(std::move(what));
@@ -23,7 +23,7 @@ absl::Status StateProblem(std::string what) {
 std::optional<std::vector<int64_t>> ParseSizes(const Pickle& pickle,
                                                const PickleValue& value) {
   if ((value.kind != Kind::kTuple && value.kind != Kind::kList) ||
-      value.items.size() > kMaxDimensions) {
+      value.items.size() > kMaxTensorDimensions) {
     return std::nullopt;
   }
   std::vector<int64_t> sizes;

@@ -212,9 +212,7 @@ class ServerTranslator:
         options = dict(self._options)
         if align:
             # A map is of one search.
-            options.update(
-                tokens=True, cross_attention=self._selection(), split="SPLIT_NONE"
-            )
+            options.update(tokens=True, cross_attention=self._selection(), split="SPLIT_NONE")
         for outcome in self._client.translate_stream(
             texts, model=self._model, ordered=False, **options
         ):

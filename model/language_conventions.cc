@@ -49,9 +49,11 @@ bool HasForm(std::string_view code, Form form) {
          std::all_of(rest.begin() + 1, rest.end(), IsLower);
 }
 
-// Whether the tokenizer finds a piece in its text.
+// Whether the tokenizer finds a piece in its text, or leaves it out of decoded
+// text: it may only come from the model.
 bool IsItsOwnToken(const Tokenizer& tokenizer, const std::string& piece,
                    int32_t id) {
+  if (tokenizer.Decode({&id, 1}).empty()) return true;
   const auto encoding = tokenizer.Encode(piece, {.add_special_tokens = false});
   return encoding.ok() && encoding->ids == std::vector<int32_t>{id};
 }

@@ -25,10 +25,17 @@ class FakeTokenizer : public Tokenizer {
                                   const EncodeOptions&) const override {
     Encoding encoding;
     const int32_t id = PieceToId(text, TextSide::kSource);
-    if (text != "to_ID" && text != "__init__" && id >= 0) encoding.ids = {id};
+    if (!IsWord(text) && id >= 0) encoding.ids = {id};
     return encoding;
   }
-  std::string Decode(std::span<const int32_t>) const override { return ""; }
+  // Of words alone.
+  std::string Decode(std::span<const int32_t> ids) const override {
+    std::string text;
+    for (const int32_t id : ids) {
+      if (IsWord(pieces_[id])) text += pieces_[id];
+    }
+    return text;
+  }
   std::unique_ptr<StreamingDecoder> NewStreamingDecoder() const override {
     return nullptr;
   }
@@ -44,6 +51,10 @@ class FakeTokenizer : public Tokenizer {
   }
 
  private:
+  static bool IsWord(std::string_view text) {
+    return text == "to_ID" || text == "__init__";
+  }
+
   const std::vector<std::string> pieces_;
 };
 

@@ -17,7 +17,7 @@
 namespace trivium {
 namespace {
 
-constexpr uint32_t kMaxTop = 100;
+constexpr uint32_t kMaxTopAnswers = 100;
 constexpr uint32_t kDefaultAnswerTokens = 15;
 // All spans of so many tokens are looked at, in every window.
 constexpr uint32_t kMaxAnswerTokens = 256;
@@ -38,7 +38,7 @@ class AnswerCall final : public UnaryCall {
           "the model's folder has no tokenizer, so it cannot read texts");
     }
     TRIVIUM_RETURN_IF_ERROR(
-        CheckRange("top", request_.has_top(), request_.top(), kMaxTop));
+        CheckRange("top", request_.has_top(), request_.top(), kMaxTopAnswers));
     TRIVIUM_RETURN_IF_ERROR(
         CheckRange("max_answer_tokens", request_.has_max_answer_tokens(),
                    request_.max_answer_tokens(), kMaxAnswerTokens));

@@ -48,6 +48,7 @@ class Memory(attack.Attack):
         for _ in range(4):
             request.inputs.add().text = "An apple. " * 104000
         request.options.truncate = True
+        request.options.split = inference_pb2.SPLIT_NONE
         # So that they wait for long.
         request.options.decoding.beam_size = 1
         request.options.decoding.min_new_tokens = 200

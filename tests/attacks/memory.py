@@ -48,7 +48,6 @@ class Memory(attack.Attack):
         for _ in range(4):
             request.inputs.add().text = "An apple. " * 104000
         request.options.truncate = True
-        request.options.split = inference_pb2.SPLIT_NONE
         # So that they wait for long.
         request.options.decoding.beam_size = 1
         request.options.decoding.min_new_tokens = 200
@@ -75,8 +74,9 @@ class Memory(attack.Attack):
         actions = {name: value for name, value in self.server.metrics().items()
                    if name.startswith("trivium_overload_actions_total")}
         print(f"{self.id()}: {codes}, {actions}", flush=True)
-        self.assertLessEqual(set(codes),
-                             {"OK", "RESOURCE_EXHAUSTED", "CANCELLED"})
+        # Who gets so far has more sentences than a call may have.
+        self.assertLessEqual(set(codes), {"OK", "INVALID_ARGUMENT",
+                                          "RESOURCE_EXHAUSTED", "CANCELLED"})
         # Without its bounds the server would hold them all.
         self.assertGreater(sum(actions.values()), 0)
         self.assert_unharmed(honest)

@@ -256,8 +256,10 @@ def try_balancer(name, callers, replicas):
 def balancer_command(program, path):
     return {
         "haproxy": ["haproxy", "-q", "-f", DEPLOY / "haproxy/haproxy.cfg"],
-        "nginx": ["nginx", "-g", "daemon off; pid /dev/null;", "-c",
-                  DEPLOY / "nginx/nginx.conf"],
+        # Its pid file is removed when it ends, whatever it is.
+        "nginx": ["nginx", "-g", "daemon off; pid "
+                  f"{tempfile.gettempdir()}/trivium-nginx-{os.getpid()}.pid;",
+                  "-c", DEPLOY / "nginx/nginx.conf"],
         "envoy": [path, "-l", "error", "-c", DEPLOY / "envoy/envoy.yaml"],
     }[program]
 

@@ -5,28 +5,26 @@
 // - An order changes the directory once, as its last step; before that it can
 //   fail without a trace.
 // - specs_ has every model of the directory.
+// - A watch reloads and unloads only what is served from a folder that it
+//   sees, under whatever name. A folder whose name is another model's is told
+//   in the log and left alone.
 #include "server/model_manager.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
+#include "server/model_folders.h"
 #include "server/observability/log.h"
 
 namespace trivium {
 namespace {
-
-namespace fs = std::filesystem;
 
 // `status` with what it is about in front.
 absl::Status About(const std::string& what, const absl::Status& status) {
@@ -55,53 +53,7 @@ absl::Status Stopping() {
       "the server is stopping; send the call to another one");
 }
 
-bool IsModel(const fs::path& path) {
-  std::error_code error;
-  if (absl::StartsWith(path.filename().string(), ".")) return false;
-  return path.extension() == ".gguf"
-             ? fs::is_regular_file(path, error)
-             : fs::is_regular_file(path / "config.json", error);
-}
-
-// "/models/opus" and "/models/opus.gguf" -> "opus".
-std::string NameOf(const fs::path& path) {
-  return (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
-}
-
-// Names, sizes and times of a model's files: what changes where these do.
-std::string Contents(const fs::path& path) {
-  std::error_code error;
-  std::set<std::string> files;
-  const auto add = [&](const fs::path& file) {
-    files.insert(fmt::format(
-        "{} {} {}", file.filename().string(), fs::file_size(file, error),
-        fs::last_write_time(file, error).time_since_epoch().count()));
-  };
-  if (fs::is_regular_file(path, error)) {
-    add(path);
-  } else {
-    for (const auto& entry : fs::directory_iterator(path, error)) {
-      if (entry.is_regular_file(error)) add(entry.path());
-    }
-  }
-  return fmt::format("{}", fmt::join(files, "\n"));
-}
-
 }  // namespace
-
-std::vector<ModelSpec> ModelsBelow(const std::string& root) {
-  std::vector<ModelSpec> specs;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(root, error)) {
-    if (IsModel(entry.path())) {
-      specs.push_back(
-          {.name = NameOf(entry.path()), .folder = entry.path().string()});
-    }
-  }
-  std::sort(specs.begin(), specs.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
-  return specs;
-}
 
 absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
                                                  const Options& options) {
@@ -192,6 +144,7 @@ absl::StatusOr<ModelHandle> ModelManager::Serve(const ModelSpec& spec,
     return status;
   }
   specs_[spec.name] = spec;
+  specs_[spec.name].folder = AbsoluteFolder(spec.folder);
   return Lease(served);
 }
 
@@ -216,12 +169,10 @@ void ModelManager::Retire(const ServedModel& served) {
 absl::Status ModelManager::Start(ModelDirectory* directory) {
   directory_ = directory;
   // What was loaded at the start has been seen.
-  for (const auto& [name, spec] : specs_) {
-    const fs::path path(spec.folder);
-    std::error_code error;
-    if (fs::equivalent(path.parent_path(), options_.model_root, error)) {
-      seen_[path.filename().string()] = {Contents(path), /*settled=*/true};
-    }
+  for (const ModelSpec& spec : ListModelFolders(options_.model_root)
+                                   .value_or(std::vector<ModelSpec>())) {
+    if (ServedFrom(spec.folder).empty()) continue;
+    seen_[spec.folder] = {FingerprintOfFolder(spec.folder), /*settled=*/true};
   }
   std::optional<std::thread> thread = StartThread([this] { Loop(); });
   if (!thread) {
@@ -306,36 +257,13 @@ void ModelManager::Unload(std::string name, Done done) {
        std::move(done));
 }
 
-absl::StatusOr<std::string> ModelManager::Place(
-    const std::string& folder) const {
-  std::error_code error;
-  const fs::path root = fs::canonical(options_.model_root, error);
-  if (error) {
-    return absl::FailedPreconditionError(fmt::format(
-        "--model-root {}: {}", options_.model_root, error.message()));
-  }
-  // Wherever links lead.
-  const fs::path place = fs::weakly_canonical(root / folder, error);
-  const std::string below = (root / "").string();
-  if (error || !absl::StartsWith(place.string(), below)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "folder: '{}' is not below the server's --model-root", folder));
-  }
-  if (!fs::exists(place, error)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "folder: there is no '{}' below the server's --model-root", folder));
-  }
-  return place.string();
-}
-
 absl::StatusOr<ModelHandle> ModelManager::LoadNow(const LoadOrder& order) {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string folder, Place(order.folder));
-  ModelSpec spec = {.name = order.name,
-                    .folder = folder,
-                    .precision = order.precision,
-                    .kv_precision = order.kv_precision,
-                    .shortlist = order.shortlist};
-  if (spec.name.empty()) spec.name = NameOf(folder);
+  TRIVIUM_ASSIGN_OR_RETURN(ModelSpec spec,
+                           FindModelFolder(options_.model_root, order.folder));
+  if (!order.name.empty()) spec.name = order.name;
+  spec.precision = order.precision;
+  spec.kv_precision = order.kv_precision;
+  spec.shortlist = order.shortlist;
   // Before it is read; nobody else adds models.
   if (specs_.contains(spec.name)) {
     return absl::AlreadyExistsError(fmt::format(
@@ -369,42 +297,53 @@ absl::StatusOr<ModelHandle> ModelManager::UnloadNow(const std::string& name) {
 }
 
 void ModelManager::Look() {
-  const fs::path root(options_.model_root);
-  std::error_code error;
+  const auto watched = ListModelFolders(options_.model_root);
+  if (!watched.ok()) {
+    Log(spdlog::level::err, "the folder of models cannot be read",
+        {{"error", std::string(watched.status().message())}});
+    return;  // what is served stays
+  }
   std::map<std::string, Seen> now;
-  for (const auto& entry : fs::directory_iterator(root, error)) {
-    const fs::path& path = entry.path();
-    if (!IsModel(path)) continue;
-    const std::string file = path.filename().string();
-    Seen& found = now[file];
-    found.contents = Contents(path);
-    const auto before = seen_.find(file);
-    if (before == seen_.end() || before->second.contents != found.contents) {
+  for (const ModelSpec& spec : *watched) {
+    Seen& found = now[spec.folder];
+    found.fingerprint = FingerprintOfFolder(spec.folder);
+    const auto before = seen_.find(spec.folder);
+    if (before == seen_.end() ||
+        before->second.fingerprint != found.fingerprint) {
       continue;  // it may not all be there yet
     }
     found.settled = true;
-    if (before->second.settled) continue;
-    const std::string name = NameOf(path);
-    const auto spec = specs_.find(name);
-    const absl::StatusOr<ModelHandle> done =
-        spec == specs_.end() ? LoadNow({.folder = file}) : ReloadNow(name);
-    if (!done.ok()) {
-      Log(spdlog::level::err, "a watched model cannot be served as it is",
-          {{"model", name}, {"error", std::string(done.status().message())}});
-    }
+    if (!before->second.settled) ServeAsItIs(spec);
   }
-  if (error) {
-    Log(spdlog::level::err, "the folder of models cannot be read",
-        {{"folder", options_.model_root}, {"error", error.message()}});
-    return;  // what is served stays
-  }
-  for (const auto& [file, seen] : seen_) {
-    const std::string name = NameOf(file);
-    if (!now.contains(file) && specs_.contains(name)) {
+  for (const auto& [folder, seen] : seen_) {
+    if (now.contains(folder)) continue;
+    for (const std::string& name : ServedFrom(folder)) {
       UnloadNow(name).IgnoreError();
     }
   }
   seen_ = std::move(now);
+}
+
+void ModelManager::ServeAsItIs(const ModelSpec& watched) {
+  const auto tell = [](const std::string& name, const absl::Status& status) {
+    if (status.ok()) return;
+    Log(spdlog::level::err, "a watched model cannot be served as it is",
+        {{"model", name}, {"error", std::string(status.message())}});
+  };
+  const std::vector<std::string> names = ServedFrom(watched.folder);
+  for (const std::string& name : names) tell(name, ReloadNow(name).status());
+  if (names.empty()) {
+    tell(watched.name, LoadNow({.folder = watched.name}).status());
+  }
+}
+
+std::vector<std::string> ModelManager::ServedFrom(
+    const std::string& folder) const {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : specs_) {
+    if (spec.folder == folder) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace trivium

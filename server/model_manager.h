@@ -27,10 +27,6 @@ namespace trivium {
 absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
                                                  const Options& options);
 
-// The folders and .gguf files directly in `root` that look like models, by
-// name. Whose name begins with a dot is none.
-std::vector<ModelSpec> ModelsBelow(const std::string& root);
-
 // Adds models to those that a server serves, and takes them away, while it
 // serves the others: at the start, as clients order, and, with a watch, as
 // folders come, change and go below --model-root. A thread of its own carries
@@ -59,6 +55,8 @@ class ModelManager : public ModelControl {
   // Begins no order any more: what waits is UNAVAILABLE. Returns at once.
   void Stop();
 
+  // Whether clients may order anything, which is below --model-root.
+  bool takes_orders() const { return !options_.model_root.empty(); }
   void Load(LoadOrder order, Done done) override;
   void Reload(std::string name, Done done) override;
   void Unload(std::string name, Done done) override;
@@ -85,9 +83,11 @@ class ModelManager : public ModelControl {
   absl::StatusOr<ModelHandle> UnloadNow(const std::string& name);
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);
-  // INVALID_ARGUMENT where that is not below --model-root.
-  absl::StatusOr<std::string> Place(const std::string& folder) const;
+  // At the watched folders: what came and changed is served, what went is not.
   void Look();
+  // Reloads what is served from the folder, or else loads it.
+  void ServeAsItIs(const ModelSpec& watched);
+  std::vector<std::string> ServedFrom(const std::string& folder) const;
 
   const Options options_;
   const Workers workers_;
@@ -97,9 +97,9 @@ class ModelManager : public ModelControl {
   const std::shared_ptr<Orders> orders_ = std::make_shared<Orders>();
   // Of the manager's thread: how each model that is served was asked for.
   std::map<std::string, ModelSpec> specs_;
-  // What was last seen of the folders that are watched, by name.
+  // What was last seen of the folders that are watched.
   struct Seen {
-    std::string contents;  // of the folder, in short
+    std::string fingerprint;
     bool settled = false;  // it was the same at the last two looks
   };
   std::map<std::string, Seen> seen_;

@@ -59,8 +59,10 @@ class ServerImpl : public Server {
     parts_.models.clear();
     if (parts_.manager != nullptr) {
       TRIVIUM_RETURN_IF_ERROR(parts_.manager->Start(&environment_.models));
+      if (parts_.manager->takes_orders()) {
+        environment_.model_control = parts_.manager.get();
+      }
     }
-    if (parts_.takes_orders) environment_.model_control = parts_.manager.get();
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.listen));
     GrpcServer::Options grpc;

@@ -42,9 +42,8 @@ class Server {
     std::vector<ModelHandle> models;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<Batcher> batcher;
-    // May be null. It takes orders of clients where it `takes_orders`.
+    // May be null.
     std::unique_ptr<ModelManager> manager = nullptr;
-    bool takes_orders = false;
   };
 
   // Serves when it returns. The error names the address it cannot listen on.

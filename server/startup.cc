@@ -16,6 +16,7 @@
 #include "model/chat_template.h"
 #include "model/kernels/runtime.h"
 #include "server/host_port.h"
+#include "server/model_folders.h"
 #include "server/model_manager.h"
 #include "server/observability/log.h"
 #include "server/workers.h"
@@ -29,7 +30,7 @@ constexpr int kOtherThreads = 32;
 
 absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options) {
   if (options.models.empty() && options.watch_interval > absl::ZeroDuration()) {
-    return ModelsBelow(options.model_root);
+    return ListModelFolders(options.model_root);
   }
   if (options.models.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(std::string folder, EmbeddedModelFolder());
@@ -152,7 +153,6 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   TRIVIUM_ASSIGN_OR_RETURN(parts.batcher, Batcher::Create(batching));
   parts.manager = std::make_unique<ModelManager>(
       options, workers, parts.metrics.get(), parts.batcher.get());
-  parts.takes_orders = !options.model_root.empty();
   for (size_t m = 0; m < models.size(); ++m) {
     TRIVIUM_ASSIGN_OR_RETURN(
         parts.models.emplace_back(),

@@ -9,6 +9,7 @@
 #include <future>
 
 #include "absl/time/clock.h"
+#include "server/model_folders.h"
 #include "tests/support/recording_observer.h"
 
 namespace trivium {
@@ -37,11 +38,12 @@ class ModelManagerTest : public testing::Test {
     fs::remove_all(root_);
   }
 
-  // As Server does it, with the models that are there.
-  void Start() {
+  // As Server does it, with the models that are there, or `given` ones.
+  void Start(std::optional<std::vector<ModelSpec>> given = {}) {
     manager_ = std::make_unique<ModelManager>(options_, Workers{1, 1},
                                               &metrics_, batcher_.get());
-    for (const ModelSpec& spec : ModelsBelow(options_.model_root)) {
+    if (!given) given = ListModelFolders(options_.model_root).value();
+    for (const ModelSpec& spec : *given) {
       auto model = LoadModel(spec, options_);
       ASSERT_TRUE(model.ok()) << model.status();
       ASSERT_TRUE(
@@ -209,6 +211,51 @@ TEST_F(ModelManagerTest, AWatchFollowsTheFolder) {
   fs::remove_all(root_ / "first");
   EXPECT_TRUE(Soon([&] { return Names().size() == 1; }));
   EXPECT_THAT(Names(), ElementsAre("second"));
+}
+
+TEST_F(ModelManagerTest, AWatchLeavesModelsFromElsewhereAlone) {
+  const fs::path outside = root_.string() + "-outside";
+  fs::remove_all(outside);
+  fs::copy(kGolden, outside, fs::copy_options::recursive);
+  options_.watch_interval = absl::Milliseconds(20);
+  Start({{{.name = "opus", .folder = outside.string()}}});
+  const uint64_t id = (*directory_.Find("opus"))->id;
+  AddFolder("opus");
+  AddFolder("other");
+  EXPECT_TRUE(Soon([&] { return Names().size() == 2; }));
+  fs::remove_all(root_ / "opus");
+  fs::remove_all(root_ / "other");
+  EXPECT_TRUE(Soon([&] { return Names().size() == 1; }));
+  EXPECT_EQ((*directory_.Find("opus"))->id, id);
+  fs::remove_all(outside);
+}
+
+TEST_F(ModelManagerTest, AWatchFollowsALinkThatIsTurned) {
+  fs::create_directories(root_ / ".versions");
+  AddFolder(".versions/1");
+  AddFolder(".versions/2");
+  std::ofstream(root_ / ".versions/2/note.txt") << "the second";
+  fs::create_directory_symlink(".versions/1", root_ / "opus");
+  options_.watch_interval = absl::Milliseconds(20);
+  Start();
+  EXPECT_THAT(Names(), ElementsAre("opus"));
+  const uint64_t id = (*directory_.Find("opus"))->id;
+  fs::create_directory_symlink(".versions/2", root_ / ".new");
+  fs::rename(root_ / ".new", root_ / "opus");
+  EXPECT_TRUE(Soon([&] { return (*directory_.Find("opus"))->id != id; }));
+  EXPECT_THAT(Names(), ElementsAre("opus"));
+}
+
+TEST_F(ModelManagerTest, SubfoldersAreOfTheModel) {
+  AddFolder("opus");
+  fs::create_directory(root_ / "opus/1_Pooling");
+  const std::string folder = (root_ / "opus").string();
+  const std::string before = FingerprintOfFolder(folder);
+  fs::create_directory(root_ / "opus/.cache");
+  std::ofstream(root_ / "opus/.cache/lock") << "x";
+  EXPECT_EQ(FingerprintOfFolder(folder), before);
+  std::ofstream(root_ / "opus/1_Pooling/config.json") << "{}";
+  EXPECT_NE(FingerprintOfFolder(folder), before);
 }
 
 TEST_F(ModelManagerTest, NothingIsBegunAfterStop) {

@@ -1,6 +1,8 @@
 // LoadModel, ReloadModel and UnloadModel: what the server is to serve. A call
 // waits for its order without a thread, and is answered on that of
 // ModelControl. What a client orders and no longer waits for is done.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/status.h"
@@ -52,9 +54,19 @@ class OrderCall : public Handler {
   Transport* const transport_;
 };
 
+constexpr size_t kMaxNameBytes = 256;
+constexpr size_t kMaxFolderBytes = 4096;
+
+absl::Status CheckLength(const char* field, const std::string& text,
+                         size_t max_bytes) {
+  if (text.size() <= max_bytes) return absl::OkStatus();
+  return InvalidField(field, fmt::format("has {} bytes; at most {} are taken",
+                                         text.size(), max_bytes));
+}
+
 absl::Status CheckName(const std::string& name) {
-  if (!name.empty()) return absl::OkStatus();
-  return InvalidField("name", "is empty; name the model");
+  if (name.empty()) return InvalidField("name", "is empty; name the model");
+  return CheckLength("name", name, kMaxNameBytes);
 }
 
 class LoadModelCall : public OrderCall {
@@ -67,6 +79,10 @@ class LoadModelCall : public OrderCall {
     if (request_.folder().empty()) {
       return InvalidField("folder", "is empty; name a folder of --model-root");
     }
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckLength("folder", request_.folder(), kMaxFolderBytes));
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckLength("name", request_.name(), kMaxNameBytes));
     order_.folder = request_.folder();
     order_.name = request_.name();
     TRIVIUM_ASSIGN_OR_RETURN(order_.precision,

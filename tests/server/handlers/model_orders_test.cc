@@ -104,6 +104,14 @@ TEST_F(ModelOrdersTest, UnloadIsAnsweredWithNothing) {
   EXPECT_EQ(transport_.written(), 1);
 }
 
+TEST_F(ModelOrdersTest, ANameIsOfAName) {
+  v1::LoadModelRequest request;
+  request.set_folder("opus");
+  request.set_name(std::string(257, 'n'));
+  Start(&NewLoadModel, request);
+  EXPECT_THAT(Error(), HasSubstr("name: has 257 bytes; at most 256"));
+}
+
 TEST_F(ModelOrdersTest, WhatIsMissingIsNamed) {
   Start(&NewLoadModel, v1::LoadModelRequest());
   EXPECT_THAT(Error(), HasSubstr("folder: is empty"));

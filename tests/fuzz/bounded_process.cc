@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr rlim_t kSeconds = 10;
+constexpr rlim_t kSeconds = kBoundsMemory ? 10 : 40;
 constexpr rlim_t kMemory = 256 << 20;
 constexpr unsigned kPatience = 300;  // s, for what waits and does not compute
 

@@ -5,7 +5,9 @@
 
 namespace trivium {
 
-// Whether memory is bounded: not under a sanitizer, which reserves terabytes.
+// Whether memory is bounded, and time as strictly as where it is deployed: not
+// under a sanitizer, which reserves terabytes and computes several times as
+// long.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kBoundsMemory = false;
 #else
@@ -16,8 +18,7 @@ inline constexpr bool kBoundsMemory = true;
 // Model::Check takes more than 10 seconds of a core's time, or more memory than
 // 256 MiB and twice the folder's files. A folder that Check finds nothing wrong
 // with is loaded, in 512 MiB and eight times its files, and its tokenizer used.
-// Says how the process ended when it did
-// not end by itself; empty: all is well.
+// Says how the process ended when it did not end by itself; empty: all is well.
 std::string ReadFolderInBounds(const std::string& folder);
 
 }  // namespace trivium

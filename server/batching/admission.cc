@@ -19,30 +19,44 @@
 //   C + t <= L / (8 n)
 // These eighths sum up to L (1 + ln n) / 8 at most: all that waits is less than
 // 2 L for any thousand of clients. Nobody's requests have to go to make room.
+//
+// For batch requests L is three quarters of what it is for interactive ones,
+// while A and C are what waits of both. So however much batch work waits, there
+// is room for interactive calls.
 
 namespace trivium {
 namespace {
 
 constexpr int64_t kTimesWhatIsLeft = 8;
 constexpr int64_t kPartBeyond = 8;
+constexpr double kBatchPart = 0.75;
 
 }  // namespace
 
-Submission Admission::Check(ClientId client,
+int64_t Admission::MostTokens(int64_t max_waiting_tokens, Priority priority) {
+  if (priority == Priority::kInteractive) return max_waiting_tokens;
+  return std::max<int64_t>(
+      1, static_cast<int64_t>(kBatchPart *
+                              static_cast<double>(max_waiting_tokens)));
+}
+
+Submission Admission::Check(ClientId client, Priority priority,
                             std::span<const int64_t> tokens) const {
+  const int64_t most = MostTokens(max_waiting_tokens_, priority);
   int64_t total = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     total += tokens[i];
-    if (total > max_waiting_tokens_) {
+    if (total > most) {
       return {absl::InvalidArgumentError(fmt::format(
                   "with this request of {} tokens the call has {}, but even an "
-                  "empty queue takes only {}: split the call, or lower the "
+                  "empty queue takes only {}{}: split the call, or lower the "
                   "beam size or max_new_tokens",
-                  tokens[i], total, max_waiting_tokens_)),
+                  tokens[i], total, most,
+                  priority == Priority::kBatch ? " of a batch call" : "")),
               static_cast<int>(i)};
     }
   }
-  if (total <= free_tokens(client)) return {};
+  if (total <= free_tokens(client, priority)) return {};
   return absl::ResourceExhaustedError(fmt::format(
       "the queue is full: {} of {} tokens wait, {} of them this client's, and "
       "the call has {}: try again later",
@@ -61,15 +75,16 @@ void Admission::Remove(ClientId client, int64_t tokens) {
   if (found->second == 0) waiting_of_client_.erase(found);
 }
 
-int64_t Admission::free_tokens(ClientId client) const {
-  const int64_t left = max_waiting_tokens_ - waiting_tokens_;
+int64_t Admission::free_tokens(ClientId client, Priority priority) const {
+  const int64_t most = MostTokens(max_waiting_tokens_, priority);
+  const int64_t left = most - waiting_tokens_;
   if (waiting_tokens_ == 0) return left;
   const int64_t own = Waiting(client);
   const auto clients =
       static_cast<int64_t>(waiting_of_client_.size()) + (own == 0);
   return std::max({int64_t{0},
                    (kTimesWhatIsLeft * left - own) / (kTimesWhatIsLeft + 1),
-                   max_waiting_tokens_ / (kPartBeyond * clients) - own});
+                   most / (kPartBeyond * clients) - own});
 }
 
 int64_t Admission::Waiting(ClientId client) const {

@@ -52,11 +52,11 @@ class ThreadedBatcher : public Batcher {
   bool Serves(const ServedModel& model) const override;
   CallId NewCall() override { return next_call_++; }
   Submission Submit(CallId call, std::vector<Request> requests) override;
-  Submission Foresee(const ServedModel* model, ClientId client, CallId call,
+  Submission Foresee(const ServedModel* model, Sender sender, CallId call,
                      absl::Time deadline) override;
-  void Expect(CallId call, ClientId client) override;
+  void Expect(CallId call, Sender sender) override;
   void Forget(CallId call) override;
-  int64_t free_waiting_tokens(ClientId client) const override;
+  int64_t free_waiting_tokens(Sender sender) const override;
   bool Drain(absl::Duration timeout) override;
 
  private:
@@ -83,7 +83,7 @@ class ThreadedBatcher : public Batcher {
   std::atomic<CallId> next_call_{1};
   mutable BatcherState state_;
   // Calls on their way: every queue expects them.
-  absl::flat_hash_map<CallId, ClientId> expected_ ABSL_GUARDED_BY(state_.mutex);
+  absl::flat_hash_map<CallId, Sender> expected_ ABSL_GUARDED_BY(state_.mutex);
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
@@ -136,7 +136,7 @@ absl::Status ThreadedBatcher::AddModel(ModelHandle model, Engines engines) {
         fmt::format("the model '{}' is served already", added->model->name));
   }
   added->queue = state_.dispatcher.AddQueue();
-  for (const auto& [call, client] : expected_) added->queue->Expect(client);
+  for (const auto& [call, sender] : expected_) added->queue->Expect(sender);
   state_.models.push_back(std::move(added));
   return absl::OkStatus();
 }
@@ -248,16 +248,17 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
     if (!models[i]->removed) continue;
     return {NotServed(*models[i]->model), static_cast<int>(i)};
   }
-  // The requests of a call have one model, client and deadline.
+  // The requests of a call have one model, sender and deadline.
+  const Sender sender = {first.client, first.priority};
   BatchedModel* const model = models.front().get();
   model->forecast.Came(demand);
   const Forecast::Times times =
-      model->forecast.Of(*model->queue, first.client, call, demand);
+      model->forecast.Of(*model->queue, sender, call, demand);
   Submission admitted =
       CheckTime(times, now, first.deadline, options_.max_queue_wait);
   if (admitted.late) model->forecast.Refused(now);
   if (admitted.ok()) {
-    admitted = state_.admission.Check(first.client, tokens);
+    admitted = state_.admission.Check(sender.client, sender.priority, tokens);
     if (absl::IsResourceExhausted(admitted.status)) {
       admitted.retry_after = RetryAfter(times.answer);
     }
@@ -294,7 +295,7 @@ void ThreadedBatcher::ReportRefusal(const ServedModel& model,
   options_.observer->OnRejected(model, ReasonOf(refusal));
 }
 
-Submission ThreadedBatcher::Foresee(const ServedModel* model, ClientId client,
+Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
                                     CallId call, absl::Time deadline) {
   Submission submission;
   ModelHandle refuses;  // the first one
@@ -311,14 +312,14 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, ClientId client,
       Forecast& forecast = one->forecast;
       const Forecast::Times times =
           model == nullptr
-              ? forecast.OfNext(*one->queue, client, call)
-              : forecast.Of(*one->queue, client, call, forecast.usual_demand());
+              ? forecast.OfNext(*one->queue, sender, call)
+              : forecast.Of(*one->queue, sender, call, forecast.usual_demand());
       Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
       if (its.late) forecast.Refused(now);
       if (its.ok()) {
-        its = CheckRoom(state_.admission, client,
+        its = CheckRoom(state_.admission, sender,
                         static_cast<int64_t>(forecast.usual_demand().tokens),
-                        model == nullptr ? one->queue->expected(client) : 0,
+                        model == nullptr ? one->queue->expected(sender) : 0,
                         times);
       }
       if (its.ok()) return its;
@@ -333,11 +334,11 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, ClientId client,
   return submission;
 }
 
-void ThreadedBatcher::Expect(CallId call, ClientId client) {
+void ThreadedBatcher::Expect(CallId call, Sender sender) {
   MutexLock lock(&state_.mutex);
-  if (!expected_.try_emplace(call, client).second) return;
+  if (!expected_.try_emplace(call, sender).second) return;
   for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-    one->queue->Expect(client);
+    one->queue->Expect(sender);
   }
 }
 
@@ -355,9 +356,9 @@ void ThreadedBatcher::ForgetLocked(CallId call) {
   expected_.erase(found);
 }
 
-int64_t ThreadedBatcher::free_waiting_tokens(ClientId client) const {
+int64_t ThreadedBatcher::free_waiting_tokens(Sender sender) const {
   MutexLock lock(&state_.mutex);
-  return state_.admission.free_tokens(client);
+  return state_.admission.free_tokens(sender.client, sender.priority);
 }
 
 bool ThreadedBatcher::Drain(absl::Duration timeout) {

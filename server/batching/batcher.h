@@ -95,18 +95,18 @@ class Batcher {
   // Where `model` is null, because the request itself has not been read: what
   // it would say whichever model is asked, after all calls that are on their
   // way; OK where one could take it.
-  virtual Submission Foresee(const ServedModel* model, ClientId client,
+  virtual Submission Foresee(const ServedModel* model, Sender sender,
                              CallId call, absl::Time deadline) = 0;
 
   // A call that Foresee let pass is on its way: until Submit is asked to take
   // it, or it is forgotten, because nothing comes of it.
-  virtual void Expect(CallId call, ClientId client) = 0;
+  virtual void Expect(CallId call, Sender sender) = 0;
   // As often as anybody likes.
   virtual void Forget(CallId call) = 0;
 
-  // Tokens that a client may still have queued before Submit refuses; streams
+  // Tokens that a sender may still have queued before Submit refuses; streams
   // read on only while there is room.
-  virtual int64_t free_waiting_tokens(ClientId client) const = 0;
+  virtual int64_t free_waiting_tokens(Sender sender) const = 0;
 
   // Accepts nothing more and waits until all is answered or `timeout` passed
   // (real time), then cancels the rest with UNAVAILABLE. True if all finished.

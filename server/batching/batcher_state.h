@@ -23,7 +23,7 @@ struct BatchedModel {
 
   ModelHandle model;
   EngineLimits limits;
-  FairQueue* queue = nullptr;  // in the dispatcher
+  RequestQueue* queue = nullptr;  // in the dispatcher
   Forecast forecast;
   std::vector<std::unique_ptr<Engine>> engines;  // [workers]
   bool removed = false;                          // takes no more requests

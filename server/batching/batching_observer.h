@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "model/engine.h"
+#include "server/batching/request.h"
 #include "server/batching/served_model.h"
 
 namespace trivium {
@@ -28,7 +29,8 @@ class BatchingObserver {
   virtual void OnSearch(const ServedModel& model, absl::Duration duration) {}
   virtual void OnQueued(const ServedModel& model, int64_t waiting_tokens,
                         int64_t waiting_requests) {}
-  virtual void OnStarted(const ServedModel& model, absl::Duration queue_wait) {}
+  virtual void OnStarted(const ServedModel& model, Priority priority,
+                         absl::Duration queue_wait) {}
   virtual void OnSharedSource(const ServedModel& model) {}
   // A running request was put back for want of KV blocks.
   virtual void OnSuspended(const ServedModel& model) {}

@@ -34,16 +34,15 @@ class CachingBatcher : public Batcher {
   CallId NewCall() override { return batcher_->NewCall(); }
   Submission Submit(CallId call, std::vector<Request> requests) override;
   // What is known takes no time, and whether it is known only its text tells.
-  Submission Foresee(const ServedModel*, ClientId, CallId,
-                     absl::Time) override {
+  Submission Foresee(const ServedModel*, Sender, CallId, absl::Time) override {
     return {};
   }
-  void Expect(CallId call, ClientId client) override {
-    batcher_->Expect(call, client);
+  void Expect(CallId call, Sender sender) override {
+    batcher_->Expect(call, sender);
   }
   void Forget(CallId call) override { batcher_->Forget(call); }
-  int64_t free_waiting_tokens(ClientId client) const override {
-    return batcher_->free_waiting_tokens(client);
+  int64_t free_waiting_tokens(Sender sender) const override {
+    return batcher_->free_waiting_tokens(sender);
   }
   bool Drain(absl::Duration timeout) override {
     return batcher_->Drain(timeout);

@@ -9,6 +9,7 @@
 // boundary and with what it took since, and the waiting tokens T of all
 // queues, worker w of W is below its share while
 //   P[w] W < sum of P + T
+// where P and T are interactive tokens alone, for interactive requests.
 //
 // holders_ has worker w under a source key, with n requests, while n > 0 of
 // the requests that w took with this key have not finished. kNoSourceKey is
@@ -20,27 +21,35 @@
 
 namespace trivium {
 
-void Dispatcher::RemoveQueue(FairQueue* queue) {
-  queues_.remove_if([queue](const FairQueue& one) { return &one == queue; });
+void Dispatcher::RemoveQueue(RequestQueue* queue) {
+  queues_.remove_if([queue](const RequestQueue& one) { return &one == queue; });
 }
 
-void Dispatcher::BeginBoundary(int worker, int64_t pending_tokens) {
-  workers_[worker].pending_tokens = pending_tokens;
+void Dispatcher::BeginBoundary(int worker, const Pending& pending) {
+  workers_[worker].pending = pending;
   workers_[worker].last_boundary = ++boundaries_;
 }
 
-std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, FairQueue* queue,
+std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, RequestQueue* queue,
                                                 FairQueue::Judge fits,
-                                                FairQueue::Dropped* late) {
-  std::unique_ptr<QueuedRequest> taken = queue->Take(
-      [&](QueuedRequest& request) {
-        if (!BelowShare(worker)) return FairQueue::Verdict::kStop;
-        if (PassOver(worker, &request)) return FairQueue::Verdict::kSkip;
-        return fits(request);
-      },
-      late);
+                                                FairQueue::Dropped* late,
+                                                bool lacks_batch) {
+  bool stopped = false;
+  std::unique_ptr<QueuedRequest> taken;
+  if (lacks_batch) {
+    taken = TakeOf(Priority::kBatch, worker, queue, fits, late, &stopped);
+    if (stopped) return nullptr;
+  }
+  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+    if (taken != nullptr) break;
+    taken = TakeOf(priority, worker, queue, fits, late, &stopped);
+  }
   if (taken == nullptr) return nullptr;
-  workers_[worker].pending_tokens += taken->cost.tokens;
+  Pending& pending = workers_[worker].pending;
+  pending.tokens += taken->cost.tokens;
+  if (taken->request.priority == Priority::kInteractive) {
+    pending.interactive_tokens += taken->cost.tokens;
+  }
   if (taken->source_key == kNoSourceKey) return taken;
   std::vector<Holder>& holders = holders_[taken->source_key];
   const auto self =
@@ -54,6 +63,26 @@ std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, FairQueue* queue,
   return taken;
 }
 
+std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,
+                                                  RequestQueue* queue,
+                                                  FairQueue::Judge fits,
+                                                  FairQueue::Dropped* late,
+                                                  bool* stopped) {
+  if (queue->of(priority).requests() == 0 || !BelowShare(worker, priority)) {
+    return nullptr;
+  }
+  return queue->of(priority).Take(
+      [&](QueuedRequest& request) {
+        // What was dropped in this pass is no work any more.
+        if (!BelowShare(worker, priority)) return FairQueue::Verdict::kStop;
+        if (PassOver(worker, &request)) return FairQueue::Verdict::kSkip;
+        const FairQueue::Verdict verdict = fits(request);
+        *stopped = verdict == FairQueue::Verdict::kStop;
+        return verdict;
+      },
+      late);
+}
+
 void Dispatcher::Finished(int worker, uint64_t source_key) {
   if (source_key == kNoSourceKey) return;
   const auto found = holders_.find(source_key);
@@ -65,12 +94,17 @@ void Dispatcher::Finished(int worker, uint64_t source_key) {
   if (holders.empty()) holders_.erase(found);
 }
 
-bool Dispatcher::BelowShare(int worker) const {
+bool Dispatcher::BelowShare(int worker, Priority priority) const {
+  const bool interactive = priority == Priority::kInteractive;
+  const auto pending = [interactive](const Worker& one) {
+    return interactive ? one.pending.interactive_tokens : one.pending.tokens;
+  };
   int64_t all = 0;
-  for (const FairQueue& queue : queues_) all += queue.tokens();
-  for (const Worker& other : workers_) all += other.pending_tokens;
-  return workers_[worker].pending_tokens *
-             static_cast<int64_t>(workers_.size()) <
+  for (const RequestQueue& queue : queues_) {
+    all += interactive ? queue.of(priority).tokens() : queue.tokens();
+  }
+  for (const Worker& other : workers_) all += pending(other);
+  return pending(workers_[worker]) * static_cast<int64_t>(workers_.size()) <
          all;
 }
 
@@ -81,7 +115,7 @@ bool Dispatcher::PassOver(int worker, QueuedRequest* request) const {
     if (holder.worker == worker) return false;
   }
   for (const Holder& holder : found->second) {
-    if (!BelowShare(holder.worker)) continue;
+    if (!BelowShare(holder.worker, request->request.priority)) continue;
     if (!request->passed_over_at) request->passed_over_at = boundaries_;
     return workers_[holder.worker].last_boundary <= *request->passed_over_at;
   }
@@ -90,13 +124,13 @@ bool Dispatcher::PassOver(int worker, QueuedRequest* request) const {
 
 int64_t Dispatcher::waiting_requests() const {
   int64_t requests = 0;
-  for (const FairQueue& queue : queues_) requests += queue.requests();
+  for (const RequestQueue& queue : queues_) requests += queue.requests();
   return requests;
 }
 
 absl::Time Dispatcher::earliest_deadline() const {
   absl::Time earliest = absl::InfiniteFuture();
-  for (const FairQueue& queue : queues_) {
+  for (const RequestQueue& queue : queues_) {
     earliest = std::min(earliest, queue.earliest_deadline());
   }
   return earliest;

@@ -26,6 +26,13 @@ int EncodeBudget::Tokens(int64_t running, int64_t waiting) const {
                                     work / layers_, kLeastTokens, 1 << 20)));
 }
 
+int EncodeBudget::TokensIn(double seconds) const {
+  if (seconds <= 0) return 0;
+  if (encode_seconds_ <= 0) return most_tokens_;
+  return static_cast<int>(std::clamp<double>(
+      seconds * encode_work_ / encode_seconds_ / layers_, 1, most_tokens_));
+}
+
 void EncodeBudget::Observe(int64_t encode_work, double encode_seconds,
                            int decoder_rows, double other_seconds) {
   if (encode_work > 0) {

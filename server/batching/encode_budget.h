@@ -21,6 +21,8 @@ class EncodeBudget {
 
   // In tokens through all layers.
   int Tokens(int64_t running, int64_t waiting) const;
+  // What lately took so many seconds; 0 only for 0 or less.
+  int TokensIn(double seconds) const;
 
   // A step: its encoder work in tokens x layers and its decoder rows (0: none
   // of the kind), and how long both took.

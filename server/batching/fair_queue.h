@@ -17,11 +17,12 @@
 
 namespace trivium {
 
-// What waits for one model: first in, first out within a call, deficit round
-// robin in tokens between the calls of a client and between clients (Turns).
-// So a client gets the same rate of tokens however many calls it has, and a
-// call of it however many requests. Nothing is kept of a call of which nothing
-// waits, or of a client of which no call is expected either. Not thread-safe.
+// What waits for one model at one priority: first in, first out within a call,
+// deficit round robin in tokens between the calls of a client and between
+// clients (Turns). So a client gets the same rate of tokens however many calls
+// it has, and a call of it however many requests. Nothing is kept of a call of
+// which nothing waits, or of a client of which no call is expected either. Not
+// thread-safe.
 //
 // Workers take in passes. In a pass a worker judges the next request: it takes
 // it, drops it, skips its call for the rest of the pass (another worker is
@@ -48,6 +49,7 @@ class FairQueue {
   void Expect(ClientId client);
   void Unexpect(ClientId client);
   int64_t expected(ClientId client) const;  // calls
+  int64_t all_expected() const { return expected_; }
 
   // Of what waits, the tokens that will be taken before so many more of this
   // client and call, at most. Calls that are on their way count as if each had

@@ -10,7 +10,8 @@
 //   answer = (B + t + R p) / r
 // where B has the calls that are on their way, too, for one that comes after
 // them (OfNext); and as rows that run share the workers evenly: beside R others
-// each gets r / R, and takes R p / r. Tokens are worst cases; r counts the same
+// each gets r / R, and takes R p / r. Of an interactive call, B and R are those
+// of interactive requests alone. Tokens are worst cases; r counts the same
 // ones, so where requests end early, r is the greater.
 //
 // How that is to keep the goodput of a server that is asked for too much:
@@ -57,31 +58,37 @@ void Forecast::Named(bool this_model) {
   share_ = kUsualKept * share_ + (1 - kUsualKept) * (this_model ? 1 : 0);
 }
 
-Forecast::Times Forecast::OfNext(const FairQueue& queue, ClientId client,
+Forecast::Times Forecast::OfNext(const RequestQueue& queue, Sender sender,
                                  CallId call) const {
-  return Of(queue, client, call, usual_, share_ * usual_.tokens);
+  return Of(queue, sender, call, usual_, share_ * usual_.tokens);
 }
 
-Forecast::Times Forecast::Of(const FairQueue& queue, ClientId client,
+Forecast::Times Forecast::Of(const RequestQueue& queue, Sender sender,
                              CallId call, const Demand& demand,
                              double expected) const {
   const double before = static_cast<double>(
-      queue.TokensBefore(client, call, static_cast<int64_t>(demand.tokens),
+      queue.TokensBefore(sender, call, static_cast<int64_t>(demand.tokens),
                          static_cast<int64_t>(expected)));
-  const double rows = static_cast<double>(running());
+  const double rows = static_cast<double>(running(sender.priority));
   if (before == 0 && rows == 0) return {};
   return {TimeOf(before), TimeOf(before + demand.tokens + rows * demand.depth)};
 }
 
-absl::Duration Forecast::IfTaken(const RequestCost& cost) const {
-  const int64_t rows = running();
+absl::Duration Forecast::IfTaken(const RequestCost& cost,
+                                 Priority priority) const {
+  const int64_t rows = running(priority);
   if (rows == 0) return absl::ZeroDuration();
   return TimeOf(static_cast<double>(cost.tokens) +
                 static_cast<double>(rows) * DepthOf(cost));
 }
 
-int64_t Forecast::running() const {
-  return std::accumulate(running_.begin(), running_.end(), int64_t{0});
+int64_t Forecast::running(Priority priority) const {
+  int64_t rows = 0;
+  for (int one = 0; one <= static_cast<int>(priority); ++one) {
+    rows +=
+        std::accumulate(running_[one].begin(), running_[one].end(), int64_t{0});
+  }
+  return rows;
 }
 
 absl::Duration Forecast::TimeOf(double tokens) const {

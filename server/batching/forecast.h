@@ -1,25 +1,29 @@
 #ifndef TRIVIUM_SERVER_BATCHING_FORECAST_H_
 #define TRIVIUM_SERVER_BATCHING_FORECAST_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "server/batching/fair_queue.h"
 #include "server/batching/request_cost.h"
+#include "server/batching/request_queue.h"
 #include "server/batching/service_rate.h"
 
 namespace trivium {
 
 // When requests for one model would be answered, by what waits before them,
-// what runs, and how fast that lately went. Not thread-safe.
+// what runs, and how fast that lately went. Of interactive requests, batch
+// requests count for nothing. Not thread-safe.
 //
-//   const auto times = forecast.Of(queue, client, call, demand);
+//   const auto times = forecast.Of(queue, sender, call, demand);
 //   if (now + times.answer > deadline) refuse;
 class Forecast {
  public:
-  explicit Forecast(int workers) : running_(workers), rate_(workers) {}
+  explicit Forecast(int workers) : rate_(workers) {
+    for (std::vector<int64_t>& rows : running_) rows.resize(workers);
+  }
 
   // What a call asks for.
   struct Demand {
@@ -40,34 +44,37 @@ class Forecast {
   };
   // Zero where nothing waits or runs, or as long as the workers' rate is not
   // known: who has nothing to go by promises and refuses nothing.
-  Times Of(const FairQueue& queue, ClientId client, CallId call,
+  Times Of(const RequestQueue& queue, Sender sender, CallId call,
            const Demand& demand) const {
-    return Of(queue, client, call, demand, /*expected=*/0);
+    return Of(queue, sender, call, demand, /*expected=*/0);
   }
   // Of a call as they usually are that comes after all that are on their way,
   // each of which asks for this model as often, and for as much, as calls
   // lately did.
-  Times OfNext(const FairQueue& queue, ClientId client, CallId call) const;
+  Times OfNext(const RequestQueue& queue, Sender sender, CallId call) const;
   // Of a request that a worker would take now.
-  absl::Duration IfTaken(const RequestCost& cost) const;
+  absl::Duration IfTaken(const RequestCost& cost, Priority priority) const;
 
   // A call was refused for its time: there is more to do than room for it.
   void Refused(absl::Time now) { refused_ = now; }
   absl::Time last_refusal() const { return refused_; }
   // A worker has so many rows (or requests without rows) running.
-  void SetRunning(int worker, int64_t rows) { running_[worker] = rows; }
+  void SetRunning(int worker, Priority priority, int64_t rows) {
+    running_[static_cast<int>(priority)][worker] = rows;
+  }
   // A worker did so much in so much time, and there was more to do.
   void Observe(int64_t tokens, absl::Duration time) {
     rate_.Observe(tokens, time);
   }
 
  private:
-  Times Of(const FairQueue& queue, ClientId client, CallId call,
+  Times Of(const RequestQueue& queue, Sender sender, CallId call,
            const Demand& demand, double expected) const;
-  int64_t running() const;
+  // That share the workers with a request of this priority.
+  int64_t running(Priority priority) const;
   absl::Duration TimeOf(double tokens) const;
 
-  std::vector<int64_t> running_;  // [workers]
+  std::array<std::vector<int64_t>, kPriorities> running_;  // of [workers]
   ServiceRate rate_;
   Demand usual_;
   double share_ = 1;  // of the calls that lately named a model

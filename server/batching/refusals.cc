@@ -39,11 +39,13 @@ Submission CheckTime(const Forecast::Times& times, absl::Time now,
   return refusal;
 }
 
-Submission CheckRoom(const Admission& admission, ClientId client,
+Submission CheckRoom(const Admission& admission, Sender sender,
                      int64_t usual_tokens, int64_t coming,
                      const Forecast::Times& times) {
   const int64_t least = std::min(usual_tokens, kLittleTokens);
-  if (least + coming * usual_tokens <= admission.free_tokens(client)) return {};
+  if (least + coming * usual_tokens <=
+      admission.free_tokens(sender.client, sender.priority))
+    return {};
   Submission refusal = absl::ResourceExhaustedError(
       "the queue has no room left for this client: try again later");
   refusal.retry_after = RetryAfter(times.answer);

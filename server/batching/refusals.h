@@ -21,7 +21,7 @@ Submission CheckTime(const Forecast::Times& times, absl::Time now,
 
 // A call of which nothing is known yet, where hardly any would find room:
 // `coming` of the client's, of about `usual_tokens` each, are on their way.
-Submission CheckRoom(const Admission& admission, ClientId client,
+Submission CheckRoom(const Admission& admission, Sender sender,
                      int64_t usual_tokens, int64_t coming,
                      const Forecast::Times& times);
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -81,6 +82,20 @@ class RequestObserver {
 // of each (FairQueue).
 using ClientId = uint64_t;
 
+// Whether somebody waits for the answer, or it is work that has time: the queue
+// and the workers prefer the first (RequestQueue, BatchShare).
+enum class Priority { kInteractive, kBatch };
+inline constexpr int kPriorities = 2;
+inline std::string_view PriorityName(Priority priority) {
+  return priority == Priority::kBatch ? "batch" : "interactive";
+}
+
+// What the queue tells apart among calls.
+struct Sender {
+  ClientId client = 0;
+  Priority priority = Priority::kInteractive;
+};
+
 // Log-probabilities of tokens that nobody searches for: the model reads all of
 // Request::prefix but the last token, and tells of those from `first` on how
 // probable each was after what stands before it.
@@ -122,13 +137,14 @@ struct Request {
   bool decodes() const { return decoding.has_value() || scoring.has_value(); }
 
   ClientId client = 0;
+  Priority priority = Priority::kInteractive;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const Cancellation> cancellation;  // may be null
   std::shared_ptr<RequestObserver> observer;
 };
 
-// The requests of one call, all of one client. A TranslateStream uses one
-// CallId for all its items.
+// The requests of one call, all of one client and priority. A TranslateStream
+// uses one CallId for all its items.
 using CallId = uint64_t;
 
 }  // namespace trivium

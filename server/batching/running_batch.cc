@@ -2,21 +2,28 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "fmt/format.h"
 
-// - sequences_ stands in the order of arrival, and so does the decode work of
-//   the plan. The engine knows the first opened_ of them.
-// - What holds blocks is older than what is suspended: the youngest is
-//   suspended first, the oldest resumed first, and nobody who needs blocks
-//   joins in between. So a plan is cut at its end, where the youngest's work
-//   is.
+// - sequences_ stands in the order of arrival. The engine knows the first
+//   opened_ of them, which order_ has in the order in which they come first; so
+//   does the decode work of the plan stand.
+// - What holds blocks comes before what is suspended: the last is suspended
+//   first, the first resumed first, and nobody who comes after it and needs
+//   blocks joins in between. So a plan is cut at its end, where the work of the
+//   last is.
+// - Interactive requests run but for those that are suspended, so batch
+//   requests have all of an iteration or do not come before them: where
+//   BatchShare has no bound, nothing interactive runs.
 // - The sums over sequences_ are right after Add and after Sweep. In between,
 //   what was answered still counts.
 // - Blocks are claimed by sources that are not opened yet and by prefixes that
-//   are not read yet. Whoever joins or resumes must fit beside these claims.
+//   are not read yet. Whoever joins or resumes must fit beside these claims;
+//   interactive newcomers beside those of the oldest and of interactive
+//   requests, as the others can be suspended.
 
 namespace trivium {
 namespace {
@@ -35,26 +42,34 @@ RunningBatch::RunningBatch(const Options& options,
       encode_budget_(engine_->limits().encoder_layers,
                      options.encode_budget_tokens),
       prefill_budget_(options.max_rows),
-      row_limit_(options.max_rows, options.fixed_rows) {}
+      row_limit_(options.max_rows, options.fixed_rows),
+      share_(options.share != nullptr ? options.share : &own_share_) {}
 
 RunningBatch::~RunningBatch() { assert(sequences_.empty()); }
 
-int RunningBatch::EncodeTokens() const {
-  return encode_budget_.Tokens(past_source_, at_source_ + waiting_);
+int RunningBatch::EncodeTokens(Priority priority) const {
+  const Sums& its = sums(priority);
+  return encode_budget_.Tokens(
+      its.past_source, its.at_source + waiting_[static_cast<int>(priority)]);
 }
 
 FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
   using enum FairQueue::Verdict;
   if (sequences_.empty()) return kTake;
+  const Priority priority = request.request.priority;
+  const bool interactive = priority == Priority::kInteractive;
+  const Sums& its = sums(priority);
+  bool& lacks_room = lacks_room_[static_cast<int>(priority)];
   const bool new_call = !requests_of_call_.contains(request.call);
-  if (!new_call && lacks_room_) return kSkip;
-  const int64_t encode = sources_.pending_tokens();
+  if (!new_call && lacks_room) return kSkip;
+  const int64_t encode = sources_.pending_tokens(priority);
   if (encode >= int64_t{kNewCallsBudgets} * options_.encode_budget_tokens) {
     return kStop;
   }
-  if (!new_call && encode >= EncodeTokens()) return kSkip;
+  if (!new_call && encode >= EncodeTokens(priority)) return kSkip;
 
-  const int64_t rows = reserved_rows_ + request.cost.rows;
+  int64_t rows = its.reserved_rows + request.cost.rows;
+  if (interactive && its.requests > 0) rows += oldest_batch_rows_;
   int limit = row_limit_.rows();
   const auto calls = static_cast<int>(requests_of_call_.size());
   if (new_call && calls < limit / kHeadroomShare) limit = options_.max_rows;
@@ -65,28 +80,35 @@ FairQueue::Verdict RunningBatch::Judge(const QueuedRequest& request) {
     row_limit_.Refused();
   } else if (request.cost.rows == 0) {
     return kTake;
-  } else if (suspended_ == 0) {
+  } else if (its.suspended == 0 && !sequences_.front()->suspended()) {
     const int total_blocks = engine_->limits().total_blocks;
     const int64_t source_blocks =
         sources_.Has(request) ? 0 : request.cost.source_blocks;
     // Taken or claimed already; the newcomer's; and one more for every
     // hypothesis that may run.
-    const int64_t blocks = total_blocks - UnclaimedBlocks() + source_blocks +
-                           request.cost.prefix_blocks + rows;
+    int64_t blocks = total_blocks - UnclaimedBlocks() + source_blocks +
+                     request.cost.prefix_blocks + rows;
+    if (interactive) blocks -= batch_blocks_;
     if (blocks <= less_headroom(total_blocks)) return kTake;
   }
-  if (new_call) return kStop;
-  lacks_room_ = true;
+  batch_waits_ |= !interactive && requests(Priority::kBatch) == 0;
+  // One that is to join before interactive requests is waited for.
+  if (new_call || (!interactive && wants_batch())) return kStop;
+  lacks_room = true;
   return kSkip;
 }
 
 void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
   row_limit_.Joined();
   ++requests_of_call_[request->call];
-  reserved_rows_ += request->cost.rows;
-  owed_blocks_ += request->cost.prefix_blocks;
-  ++at_source_;
-  pending_tokens_ += request->cost.tokens;
+  if (request->request.priority == Priority::kInteractive) {
+    share_->Began();
+  } else {
+    batch_waits_ = false;
+    if (requests(Priority::kBatch) == 0) {
+      oldest_batch_rows_ = request->cost.rows;
+    }
+  }
   int source_slot = -1;
   bool shared = false;
   if (!request->request.source.ids.empty()) {
@@ -95,6 +117,7 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest> request) {
   sequences_.push_back(std::make_unique<Sequence>(
       std::move(request), engine_.get(), &sources_, source_slot, shared,
       options_.speculate, options_.clock->Now()));
+  Count(*sequences_.back());
 }
 
 void RunningBatch::DropDead() {
@@ -114,10 +137,11 @@ void RunningBatch::DropDead() {
 }
 
 void RunningBatch::Iterate() {
+  plan_.Clear();
   OpenNewcomers();
-  if (suspended_ > 0) ResumeSuspended();
+  if (all().suspended > 0) ResumeSuspended();
   if (sequences_.empty()) return;
-  const int64_t to_do = pending_tokens_;
+  const int64_t to_do = all().pending_tokens;
   MakePlan();
   MakeRoom();
   const absl::Time begin = options_.clock->Now();
@@ -128,20 +152,7 @@ void RunningBatch::Iterate() {
   const absl::Status status = engine_->Step(plan_, &result_);
   const absl::Time end = options_.clock->Now();
   if (status.ok()) {
-    const double other =
-        absl::ToDoubleSeconds(end - begin) - result_.seconds.encode;
-    encode_budget_.Observe(sources_.planned_work(), result_.seconds.encode,
-                           result_.decoder_rows, other);
-    // What a row costs is seen where rows are all that it does.
-    const bool plain = prefill_tokens_ == 0 && draft_tokens_ == 0;
-    row_limit_.Observe(plain ? result_.decoder_rows : 0, other);
-    if (draft_tokens_ == 0) {
-      prefill_budget_.Observe(prefill_tokens_,
-                              result_.decoder_rows - prefill_tokens_, other);
-    }
-    if (prefill_tokens_ == 0 && result_.decoder_rows > 0) {
-      draft_budget_.Observe(draft_tokens_, other);
-    }
+    Learn(begin, end);
     Report(begin, end, running);
     Follow(end);
   } else {
@@ -149,8 +160,41 @@ void RunningBatch::Iterate() {
   }
   Sweep();
   if (status.ok()) {
-    done_tokens_ += std::max<int64_t>(0, to_do - pending_tokens_);
+    done_tokens_ += std::max<int64_t>(0, to_do - all().pending_tokens);
   }
+}
+
+void RunningBatch::Learn(absl::Time begin, absl::Time end) {
+  const double seconds = absl::ToDoubleSeconds(end - begin);
+  const double encode = result_.seconds.encode;
+  const double other = seconds - encode;
+  const int rows = result_.decoder_rows;
+  const int64_t work = sources_.planned_work();
+  encode_budget_.Observe(work, encode, rows, other);
+  // What a row costs is seen where rows are all that it does.
+  const bool plain = prefill_tokens_ == 0 && draft_tokens_ == 0;
+  row_limit_.Observe(plain && resting_ == 0 ? rows : 0, other);
+  if (draft_tokens_ == 0) {
+    prefill_budget_.Observe(prefill_tokens_, rows - prefill_tokens_, other);
+  }
+  if (prefill_tokens_ == 0 && rows > 0) {
+    draft_budget_.Observe(draft_tokens_, other);
+  }
+  row_times_[share_->beside_interactive()].Observe(rows, other);
+  if (!share_->beside_interactive()) return;
+  int batch_rows = 0;
+  for (const Sequence* sequence : order_) {
+    if (sequence->priority() == Priority::kInteractive) continue;
+    batch_rows += sequence->PlannedRows(plan_);
+  }
+  double batch = 0;
+  if (rows > 0) batch += other * batch_rows / rows;
+  if (work > 0) {
+    batch += encode *
+             static_cast<double>(sources_.planned_work(Priority::kBatch)) /
+             static_cast<double>(work);
+  }
+  share_->Observe(seconds, batch);
 }
 
 void RunningBatch::OpenNewcomers() {
@@ -158,11 +202,13 @@ void RunningBatch::OpenNewcomers() {
     Sequence* sequence = sequences_[opened_].get();
     if (options_.observer != nullptr) {
       options_.observer->OnStarted(
-          *options_.model, sequence->started() - sequence->queued().submitted);
+          *options_.model, sequence->priority(),
+          sequence->started() - sequence->queued().submitted);
       if (sequence->shared_source()) {
         options_.observer->OnSharedSource(*options_.model);
       }
     }
+    MakeRoomFor(*sequence);
     const absl::Status status = sequence->Open();
     if (!status.ok()) Answer(sequence, status);
   }
@@ -170,45 +216,88 @@ void RunningBatch::OpenNewcomers() {
 }
 
 void RunningBatch::MakePlan() {
-  plan_.Clear();
-  sources_.PlanEncode(EncodeTokens(), &plan_.encode);
-  int spare_rows = options_.max_rows;
-  for (const auto& sequence : sequences_) spare_rows -= sequence->MinRows();
-  const int64_t reading = at_source_ + past_source_ - searching_;
-  spare_rows =
-      std::min(spare_rows, prefill_budget_.Tokens(searching_, reading));
+  const Sums& interactive = sums(Priority::kInteractive);
+  const double allowed = share_->Seconds(options_.clock->Now());
+  limited_ = std::isfinite(allowed);
+  const double left = LetRest(allowed);
+  sources_.PlanEncode(
+      {EncodeTokens(Priority::kInteractive),
+       std::min(EncodeTokens(Priority::kBatch), encode_budget_.TokensIn(left))},
+      &plan_.encode);
+  int rows = options_.max_rows;
+  for (const Sequence* sequence : order_) rows -= sequence->MinRows();
+  std::array<int, kPriorities> spare = {};
+  if (interactive.reading() > 0) {
+    spare[0] = std::min(rows, prefill_budget_.Tokens(interactive.searching,
+                                                     interactive.reading()));
+  }
+  spare[1] =
+      std::min({rows - spare[0], RowsIn(left),
+                prefill_budget_.Tokens(all().searching, all().reading())});
   draft_tokens_ = Draft();
-  prefill_tokens_ = spare_rows;
-  for (const auto& sequence : sequences_) sequence->Plan(&spare_rows, &plan_);
-  prefill_tokens_ -= spare_rows;
+  prefill_tokens_ = spare[0] + spare[1];
+  for (Sequence* sequence : order_) {
+    sequence->Plan(&spare[static_cast<int>(sequence->priority())], &plan_);
+  }
+  prefill_tokens_ -= spare[0] + spare[1];
+}
+
+int RunningBatch::RowsIn(double seconds) const {
+  const double row = row_times_[share_->beside_interactive()].seconds();
+  if (!limited_) return options_.max_rows;
+  if (seconds <= 0 || row <= 0) return 0;
+  return static_cast<int>(std::min<double>(seconds / row, options_.max_rows));
+}
+
+double RunningBatch::LetRest(double seconds) {
+  resting_ = 0;
+  int64_t rows = options_.max_rows - sums(Priority::kInteractive).reserved_rows;
+  const double row = row_times_[share_->beside_interactive()].seconds();
+  for (Sequence* sequence : order_) {
+    sequence->set_rests(false);
+    if (!limited_ || sequence->priority() == Priority::kInteractive) continue;
+    const int its_rows = sequence->MinRows();
+    // One whose source this iteration may finish goes on in the next.
+    sequence->set_rests(its_rows == 0 || its_rows > rows || seconds <= 0);
+    if (sequence->rests()) {
+      resting_ += its_rows > 0;
+      continue;
+    }
+    rows -= its_rows;
+    // What a row takes is not known: one request tells.
+    seconds = row > 0 ? seconds - its_rows * row : 0;
+  }
+  return seconds;
 }
 
 int RunningBatch::Draft() {
   int rows = 0;
-  for (const auto& sequence : sequences_) rows += sequence->MinRows();
+  for (const Sequence* sequence : order_) rows += sequence->MinRows();
   const double price = draft_budget_.Price(rows);
   int most = std::min(draft_budget_.MostTokens(rows), options_.max_rows - rows);
   // Iterations in which others read prefixes are long enough.
-  if (!options_.speculate || at_source_ > 0 || past_source_ > searching_) {
-    most = 0;
-  }
+  const Sums& its = sums(limited_ ? Priority::kInteractive : Priority::kBatch);
+  if (!options_.speculate || its.reading() > 0) most = 0;
   int drafted = 0;
-  for (const auto& sequence : sequences_) {
+  for (Sequence* sequence : order_) {
+    // Batch requests spend no time on guesses that is counted for them.
+    const bool may =
+        !limited_ || sequence->priority() == Priority::kInteractive;
     drafted += sequence->Draft(
-        price, std::min(most - drafted, DraftBudget::kMostTokens));
+        price, may ? std::min(most - drafted, DraftBudget::kMostTokens) : 0);
   }
   return drafted;
 }
 
 void RunningBatch::Follow(absl::Time now) {
   sources_.CommitPlan();
-  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+  for (Sequence* sequence : order_) {
     if (!sequence->IsFinite(result_)) {
-      AnswerNotFinite(sequence.get());
+      AnswerNotFinite(sequence);
       continue;
     }
     const int chosen = sequence->Apply(result_);
-    for (int i = 0; i < chosen; ++i) ReportToken(sequence.get(), now);
+    for (int i = 0; i < chosen; ++i) ReportToken(sequence, now);
     if (sequence->drafted() > 0 && options_.observer != nullptr) {
       options_.observer->OnDrafted(*options_.model, sequence->drafted(),
                                    sequence->accepted());
@@ -220,9 +309,9 @@ void RunningBatch::Follow(absl::Time now) {
     if (sequence->done()) {
       absl::StatusOr<RequestResult> result = sequence->TakeResult(now);
       if (result.ok()) {
-        Answer(sequence.get(), std::move(result));
+        Answer(sequence, std::move(result));
       } else {
-        AnswerNotFinite(sequence.get());
+        AnswerNotFinite(sequence);
       }
     }
   }
@@ -256,6 +345,11 @@ void RunningBatch::Abort(const absl::Status& status) {
 void RunningBatch::Answer(Sequence* sequence,
                           absl::StatusOr<RequestResult> result) {
   const QueuedRequest& queued = sequence->queued();
+  if (sequence->priority() == Priority::kInteractive) {
+    const absl::Time now = options_.clock->Now();
+    if (!sequence->suspended()) share_->Ended(now);
+    if (result.ok()) share_->Answered(now - sequence->started());
+  }
   sequence->End();
   const auto call = requests_of_call_.find(queued.call);
   if (--call->second == 0) requests_of_call_.erase(call);
@@ -269,24 +363,27 @@ void RunningBatch::Sweep() {
                     [](const auto& sequence) { return sequence->ended(); });
   std::erase_if(sequences_,
                 [](const auto& sequence) { return sequence->ended(); });
-  reserved_rows_ = 0;
-  owed_blocks_ = 0;
-  pending_tokens_ = 0;
-  at_source_ = 0;
-  past_source_ = 0;
-  searching_ = 0;
-  suspended_ = 0;
-  lacks_room_ = false;
+  sums_ = {};
+  lacks_room_ = {};
+  oldest_batch_rows_ = 0;
+  batch_blocks_ = 0;
+  order_.clear();
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
-    reserved_rows_ += sequence->reserved_rows();
-    pending_tokens_ += sequence->pending_tokens();
-    if (sequence->suspended()) {
-      ++suspended_;
-      continue;
+    const bool batch = sequence->priority() == Priority::kBatch;
+    if (batch && requests(Priority::kBatch) == 0) {
+      oldest_batch_rows_ = sequence->reserved_rows();
     }
-    owed_blocks_ += sequence->owed_blocks();
-    ++(sequence->waits_for_source() ? at_source_ : past_source_);
-    searching_ += sequence->searching();
+    Count(*sequence);
+    if (!batch || sequence == sequences_.front()) {
+      order_.push_back(sequence.get());
+    } else if (!sequence->suspended()) {
+      batch_blocks_ += sequence->held_blocks() + sequence->owed_blocks();
+    }
+  }
+  for (size_t i = 1; i < sequences_.size(); ++i) {
+    if (sequences_[i]->priority() == Priority::kBatch) {
+      order_.push_back(sequences_[i].get());
+    }
   }
   if (options_.observer != nullptr) {
     const int total = engine_->limits().total_blocks;
@@ -294,6 +391,22 @@ void RunningBatch::Sweep() {
                                 total - engine_->free_blocks(), total);
     options_.observer->OnRunning(options_.worker, *options_.model,
                                  static_cast<int>(sequences_.size()));
+  }
+}
+
+void RunningBatch::Count(const Sequence& sequence) {
+  for (int i = static_cast<int>(sequence.priority()); i < kPriorities; ++i) {
+    Sums& its = sums_[i];
+    ++its.requests;
+    its.reserved_rows += sequence.reserved_rows();
+    its.pending_tokens += sequence.pending_tokens();
+    if (sequence.suspended()) {
+      ++its.suspended;
+      continue;
+    }
+    its.owed_blocks += sequence.owed_blocks();
+    ++(sequence.waits_for_source() ? its.at_source : its.past_source);
+    its.searching += sequence.searching();
   }
 }
 

@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_BATCHING_RUNNING_BATCH_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -11,12 +12,14 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "model/engine.h"
+#include "server/batching/batch_share.h"
 #include "server/batching/batching_observer.h"
 #include "server/batching/draft_budget.h"
 #include "server/batching/encode_budget.h"
 #include "server/batching/fair_queue.h"
 #include "server/batching/prefill_budget.h"
 #include "server/batching/row_limit.h"
+#include "server/batching/row_time.h"
 #include "server/batching/sequence.h"
 #include "server/batching/source_table.h"
 
@@ -28,12 +31,17 @@ namespace trivium {
 //
 // Rows are reserved when a request joins; KV blocks are not. It joins where
 // its source and prefix find room, with a block more for every hypothesis that
-// may run. Where an iteration needs more blocks than are free, the youngest
-// request that holds some is suspended and gives them up, until there is room;
-// the suspended resume, the oldest first, before anybody joins who needs
-// blocks. So those that run are always older than those that are suspended,
-// the oldest is never held up, and, since no request was admitted that cannot
-// run alone, everybody ends.
+// may run. Where an iteration needs more blocks than are free, the last request
+// that holds some is suspended and gives them up, until there is room; the
+// suspended resume, the first one first, before anybody joins after them who
+// needs blocks. First is the oldest of all; then come interactive requests, and
+// then batch requests, each in the order of arrival. So the oldest is never
+// held up, and, since no request was admitted that cannot run alone, everybody
+// ends.
+//
+// Interactive requests find rows, blocks and time as if there were no batch
+// requests. Of these, an iteration runs as many as BatchShare has seconds for,
+// the oldest first; the others rest: they keep what they have and wait.
 //
 //   batch.DropDead();
 //   while (next = queue.Take(batch.Judge)) batch.Add(next);
@@ -49,6 +57,8 @@ class RunningBatch {
     int max_rows = 256;
     bool fixed_rows = false;  // else as many of them as are worth it: RowLimit
     bool speculate = true;  // guess tokens where that is worth it: DraftBudget
+    // The worker's, of all its models; null: there is only this one.
+    BatchShare* share = nullptr;
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null
   };
@@ -58,8 +68,11 @@ class RunningBatch {
   // All requests must have been answered: Abort.
   ~RunningBatch();
 
-  // So many requests wait in the queue for this batch.
-  void set_waiting(int64_t requests) { waiting_ = requests; }
+  // So many requests wait in the queue for this batch, and of these so many
+  // interactive ones.
+  void set_waiting(int64_t requests, int64_t interactive) {
+    waiting_ = {interactive, requests};
+  }
 
   // Whether a newcomer may join now. A call that runs nothing here is served
   // better than one that does, so that a lone request starts at once beside a
@@ -71,7 +84,8 @@ class RunningBatch {
   // - while requests are suspended, only those join that need no KV blocks.
   // Nobody may overtake a new call's request that does not fit, and no call
   // that runs here may overtake another's that does not fit: so each finds
-  // room in the end, however many rows it needs.
+  // room in the end, however many rows it needs. For interactive requests, what
+  // batch requests have is room, but for the rows of one of them.
   FairQueue::Verdict Judge(const QueuedRequest& request);
   void Add(std::unique_ptr<QueuedRequest> request);
 
@@ -85,11 +99,23 @@ class RunningBatch {
   void Abort(const absl::Status& status);
 
   bool empty() const { return sequences_.empty(); }
-  // What its requests have still to do, at most.
-  int64_t pending_tokens() const { return pending_tokens_; }
-  // Rows that they run or will, or requests, where these are more.
-  int64_t running_rows() const {
-    return std::max(reserved_rows_, static_cast<int64_t>(sequences_.size()));
+  // It runs no batch request, and one is to join before interactive ones.
+  bool wants_batch() const {
+    return requests(Priority::kBatch) == 0 && (!empty() || batch_waits_);
+  }
+  int64_t requests(Priority priority) const {
+    return sums(priority).requests -
+           (priority == Priority::kBatch ? sums(Priority::kInteractive).requests
+                                         : 0);
+  }
+  // What its requests of this priority and those before it have still to do, at
+  // most.
+  int64_t pending_tokens(Priority priority) const {
+    return sums(priority).pending_tokens;
+  }
+  // Rows that these run or will, or requests, where these are more.
+  int64_t running_rows(Priority priority) const {
+    return std::max(sums(priority).reserved_rows, sums(priority).requests);
   }
   // Tokens that iterations since the last call did of what was to do.
   int64_t TakeDone() { return std::exchange(done_tokens_, 0); }
@@ -100,11 +126,20 @@ class RunningBatch {
   void OpenNewcomers();
   void ResumeSuspended();
   void MakePlan();
+  // Lets batch requests rest for which there are no rows, or not so many
+  // seconds. Returns what is left of these.
+  double LetRest(double seconds);
+  // Rows of batch requests that take no more than so many seconds.
+  int RowsIn(double seconds) const;
   // Has the sequences guess where that is worth it; how many tokens.
   int Draft();
   // Suspends until the plan finds room.
   void MakeRoom();
   void Suspend(Sequence* sequence);
+  // Suspends batch requests until the engine has room for the source.
+  void MakeRoomFor(const Sequence& newcomer);
+  // The last one that holds KV blocks, or null.
+  Sequence* LastHolder();
   // Free KV blocks that nobody here is about to take.
   int64_t UnclaimedBlocks() const;
   void Follow(absl::Time now);
@@ -113,9 +148,29 @@ class RunningBatch {
   void Report(absl::Time begin, absl::Time end, int running);
   void ReportToken(Sequence* sequence, absl::Time now);
   void Answer(Sequence* sequence, absl::StatusOr<RequestResult> result);
-  // Removes the answered sequences and counts anew.
+  // Removes the answered sequences, counts anew and puts them in order.
   void Sweep();
-  int EncodeTokens() const;
+  int EncodeTokens(Priority priority) const;
+  // What the iteration cost tells for the next ones.
+  void Learn(absl::Time begin, absl::Time end);
+
+  // Of the requests of a priority and those before it.
+  struct Sums {
+    int64_t requests = 0;
+    int64_t reserved_rows = 0;
+    int64_t owed_blocks = 0;  // of those that are not suspended
+    int64_t pending_tokens = 0;
+    int64_t at_source = 0;    // those whose source is not encoded yet
+    int64_t past_source = 0;  // those whose is, and that are not suspended
+    int64_t searching = 0;    // of these, those that choose tokens
+    int64_t suspended = 0;
+    int64_t reading() const { return at_source + past_source - searching; }
+  };
+  const Sums& sums(Priority priority) const {
+    return sums_[static_cast<int>(priority)];
+  }
+  const Sums& all() const { return sums(Priority::kBatch); }
+  void Count(const Sequence& sequence);
 
   const Options options_;
   const std::unique_ptr<Engine> engine_;
@@ -126,26 +181,33 @@ class RunningBatch {
   absl::flat_hash_map<CallId, int> requests_of_call_;
   std::vector<uint64_t> answered_;
 
-  // Sums over sequences_.
-  int64_t reserved_rows_ = 0;
-  int64_t owed_blocks_ = 0;  // of those that are not suspended
-  int64_t pending_tokens_ = 0;
-  int64_t at_source_ = 0;    // those whose source is not encoded yet
-  int64_t past_source_ = 0;  // those whose is, and that are not suspended
-  int64_t searching_ = 0;    // of these, those that choose tokens
-  int64_t suspended_ = 0;
+  // Those that the engine knows: the oldest, the interactive, the batch ones.
+  std::vector<Sequence*> order_;
+
+  std::array<Sums, kPriorities> sums_;  // over sequences_
+  // Of batch requests: the rows of the oldest, and what interactive ones may
+  // have of their blocks.
+  int64_t oldest_batch_rows_ = 0;
+  int64_t batch_blocks_ = 0;
 
   EncodeBudget encode_budget_;
   PrefillBudget prefill_budget_;
   DraftBudget draft_budget_;
   RowLimit row_limit_;
-  int64_t waiting_ = 0;
+  std::array<RowTime, 2> row_times_;  // not beside interactive ones, beside
+  BatchShare own_share_;
+  BatchShare* const share_;
+  std::array<int64_t, kPriorities> waiting_ = {};  // as Sums
   int64_t done_tokens_ = 0;
   // A running call's request did not fit since the last Sweep.
-  bool lacks_room_ = false;
+  std::array<bool, kPriorities> lacks_room_ = {};
+  // A batch request did not fit where none runs.
+  bool batch_waits_ = false;
 
   int prefill_tokens_ = 0;  // of the plan under way, at most
   int draft_tokens_ = 0;    // of it, guesses
+  bool limited_ = false;    // batch requests have so many seconds of it
+  int resting_ = 0;         // requests that do nothing of it
   StepPlan plan_;
   StepResult result_;
 };

@@ -7,28 +7,46 @@
 namespace trivium {
 
 int64_t RunningBatch::UnclaimedBlocks() const {
-  return engine_->free_blocks() - sources_.unopened_blocks() - owed_blocks_;
+  return engine_->free_blocks() - sources_.unopened_blocks() -
+         all().owed_blocks;
 }
 
 void RunningBatch::MakeRoom() {
   if (draft_tokens_ > 0 &&
       engine_->BlocksNeeded(plan_) > engine_->free_blocks()) {
-    for (const auto& sequence : sequences_) sequence->DropDraft(&plan_);
+    for (Sequence* sequence : order_) sequence->DropDraft(&plan_);
     draft_tokens_ = 0;
   }
   while (engine_->BlocksNeeded(plan_) > engine_->free_blocks()) {
-    // The oldest needs no more than there is once it has all for itself.
-    const auto youngest =
-        std::find_if(sequences_.rbegin(), sequences_.rend(),
-                     [](const auto& one) { return one->holds_blocks(); });
-    if (youngest == sequences_.rend()) return;
-    Suspend(youngest->get());
+    // The first needs no more than there is once it has all for itself.
+    Sequence* const last = LastHolder();
+    if (last == nullptr) return;
+    Suspend(last);
   }
+}
+
+void RunningBatch::MakeRoomFor(const Sequence& newcomer) {
+  if (newcomer.priority() == Priority::kBatch) return;
+  while (sources_.unopened_blocks() > engine_->free_blocks()) {
+    Sequence* const last = LastHolder();
+    if (last == nullptr || last == order_.front() ||
+        last->priority() == Priority::kInteractive) {
+      return;
+    }
+    Suspend(last);
+  }
+}
+
+Sequence* RunningBatch::LastHolder() {
+  const auto last =
+      std::find_if(order_.rbegin(), order_.rend(),
+                   [](const Sequence* one) { return one->holds_blocks(); });
+  return last == order_.rend() ? nullptr : *last;
 }
 
 void RunningBatch::Suspend(Sequence* sequence) {
   // None that comes after it has decode work.
-  if (sequence->decodes() > 0) {
+  if (sequence->decodes() > 0 && !plan_.decode.empty()) {
     plan_.decode.erase(
         plan_.decode.begin() + static_cast<ptrdiff_t>(sequence->first_decode()),
         plan_.decode.end());
@@ -37,7 +55,9 @@ void RunningBatch::Suspend(Sequence* sequence) {
   std::erase_if(plan_.encode, [source](const StepPlan::Encode& work) {
     return work.source == source;
   });
-  ++suspended_;
+  if (sequence->priority() == Priority::kInteractive) {
+    share_->Ended(options_.clock->Now());
+  }
   if (options_.observer != nullptr) {
     options_.observer->OnSuspended(*options_.model);
   }
@@ -49,31 +69,34 @@ void RunningBatch::ResumeSuspended() {
   int64_t rows = 0;
   bool alone = true;
   bool failed = false;
-  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+  for (const Sequence* sequence : order_) {
     if (!sequence->holds_blocks()) continue;
     rows += sequence->reserved_rows();
     alone = false;
   }
-  for (const std::unique_ptr<Sequence>& sequence : sequences_) {
+  for (Sequence* sequence : order_) {
     if (!sequence->suspended()) continue;
     const QueuedRequest& queued = sequence->queued();
     rows += sequence->reserved_rows();
     const int64_t source_blocks =
         sources_.Has(queued) ? 0 : queued.cost.source_blocks;
     const int64_t blocks = source_blocks + sequence->owed_blocks();
-    if (!alone && blocks + rows > UnclaimedBlocks()) return;
+    if (!alone && blocks + rows > UnclaimedBlocks()) break;
     alone = false;
     int source_slot = -1;
     bool shared = false;
     if (!queued.request.source.ids.empty()) {
       source_slot = sources_.Acquire(queued, &shared);
     }
-    owed_blocks_ += sequence->owed_blocks();
     sequence->Resume(source_slot);
-    --suspended_;
+    for (int i = static_cast<int>(sequence->priority()); i < kPriorities; ++i) {
+      sums_[i].owed_blocks += sequence->owed_blocks();
+      --sums_[i].suspended;
+    }
+    if (sequence->priority() == Priority::kInteractive) share_->Began();
     // The engine took the source before, so this is a fault of the engine.
     if (absl::Status status = sequence->Open(); !status.ok()) {
-      Answer(sequence.get(), status);
+      Answer(sequence, status);
       failed = true;
     }
   }

@@ -48,6 +48,7 @@ absl::Status Sequence::Open() {
 }
 
 int Sequence::MinRows() const {
+  if (rests_) return 0;
   switch (phase_) {
     case Phase::kSuspended:
       return 0;
@@ -78,6 +79,8 @@ bool Sequence::planned() const {
 
 void Sequence::Plan(int* spare_rows, StepPlan* plan) {
   first_decode_ = plan->decode.size();
+  decodes_ = 0;
+  if (rests_) return;
   if (phase_ == Phase::kSource && MinRows() > 0) Start();
   if (phase_ == Phase::kPrefix) {
     PlanPrefix(spare_rows, plan);
@@ -107,6 +110,14 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
     score_->Plan(1 + more, plan);
   }
   decodes_ = plan->decode.size() - first_decode_;
+}
+
+int Sequence::PlannedRows(const StepPlan& plan) const {
+  int rows = 0;
+  for (size_t i = first_decode_; i < first_decode_ + decodes_; ++i) {
+    rows += static_cast<int>(plan.decode[i].tokens.size());
+  }
+  return rows;
 }
 
 void Sequence::Start() {
@@ -196,6 +207,16 @@ int64_t Sequence::owed_blocks() const {
   return 0;
 }
 
+int64_t Sequence::held_blocks() const {
+  int64_t blocks = 0;
+  if (source_slot_ >= 0 && sources_->readers(source_slot_) == 1) {
+    blocks += queued_->cost.source_blocks;
+  }
+  // Hypotheses share all of their blocks at most.
+  if (phase_ == Phase::kSearch) blocks += engine_->BlocksFor(read_tokens());
+  return blocks;
+}
+
 void Sequence::PlanPrefix(int* spare_rows, StepPlan* plan) {
   const int unread = static_cast<int>(request_.prefix.size()) - prefix_fed_;
   const int more = std::min(*spare_rows, unread - 1);
@@ -224,6 +245,8 @@ bool Sequence::IsFinite(const StepResult& result) const {
 
 int Sequence::Apply(const StepResult& result) {
   const int steps = steps_;
+  // Its source may have been encoded nevertheless.
+  if (rests_ && phase_ != Phase::kSource) return 0;
   switch (phase_) {
     case Phase::kSource:
       if (!request_.decodes() && sources_->ready(source_slot_)) {

@@ -46,6 +46,10 @@ class Sequence {
   // Makes the engine know the source. Before the first Plan, also after Resume.
   absl::Status Open();
 
+  // Whether it takes no decoder rows of this iteration, and waits for a later
+  // one. Before what follows.
+  void set_rests(bool rests) { rests_ = rests; }
+  bool rests() const { return rests_; }
   // Decoder rows that it takes at least of this iteration.
   int MinRows() const;
   // Lets it guess at most `most` further tokens to read along with the next
@@ -61,12 +65,14 @@ class Sequence {
   bool planned() const;
   // Its entries of StepPlan::decode, of one or more rows each.
   size_t first_decode() const { return first_decode_; }
+  int PlannedRows(const StepPlan& plan) const;
   size_t decodes() const { return decodes_; }
   // Gives up all that it holds in the engine. Returns the source that the
   // engine gave up with it, or kNoSource. The plan under way must be cut.
   SourceId Suspend();
   // `source_slot`: as in the constructor.
   void Resume(int source_slot);
+  Priority priority() const { return request_.priority; }
   bool suspended() const { return phase_ == Phase::kSuspended; }
   // Whether what a step computed for its decoding is finite numbers.
   bool IsFinite(const StepResult& result) const;
@@ -90,6 +96,8 @@ class Sequence {
   // KV blocks that it takes at most, besides its source's, before its search
   // goes on: of its prefix, or of what it has to read again.
   int64_t owed_blocks() const;
+  // KV blocks that come free where it is suspended, at least.
+  int64_t held_blocks() const;
   // The last step's guesses, and those of them that the search chose as well.
   int drafted() const { return draft_.size(); }
   int accepted() const { return draft_.accepted; }
@@ -196,6 +204,7 @@ class Sequence {
     void Clear() { tokens.clear(); }
   } draft_;
 
+  bool rests_ = false;
   // Its entries of the decode work of the plan under way.
   size_t first_decode_ = 0;
   size_t decodes_ = 0;

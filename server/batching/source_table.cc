@@ -11,7 +11,8 @@
 // - encoding_ has the slots with layers left, oldest first.
 // - 0 <= planned <= layers_left, and planned is 0 but between PlanEncode and
 //   CommitPlan.
-// - pending_work_ is the sum of tokens x layers_left, and unopened_blocks_ that
+// - pending_work_ has the sum of tokens x layers_left of each priority, and
+// unopened_blocks_ that
 //   of the blocks of sources that the engine does not know yet.
 
 namespace trivium {
@@ -40,8 +41,15 @@ int SourceTable::Find(const QueuedRequest& request) const {
 int SourceTable::Acquire(const QueuedRequest& request, bool* shared) {
   int slot = Find(request);
   *shared = slot >= 0;
+  const Priority priority = request.request.priority;
   if (*shared) {
-    ++sources_[slot].readers;
+    Source& source = sources_[slot];
+    ++source.readers;
+    if (priority < source.priority) {
+      pending_work(source) -= source.work();
+      source.priority = priority;
+      pending_work(source) += source.work();
+    }
     return slot;
   }
   if (free_slots_.empty()) {
@@ -55,6 +63,7 @@ int SourceTable::Acquire(const QueuedRequest& request, bool* shared) {
   source.input = request.request.source;
   source.salt = request.request.salt;
   source.options = SourceOptionsOf(request.request);
+  source.priority = priority;
   source.key = request.source_key;
   source.blocks = request.cost.source_blocks;
   source.readers = 1;
@@ -64,7 +73,7 @@ int SourceTable::Acquire(const QueuedRequest& request, bool* shared) {
   slots_by_key_[source.key].push_back(slot);
   encoding_.push_back(slot);
   unopened_blocks_ += source.blocks;
-  pending_work_ += source.work();
+  pending_work(source) += source.work();
   return slot;
 }
 
@@ -89,14 +98,29 @@ SourceId SourceTable::Release(int slot) {
   std::erase(found->second, slot);
   if (found->second.empty()) slots_by_key_.erase(found);
   if (source.layers_left > 0) std::erase(encoding_, slot);
-  pending_work_ -= source.work();
+  pending_work(source) -= source.work();
   free_slots_.push_back(slot);
   return source.id;
 }
 
-void SourceTable::PlanEncode(int budget_tokens,
+void SourceTable::PlanEncode(const Budgets& budgets,
                              std::vector<StepPlan::Encode>* plan) {
-  if (encoding_.empty()) return;
+  for (int i = 0; i < kPriorities; ++i) {
+    PlanEncodeOf(static_cast<Priority>(i), budgets[i]);
+  }
+  for (const int slot : encoding_) {
+    const Source& source = sources_[slot];
+    if (source.planned > 0) plan->push_back({source.id, source.planned});
+  }
+}
+
+void SourceTable::PlanEncodeOf(Priority priority, int budget_tokens) {
+  // The oldest first, to begin with.
+  shortest_first_.clear();
+  for (const int slot : encoding_) {
+    if (sources_[slot].priority == priority) shortest_first_.push_back(slot);
+  }
+  if (shortest_first_.empty() || budget_tokens <= 0) return;
   int64_t budget = static_cast<int64_t>(budget_tokens) * layers_;
   const auto take = [this, &budget](int slot, int layers) {
     sources_[slot].planned += layers;
@@ -105,16 +129,16 @@ void SourceTable::PlanEncode(int budget_tokens,
   const int64_t least = std::min<int64_t>(
       budget, static_cast<int64_t>(EncodeBudget::kLeastTokens) * layers_);
   int64_t for_oldest = budget / 2;
-  for (const int slot : encoding_) {
+  const int oldest = shortest_first_.front();
+  for (const int slot : shortest_first_) {
     int layers = static_cast<int>(std::min<int64_t>(
         for_oldest / tokens(slot), sources_[slot].layers_left));
-    if (slot == encoding_.front()) layers = std::max(layers, 1);
+    if (slot == oldest) layers = std::max(layers, 1);
     if (layers <= 0) break;
     take(slot, layers);
     for_oldest -= static_cast<int64_t>(layers) * tokens(slot);
   }
   budget = std::max(budget, least);
-  shortest_first_ = encoding_;
   std::sort(shortest_first_.begin(), shortest_first_.end(),
             [this](int a, int b) {
               const int64_t work_a = sources_[a].work();
@@ -128,15 +152,12 @@ void SourceTable::PlanEncode(int budget_tokens,
     take(slot, static_cast<int>(std::min<int64_t>(
                    affordable, source.layers_left - source.planned)));
   }
-  for (const int slot : encoding_) {
-    const Source& source = sources_[slot];
-    if (source.planned > 0) plan->push_back({source.id, source.planned});
-  }
 }
 
-int64_t SourceTable::planned_work() const {
+int64_t SourceTable::planned_work(Priority priority) const {
   int64_t work = 0;
   for (const int slot : encoding_) {
+    if (sources_[slot].priority != priority) continue;
     work += static_cast<int64_t>(sources_[slot].planned) * tokens(slot);
   }
   return work;
@@ -145,16 +166,20 @@ int64_t SourceTable::planned_work() const {
 void SourceTable::CommitPlan() {
   for (const int slot : encoding_) {
     Source& source = sources_[slot];
-    pending_work_ -= static_cast<int64_t>(source.planned) * tokens(slot);
+    pending_work(source) -= static_cast<int64_t>(source.planned) * tokens(slot);
     source.layers_left -= source.planned;
     source.planned = 0;
   }
   std::erase_if(encoding_, [this](int slot) { return ready(slot); });
 }
 
-int64_t SourceTable::pending_tokens() const {
+int64_t SourceTable::pending_tokens(Priority priority) const {
   if (layers_ == 0) return 0;
-  return (pending_work_ + layers_ - 1) / layers_;
+  int64_t work = 0;
+  for (int i = 0; i <= static_cast<int>(priority); ++i) {
+    work += pending_work_[i];
+  }
+  return (work + layers_ - 1) / layers_;
 }
 
 }  // namespace trivium

@@ -1,7 +1,9 @@
 #ifndef TRIVIUM_SERVER_BATCHING_SOURCE_TABLE_H_
 #define TRIVIUM_SERVER_BATCHING_SOURCE_TABLE_H_
 
+#include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,14 +15,15 @@ namespace trivium {
 
 // The sources that one worker's running requests of one model read: equal ones
 // are encoded once and kept while any request reads them. Also shares out the
-// encoder's work of an iteration. Not thread-safe.
+// encoder's work of an iteration: a source has the priority of the most urgent
+// request that has read it. Not thread-safe.
 //
 // A slot is the table's handle of a source, reused after its last reader's
 // release; id(slot) is the engine's.
 //
 //   slot = table.Acquire(request, &shared);
 //   table.Open(slot);               // now the engine knows it
-//   table.PlanEncode(budget, &plan.encode);
+//   table.PlanEncode({interactive, batch}, &plan.encode);
 //   ... ReadyAfterPlan(slot): decode work of the same plan may read it
 //   engine.Step(plan, ...);
 //   table.CommitPlan();             // ready(slot) may have become true
@@ -41,15 +44,21 @@ class SourceTable {
   // kNoSource.
   SourceId Release(int slot);
 
-  // Adds encoder work of at most `budget_tokens` tokens through all layers, or
-  // the same in part: a long source goes through fewer layers. Half of it goes
-  // to the oldest sources, to the first at least one layer whatever the budget,
-  // so that short ones do not pass a long one for ever; the rest, and in any
-  // case EncodeBudget::kLeastTokens of the budget, to those that need least, so
-  // that a short source does not wait for a long one.
-  void PlanEncode(int budget_tokens, std::vector<StepPlan::Encode>* plan);
+  // Tokens through all layers, for the sources of each priority.
+  using Budgets = std::array<int, kPriorities>;
+  // Adds encoder work of at most so many tokens, or the same in part: a long
+  // source goes through fewer layers. Of each budget half goes to the oldest
+  // sources, to the first at least one layer of any budget but 0, so that short
+  // ones do not pass a long one for ever; the rest, and in any case
+  // EncodeBudget::kLeastTokens of the budget, to those that need least, so that
+  // a short source does not wait for a long one.
+  void PlanEncode(const Budgets& budgets, std::vector<StepPlan::Encode>* plan);
   // In tokens x layers.
-  int64_t planned_work() const;
+  int64_t planned_work(Priority priority) const;
+  int64_t planned_work() const {
+    return planned_work(Priority::kInteractive) +
+           planned_work(Priority::kBatch);
+  }
   // The planned work was done.
   void CommitPlan();
 
@@ -61,18 +70,21 @@ class SourceTable {
   bool ReadyAfterPlan(int slot) const {
     return sources_[slot].layers_left == sources_[slot].planned;
   }
+  int readers(int slot) const { return sources_[slot].readers; }
   bool planned(int slot) const { return sources_[slot].planned > 0; }
 
   // KV blocks that the sources here will take when they are opened.
   int64_t unopened_blocks() const { return unopened_blocks_; }
-  // Encoder work to be done, in tokens through all layers, rounded up.
-  int64_t pending_tokens() const;
+  // Encoder work to be done for this priority and those before it, in tokens
+  // through all layers, rounded up.
+  int64_t pending_tokens(Priority priority) const;
 
  private:
   struct Source {
     EncoderInput input;
     std::string salt;
     SourceOptions options;
+    Priority priority = Priority::kBatch;
     uint64_t key = 0;
     int64_t blocks = 0;
     int readers = 0;  // 0: a free slot
@@ -86,6 +98,10 @@ class SourceTable {
 
   // The slot of a source that serves the request; -1: none.
   int Find(const QueuedRequest& request) const;
+  void PlanEncodeOf(Priority priority, int budget_tokens);
+  int64_t& pending_work(const Source& source) {
+    return pending_work_[static_cast<int>(source.priority)];
+  }
 
   Engine* const engine_;
   const int layers_;
@@ -95,7 +111,7 @@ class SourceTable {
   std::vector<int> encoding_;  // slots with work left, oldest first
   std::vector<int> shortest_first_;
   int64_t unopened_blocks_ = 0;
-  int64_t pending_work_ = 0;  // tokens x layers
+  std::array<int64_t, kPriorities> pending_work_ = {};  // tokens x layers
 };
 
 }  // namespace trivium

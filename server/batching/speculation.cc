@@ -23,7 +23,7 @@ void Sequence::StartLookup() {
 
 int Sequence::Draft(double price, int most) {
   draft_.Clear();
-  if (!lookup_ || phase_ != Phase::kSearch) return 0;
+  if (!lookup_ || phase_ != Phase::kSearch || rests_) return 0;
   const std::span<const int32_t> history = decoding_->LiveTokens(0);
   lookup_->Follow(history);
   const size_t match = lookup_->match();

@@ -73,7 +73,7 @@ void Worker::Account() {
   const absl::Time now = batching_.clock->Now();
   for (Served& served : models_) {
     Forecast& forecast = served.model->forecast;
-    forecast.SetRunning(index_, served.batch->running_rows());
+    SetRunning(served);
     if (const int64_t done = served.batch->TakeDone(); done > 0) {
       if (served.left_waiting || forecast.last_refusal() >= served.since) {
         forecast.Observe(done, now - served.since);
@@ -98,6 +98,7 @@ void Worker::FollowModels() {
     RunningBatch::Options options = batching_;
     options.model = model->model;
     options.worker = index_;
+    options.share = &share_;
     models_.push_back(
         {.model = model,
          .batch = std::make_unique<RunningBatch>(options, std::move(engine))});
@@ -120,7 +121,7 @@ void Worker::FollowModels() {
 void Worker::DropWaiting() {
   const absl::Time now = batching_.clock->Now();
   for (Served& served : models_) {
-    FairQueue& queue = *served.model->queue;
+    RequestQueue& queue = *served.model->queue;
     const size_t before = dropped_.size();
     if (state_->phase >= BatcherState::Phase::kCancelling) {
       queue.DropAll(ShutDownStatus(), &dropped_);
@@ -141,16 +142,24 @@ void Worker::AccountDropped(size_t begin) {
 }
 
 bool Worker::FillNextBatch() {
-  int64_t pending = 0;
+  Dispatcher::Pending pending;
   for (const Served& served : models_) {
-    pending += served.batch->pending_tokens();
+    const RunningBatch& batch = *served.batch;
+    pending.tokens += batch.pending_tokens(Priority::kBatch);
+    pending.interactive_tokens += batch.pending_tokens(Priority::kInteractive);
   }
   state_->dispatcher.BeginBoundary(index_, pending);
+  for (Served& served : models_) Fill(&served);
+  const bool batch_may = share_.Seconds(batching_.clock->Now()) > 0 ||
+                         !share_.beside_interactive();
   for (size_t i = 0; i < models_.size(); ++i) {
     Served& served = models_.front();
-    Fill(&served);
     models_.splice(models_.end(), models_, models_.begin());
     if (served.batch->empty()) continue;
+    // An interactive request runs of another model.
+    if (!batch_may && served.batch->requests(Priority::kInteractive) == 0) {
+      continue;
+    }
     next_batch_ = served.batch.get();
     // What is left may be for a worker that sleeps: this one is busy now.
     if (state_->idle_workers > 0 && state_->dispatcher.waiting_requests() > 0) {
@@ -162,8 +171,9 @@ bool Worker::FillNextBatch() {
 }
 
 void Worker::Fill(Served* served) {
-  FairQueue* const queue = served->model->queue;
+  RequestQueue* const queue = served->model->queue;
   RunningBatch* const batch = served->batch.get();
+  Dispatcher& dispatcher = state_->dispatcher;
   const absl::Time now = batching_.clock->Now();
   Forecast* const forecast = &served->model->forecast;
   const size_t dropped = dropped_.size();
@@ -171,24 +181,38 @@ void Worker::Fill(Served* served) {
   if (batch->empty()) served->since = now;
   queue->BeginPass();
   for (;;) {
-    batch->set_waiting(state_->dispatcher.WaitingShare(*queue));
-    std::unique_ptr<QueuedRequest> newcomer = state_->dispatcher.Take(
+    batch->set_waiting(
+        dispatcher.WaitingShare(queue->requests()),
+        dispatcher.WaitingShare(queue->of(Priority::kInteractive).requests()));
+    std::unique_ptr<QueuedRequest> newcomer = dispatcher.Take(
         index_, queue,
         [=](QueuedRequest& queued) {
-          if (now + forecast->IfTaken(queued.cost) > queued.request.deadline) {
+          const Request& request = queued.request;
+          if (now + forecast->IfTaken(queued.cost, request.priority) >
+              request.deadline) {
             return FairQueue::Verdict::kDrop;
           }
           return batch->Judge(queued);
         },
-        &dropped_);
+        &dropped_, batch->wants_batch());
     if (newcomer == nullptr) break;
     state_->admission.Remove(newcomer->request.client, newcomer->cost.tokens);
     batch->Add(std::move(newcomer));
-    forecast->SetRunning(index_, batch->running_rows());
+    SetRunning(*served);
   }
   AccountDropped(dropped);
   served->left_waiting = queue->requests() > 0;
   if (queue->requests() != waiting) NoteQueue(served);
+}
+
+void Worker::SetRunning(const Served& served) {
+  const RunningBatch& batch = *served.batch;
+  const int64_t interactive = batch.running_rows(Priority::kInteractive);
+  served.model->forecast.SetRunning(index_, Priority::kInteractive,
+                                    interactive);
+  served.model->forecast.SetRunning(
+      index_, Priority::kBatch,
+      batch.running_rows(Priority::kBatch) - interactive);
 }
 
 void Worker::Sleep() {

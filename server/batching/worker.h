@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
+#include "server/batching/batch_share.h"
 #include "server/batching/batcher_state.h"
 #include "server/batching/running_batch.h"
 
@@ -65,6 +66,9 @@ class Worker {
   // Finds the next batch with work, newcomers included.
   bool FillNextBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Fill(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
+  // Tells the forecast what runs.
+  void SetRunning(const Served& served)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void Sleep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void NoteQueue(Served* served) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex);
   void AnswerDropped();
@@ -75,6 +79,7 @@ class Worker {
   BatcherState* const state_;
 
   // The thread's own.
+  BatchShare share_;
   std::list<Served> models_;  // the one whose turn it is comes first
   std::list<Served> gone_;    // to be freed without the lock
   RunningBatch* next_batch_ = nullptr;

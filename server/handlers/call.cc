@@ -9,6 +9,7 @@
 
 #include "server/handlers/client_id.h"
 #include "server/handlers/convert.h"
+#include "server/handlers/priority.h"
 #include "server/handlers/status.h"
 #include "server/observability/log.h"
 
@@ -63,7 +64,7 @@ absl::Status ToStatus(const Submission& submission) {
 absl::Status Foresee(const Environment& environment, Rpc rpc,
                      const CallContext& context) {
   return ToStatus(environment.batcher->Foresee(
-      /*model=*/nullptr, ClientOf(context), environment.batcher->NewCall(),
+      /*model=*/nullptr, SenderOf(context), environment.batcher->NewCall(),
       DeadlineOf(environment, rpc, context, environment.clock->Now())));
 }
 
@@ -74,7 +75,7 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       started_(environment.clock->Now()),
       request_id_(RequestId(context_.request_id)),
       deadline_(DeadlineOf(environment, rpc, context_, started_)),
-      client_(ClientOf(context_)),
+      sender_(SenderOf(context_)),
       batcher_call_(context_.expected != 0 ? context_.expected
                                            : environment.batcher->NewCall()),
       cancellation_(std::make_shared<Cancellation>()) {
@@ -82,6 +83,8 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
   if (!environment_.calls->Begin()) {
     admitted_ = absl::UnavailableError(
         "the server is stopping; send the call to another one");
+  } else {
+    admitted_ = ParsePriority(context_.priority).status();
   }
 }
 
@@ -103,7 +106,7 @@ void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
 }
 
 absl::Status Call::Foresee() const {
-  return ToStatus(environment_.batcher->Foresee(model_.get(), client_,
+  return ToStatus(environment_.batcher->Foresee(model_.get(), sender_,
                                                 batcher_call_, deadline_));
 }
 
@@ -123,7 +126,8 @@ absl::Status Call::Submit(std::vector<Request> requests,
                           absl::FunctionRef<std::string(int)> field_of) {
   for (Request& request : requests) {
     request.model = model_;
-    request.client = client_;
+    request.client = sender_.client;
+    request.priority = sender_.priority;
     request.deadline = deadline_;
     request.cancellation = cancellation_;
   }

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "server/batching/admission.h"
 #include "server/batching/request.h"
 #include "server/handlers/call_context.h"
 #include "server/handlers/environment.h"
@@ -48,7 +49,8 @@ class Call {
 
   const Environment& environment() const { return environment_; }
 
-  // UNAVAILABLE when the call came while the server stops.
+  // UNAVAILABLE when the call came while the server stops; INVALID_ARGUMENT
+  // where its priority is none.
   const absl::Status& admitted() const { return admitted_; }
 
   // The client's, or the server's default for such calls.
@@ -87,12 +89,17 @@ class Call {
   // turns come first (WorkPool::GiveWay).
   absl::Status Wanted() const;
 
+  // Tokens that an empty queue takes of the call's priority.
+  int64_t max_waiting_tokens() const {
+    return Admission::MostTokens(environment_.max_waiting_tokens,
+                                 sender_.priority);
+  }
   // Tokens that the call's client may have queued yet.
   int64_t free_waiting_tokens() const {
-    return environment_.batcher->free_waiting_tokens(client_);
+    return environment_.batcher->free_waiting_tokens(sender_);
   }
 
-  // Gives requests to the batcher, all or none, with this call's model, client,
+  // Gives requests to the batcher, all or none, with this call's model, sender,
   // deadline and cancellation. After OK the observers may have ended the call:
   // it must not be touched. An error tells in the call's words what the
   // batcher refused: `field_of`(i) is the place of request i's input; a full
@@ -124,7 +131,7 @@ class Call {
   const absl::Time started_;
   const std::string request_id_;
   const absl::Time deadline_;
-  const ClientId client_;
+  const Sender sender_;
   const CallId batcher_call_;
   const std::shared_ptr<Cancellation> cancellation_;
   absl::Status admitted_;

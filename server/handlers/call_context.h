@@ -20,6 +20,7 @@ struct CallContext {
   std::string traceparent = "";  // W3C Trace Context
   std::string peer = "";         // the client's address, as gRPC writes it
   std::string client_key = "";   // RequestLimits::client_key_header
+  std::string priority = "";     // kPriorityKey
   // An ExpectedCall's; 0: it was not expected.
   CallId expected = 0;
   // Where it counts what it holds; null: nowhere.

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "absl/hash/hash.h"
+#include "server/handlers/priority.h"
 
 namespace trivium {
 namespace {
@@ -43,6 +44,11 @@ ClientId ClientOf(const CallContext& context) {
     return absl::HashOf(true, context.client_key);
   }
   return absl::HashOf(false, NetworkOf(context.peer));
+}
+
+Sender SenderOf(const CallContext& context) {
+  return {ClientOf(context),
+          ParsePriority(context.priority).value_or(Priority::kInteractive)};
 }
 
 }  // namespace trivium

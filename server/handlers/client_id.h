@@ -13,6 +13,9 @@ namespace trivium {
 // a call has none, of one address of `context.peer`.
 ClientId ClientOf(const CallContext& context);
 
+// With its priority; interactive where that is none.
+Sender SenderOf(const CallContext& context);
+
 // What of a peer's address tells clients apart, of "ipv4:127.0.0.1:50051",
 // "ipv6:[2001:db8::1]:50051", "unix:/path":
 //   IPv4: the address, also where it is mapped into IPv6;

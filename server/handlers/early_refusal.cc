@@ -54,7 +54,7 @@ std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
 std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,
                                          Rpc rpc, const CallContext& context) {
   if (!IsRefusedForTime(rpc)) return nullptr;
-  return std::make_unique<ExpectedCall>(environment.batcher, ClientOf(context));
+  return std::make_unique<ExpectedCall>(environment.batcher, SenderOf(context));
 }
 
 }  // namespace trivium

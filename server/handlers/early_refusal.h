@@ -15,8 +15,8 @@ namespace trivium {
 // this goes: whichever is first.
 class ExpectedCall {
  public:
-  ExpectedCall(Batcher* batcher, ClientId client)
-      : batcher_(batcher), id_(batcher->NewCall()), client_(client) {}
+  ExpectedCall(Batcher* batcher, Sender sender)
+      : batcher_(batcher), id_(batcher->NewCall()), sender_(sender) {}
   ~ExpectedCall() {
     if (whole_) batcher_->Forget(id_);
   }
@@ -27,7 +27,7 @@ class ExpectedCall {
   void OnWhole() {
     if (whole_) return;
     whole_ = true;
-    batcher_->Expect(id_, client_);
+    batcher_->Expect(id_, sender_);
   }
   // For its handler's context.
   CallId id() const { return id_; }
@@ -35,7 +35,7 @@ class ExpectedCall {
  private:
   Batcher* const batcher_;
   const CallId id_;
-  const ClientId client_;
+  const Sender sender_;
   bool whole_ = false;
 };
 

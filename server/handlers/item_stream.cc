@@ -164,7 +164,7 @@ class ItemStreamCall final : public Handler {
   // are refused where it is full. An item too big for that is the batcher's
   // to judge.
   bool HasRoom(int64_t tokens) const {
-    const int64_t all = environment().max_waiting_tokens;
+    const int64_t all = call_.max_waiting_tokens();
     const int64_t needed = tokens + all / 4;
     return needed > all || call_.free_waiting_tokens() >= needed;
   }

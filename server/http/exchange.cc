@@ -16,6 +16,7 @@
 #include "server/handlers/call.h"
 #include "server/handlers/early_refusal.h"
 #include "server/handlers/message_checks.h"
+#include "server/handlers/priority.h"
 #include "server/handlers/status.h"
 
 namespace trivium {
@@ -70,6 +71,7 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
   context_.request_id = head.header("x-request-id");
   context_.traceparent = head.header("traceparent");
   context_.peer = peer;
+  context_.priority = head.header(kPriorityKey);
   if (const std::string& key = handlers.limits.client_key_header;
       !key.empty()) {
     context_.client_key = head.header(key.c_str());

@@ -182,11 +182,13 @@ void Metrics::OnQueued(const ServedModel& model, int64_t waiting_tokens,
   figures->queue_requests->Set(static_cast<double>(waiting_requests));
 }
 
-void Metrics::OnStarted(const ServedModel& model, absl::Duration queue_wait) {
+void Metrics::OnStarted(const ServedModel& model, Priority priority,
+                        absl::Duration queue_wait) {
   MutexLock lock(&mutex_);
   ModelFigures* const figures = Find(model);
   if (figures == nullptr) return;
-  figures->queue_wait->Observe(absl::ToDoubleSeconds(queue_wait));
+  figures->queue_wait[static_cast<int>(priority)]->Observe(
+      absl::ToDoubleSeconds(queue_wait));
 }
 
 void Metrics::OnSharedSource(const ServedModel& model) {

@@ -57,7 +57,8 @@ class Metrics : public BatchingObserver {
   void OnSearch(const ServedModel& model, absl::Duration duration) override;
   void OnQueued(const ServedModel& model, int64_t waiting_tokens,
                 int64_t waiting_requests) override;
-  void OnStarted(const ServedModel& model, absl::Duration queue_wait) override;
+  void OnStarted(const ServedModel& model, Priority priority,
+                 absl::Duration queue_wait) override;
   void OnSharedSource(const ServedModel& model) override;
   void OnSuspended(const ServedModel& model) override;
   void OnNotFinite(const ServedModel& model) override;

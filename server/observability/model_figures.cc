@@ -143,9 +143,13 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                        "Tokens of requests that wait for a worker.");
   queue_requests =
       gauge("trivium_queue_requests", "Requests that wait for a worker.");
-  queue_wait =
-      histogram("trivium_queue_wait_seconds",
-                "From admission to the first iteration.", FirstTokenBuckets());
+  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+    queue_wait[static_cast<int>(priority)] = Add(
+        HistogramFamily(this->registry(), "trivium_queue_wait_seconds",
+                        "From admission to the first iteration."),
+        {{"model", name}, {"priority", std::string(PriorityName(priority))}},
+        FirstTokenBuckets());
+  }
   first_token =
       histogram("trivium_time_to_first_token_seconds",
                 "From admission to the first new token.", FirstTokenBuckets());

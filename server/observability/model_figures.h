@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "model/model.h"
 #include "model/phases.h"
+#include "server/batching/request.h"
 #include "server/observability/rpc.h"
 
 namespace trivium {
@@ -85,7 +86,7 @@ struct ModelFigures : CallFigures {
   };
   prometheus::Gauge* queue_tokens;
   prometheus::Gauge* queue_requests;
-  prometheus::Histogram* queue_wait;
+  std::array<prometheus::Histogram*, kPriorities> queue_wait;
   prometheus::Histogram* first_token;
   prometheus::Histogram* between_tokens;
   prometheus::Histogram* iteration_duration;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "server/handlers/overload_manager.h"
+#include "server/handlers/priority.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/relayed_peer.h"
 #include "server/rpc/relayed_refusal.h"
@@ -31,6 +32,7 @@ CallContext ToCallContext(const Environment& environment,
   out.request_id = Metadata(context, "x-request-id");
   out.traceparent = Metadata(context, "traceparent");
   out.peer = PeerOfRelayed(context.peer());
+  out.priority = Metadata(context, kPriorityKey);
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) {
     out.client_key = Metadata(context, client_key);

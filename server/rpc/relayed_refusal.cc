@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "server/handlers/early_refusal.h"
+#include "server/handlers/priority.h"
 #include "server/rpc/grpc_status.h"
 
 namespace trivium {
@@ -109,6 +110,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   context.request_id = field("x-request-id");
   context.traceparent = field("traceparent");
   context.peer = peer;
+  context.priority = field(kPriorityKey);
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
   if (const std::string_view timeout = FindField(*fields, "grpc-timeout");

@@ -4,6 +4,7 @@
 
 #include "client/call_status.h"
 #include "client/channel.h"
+#include "client/priority.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -24,6 +25,11 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(Options options) {
   if (options.address.empty()) {
     return absl::InvalidArgumentError(
         "the server's address is empty: give HOST:PORT");
+  }
+  if (!options.priority.empty() && options.priority != "interactive" &&
+      options.priority != "batch") {
+    return absl::InvalidArgumentError(fmt::format(
+        "the priority is '{}': give interactive or batch", options.priority));
   }
   for (const absl::Status& status :
        {CheckTimeout("timeout", options.timeout),
@@ -48,6 +54,7 @@ absl::StatusOr<Response> Client::Call(
                                  Response*),
     const Request& request) {
   grpc::ClientContext context;
+  SetPriority(options_.priority, &context);
   context.set_deadline(absl::ToChronoTime(absl::Now() + options_.timeout));
   Response response;
   const grpc::Status status = (stub.*method)(&context, request, &response);
@@ -143,6 +150,7 @@ absl::Status Client::Generate(
     const std::function<absl::Status(const v1::GenerateResponse&)>& on_event,
     std::stop_token stop) {
   grpc::ClientContext context;
+  SetPriority(options_.priority, &context);
   context.set_deadline(absl::ToChronoTime(absl::Now() + options_.timeout));
   const std::unique_ptr<grpc::ClientReader<v1::GenerateResponse>> reader =
       inference_->Generate(&context, request);
@@ -161,8 +169,9 @@ absl::Status Client::Generate(
 
 std::unique_ptr<TranslateStream> Client::StartTranslateStream(
     const v1::TranslateStreamRequest::Start& start) {
-  return std::make_unique<TranslateStream>(
-      *inference_, start, options_.stream_timeout, options_.address);
+  return std::make_unique<TranslateStream>(*inference_, start,
+                                           options_.stream_timeout,
+                                           options_.address, options_.priority);
 }
 
 }  // namespace trivium

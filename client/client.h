@@ -37,12 +37,16 @@ class Client {
     absl::Duration timeout = absl::Seconds(60);
     absl::Duration stream_timeout = absl::Hours(24);
     int max_response_bytes = 64 << 20;
+    // Of each call: "batch" where nobody waits for the answers, so that calls
+    // of others come first; empty, the server's default: "interactive".
+    std::string priority;
     // Null: no encryption.
     std::shared_ptr<grpc::ChannelCredentials> credentials;
   };
 
   // Does not connect yet: the first call does. INVALID_ARGUMENT for an empty
-  // address or a timeout that is not a positive, finite time.
+  // address, a timeout that is not a positive, finite time, or another
+  // priority.
   static absl::StatusOr<std::unique_ptr<Client>> Create(Options options);
 
   absl::StatusOr<v1::EncodeResponse> Encode(const v1::EncodeRequest& request);

@@ -3,13 +3,16 @@
 #include <utility>
 
 #include "client/call_status.h"
+#include "client/priority.h"
 
 namespace trivium {
 
 TranslateStream::TranslateStream(v1::Inference::Stub& stub,
                                  const v1::TranslateStreamRequest::Start& start,
-                                 absl::Duration timeout, std::string address)
+                                 absl::Duration timeout, std::string address,
+                                 const std::string& priority)
     : address_(std::move(address)), timeout_(timeout) {
+  SetPriority(priority, &context_);
   context_.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   stream_ = stub.TranslateStream(&context_);
   v1::TranslateStreamRequest request;

@@ -16,10 +16,12 @@ namespace trivium {
 // TranslateInOrder for the order of the texts.
 class TranslateStream {
  public:
-  // `timeout` is of the whole stream; `address` is named in errors.
+  // `timeout` is of the whole stream; `address` is named in errors; `priority`
+  // is Client::Options::priority.
   TranslateStream(v1::Inference::Stub& stub,
                   const v1::TranslateStreamRequest::Start& start,
-                  absl::Duration timeout, std::string address);
+                  absl::Duration timeout, std::string address,
+                  const std::string& priority = "");
   // Cancels what Finish has not ended.
   ~TranslateStream();
   TranslateStream(const TranslateStream&) = delete;

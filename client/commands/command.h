@@ -23,6 +23,9 @@ class Command {
   virtual ~Command() = default;
   virtual absl::Status Run(Client& client, const Io& io) = 0;
 
+  // Whether its calls wait for workers, and have a priority.
+  virtual bool has_priority() const { return true; }
+
   ConnectionFlags connection;
   // The texts left over by the flags go here; null: the command takes none.
   virtual InputFlags* inputs() { return nullptr; }

@@ -43,6 +43,7 @@ Client::Options ConnectionFlags::ToOptions() const {
   Client::Options options;
   options.address = address;
   options.timeout = absl::Seconds(timeout_seconds);
+  options.priority = priority;
   return options;
 }
 
@@ -54,6 +55,13 @@ void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags) {
                  "Seconds to wait for an answer, a stream's next one")
       ->capture_default_str()
       ->group(kConnection);
+}
+
+CLI::Option* AddPriorityFlag(CLI::App& app, ConnectionFlags* flags) {
+  return app
+      .add_option("--priority", flags->priority,
+                  "batch: others' calls come first; default: interactive")
+      ->check(CLI::IsMember({"interactive", "batch"}));
 }
 
 void HideMoreFlags(CLI::App& app) {

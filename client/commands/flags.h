@@ -20,10 +20,13 @@ namespace trivium {
 struct ConnectionFlags {
   std::string address = Client::Options().address;
   double timeout_seconds = absl::ToDoubleSeconds(Client::Options().timeout);
+  std::string priority;  // of programs that have the flag
 
   Client::Options ToOptions() const;
 };
 void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags);
+// --priority, for calls that wait for workers.
+CLI::Option* AddPriorityFlag(CLI::App& app, ConnectionFlags* flags);
 
 // The group of flags that --help leaves to --help-all.
 inline constexpr char kMoreFlags[] = "More flags";

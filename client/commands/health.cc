@@ -13,6 +13,7 @@ using grpc::health::v1::HealthCheckResponse;
 // Prints the status; succeeds only if it is SERVING.
 class HealthCommand : public Command {
  public:
+  bool has_priority() const override { return false; }
   absl::Status Run(Client& client, const Io& io) override {
     if (port_file_.empty()) return Ask(client, io);
     TRIVIUM_ASSIGN_OR_RETURN(connection.address, ReadAddress());

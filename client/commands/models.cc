@@ -27,6 +27,7 @@ constexpr char kHeader[] =
 // language that is translated to where none is named.
 class ModelsCommand : public Command {
  public:
+  bool has_priority() const override { return false; }
   absl::Status Run(Client& client, const Io& io) override {
     Output output(io, /*keep_newlines=*/false, nullptr);
     if (!unload_.empty()) return client.UnloadModel(unload_);

@@ -96,6 +96,9 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
       AddBeams(app),     AddModels(app),   AddHealth(app)};
   for (Subcommand& each : subcommands) {
     AddConnectionFlags(*each.app, &each.command->connection);
+    if (each.command->has_priority()) {
+      AddPriorityFlag(*each.app, &each.command->connection)->group(kMoreFlags);
+    }
     AddEnvironmentTwins(*each.app);
     // Not a positional option: CLI11 takes a text like "[a, b]" apart.
     each.app->allow_extras();

@@ -14,6 +14,7 @@ class TokensCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
 
+  bool has_priority() const override { return false; }
   absl::Status Run(Client& client, const Io& io) override {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<CommandInputs> source,
                              OpenInputs(inputs_, io));

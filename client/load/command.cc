@@ -70,6 +70,7 @@ struct LoadFlags {
 
 void AddFlags(CLI::App& app, LoadFlags* flags) {
   AddConnectionFlags(app, &flags->connection);
+  AddPriorityFlag(app, &flags->connection);
   AddModelFlag(app, &flags->call.model);
   AddJsonFlag(app, &flags->json);
   app.add_option(

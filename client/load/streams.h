@@ -11,6 +11,7 @@
 #include "client/load/calls.h"
 #include "client/load/outcomes.h"
 #include "client/load/report.h"
+#include "client/priority.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/client_callback.h"
 #include "trivium/v1/inference.grpc.pb.h"
@@ -25,6 +26,7 @@ inline void Begin(const CallOptions& options, const Client::Options& client,
   for (const auto& [key, value] : options.metadata) {
     context->AddMetadata(key, value);
   }
+  SetPriority(client.priority, context);
   context->set_deadline(absl::ToChronoTime(absl::Now() + client.timeout));
 }
 

@@ -34,7 +34,8 @@ def parse_arguments():
                         "flight and rates. saturation: full load against the "
                         "engine alone. overhead: what a call costs besides the "
                         "model. streams: time between tokens while long "
-                        "sources arrive")
+                        "sources arrive. priority: interactive calls alone and "
+                        "beside as many batch calls as the server takes")
     workload.add_arguments(parser)
     servers.add_arguments(parser)
     parser.add_argument("--rounds", type=int, default=3)
@@ -46,6 +47,10 @@ def parse_arguments():
                         help="streams: that run at once")
     parser.add_argument("--arrivals", type=float, default=2,
                         help="streams: long sources a second")
+    parser.add_argument("--batch-calls", type=int, default=256,
+                        help="priority: batch calls in flight")
+    parser.add_argument("--interactive-rate", type=float, default=20,
+                        help="priority: interactive calls a second, at random")
     parser.add_argument("--source-tokens", type=int, default=512,
                         help="streams: of each that arrives")
     return parser.parse_args()
@@ -208,8 +213,64 @@ def measure_streams(measurement):
     return {"alone_ms": alone, "with_sources_ms": with_sources, "ratio": ratio}
 
 
+def measure_priority(measurement):
+    """Latencies of interactive calls at random, alone and beside a saturating
+    batch load, and what that load does alone and beside them."""
+    options = measurement.options
+    interactive = ["--rate", options.interactive_rate]
+    batch = ["--priority", "batch", "--concurrency", options.batch_calls]
+
+    def beside(server):
+        # Longer than the interactive calls' run, which it surrounds.
+        with subprocess.Popen(
+                servers.load_command(
+                    options, server,
+                    [*measurement.workload.load_flags, *map(str, batch)], 1e6),
+                text=True, stdout=subprocess.PIPE) as load:
+            try:
+                report = measurement.load(server, *interactive)
+            finally:
+                load.terminate()  # it reports what it did until then
+            batch_report = json.loads(load.stdout.read())
+        if batch_report["failed"]:
+            sys.exit(f"{batch_report['failed']} batch calls failed, the first "
+                     f"with: {batch_report['first_error']}")
+        return report, batch_report
+
+    with measurement.server() as server:
+        # First: for a while after interactive calls, batch iterations are short.
+        batch_alone = measurement.load(server, *batch)
+        alone, together = measurement.rounds(
+            lambda: measurement.load(server, *interactive),
+            lambda: beside(server))
+    reports = {"alone": alone, "beside": [pair[0] for pair in together]}
+    print(f"{options.interactive_rate:g} interactive calls a second, "
+          f"{options.batch_calls} batch calls in flight\n\n"
+          "| interactive, ms (medians of rounds) | p50 | p90 | p99 | p99 of "
+          "rounds |\n|---|---|---|---|---|")
+    medians = {}
+    for name, rounds in reports.items():
+        times = {p: [1000 * report["latency_seconds"][p] for report in rounds]
+                 for p in ("p50", "p90", "p99")}
+        medians[name] = {p: statistics.median(of) for p, of in times.items()}
+        print(f"| {name} | "
+              + " | ".join(f"{time:.1f}" for time in medians[name].values())
+              + " | " + ", ".join(f"{time:.1f}" for time in times["p99"]) + " |")
+    ratio = medians["beside"]["p99"] / medians["alone"]["p99"]
+    print(f"\nRatio of p99: {ratio:.2f}")
+    throughput = {
+        "alone": batch_alone["new_tokens_per_second"],
+        "beside": statistics.median(pair[1]["new_tokens_per_second"]
+                                    for pair in together)}
+    print(f"New tokens a second of batch calls: {throughput['alone']:,.0f} "
+          f"alone, {throughput['beside']:,.0f} beside interactive calls")
+    return {"interactive_ms": medians, "ratio": ratio,
+            "batch_new_tokens_per_second": throughput}
+
+
 MEASUREMENTS = {"load": measure_load, "saturation": measure_saturation,
-                "overhead": measure_overhead, "streams": measure_streams}
+                "overhead": measure_overhead, "streams": measure_streams,
+                "priority": measure_priority}
 
 
 def main():

@@ -36,6 +36,34 @@ TEST(ClientTest, RefusesOptionsThatCannotWork) {
   }
 }
 
+TEST(ClientTest, EveryCallHasItsPriority) {
+  FakeServer server;
+  const auto ask = [&server](const std::string& priority) {
+    Client::Options options;
+    options.address = server.address();
+    options.priority = priority;
+    const auto client = *Client::Create(options);
+    EXPECT_TRUE(client->Translate(v1::TranslateRequest()).ok());
+    EXPECT_EQ(server.last_priority, priority);
+    const auto nothing = [](const v1::GenerateResponse&) {
+      return absl::OkStatus();
+    };
+    EXPECT_TRUE(client->Generate(v1::GenerateRequest(), nothing).ok());
+    EXPECT_EQ(server.last_priority, priority);
+    const auto stream =
+        client->StartTranslateStream(v1::TranslateStreamRequest::Start());
+    stream->WritesDone();
+    v1::TranslateStreamResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    EXPECT_TRUE(stream->Finish().ok());
+    EXPECT_EQ(server.last_priority, priority);
+  };
+  ask("");
+  ask("batch");
+  EXPECT_EQ(Client::Create({.priority = "urgent"}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(ClientTest, CallsEveryMethod) {
   FakeServer server;
   const auto client = Connect(server.address());

@@ -269,6 +269,13 @@ TEST_F(CommandsTest, HealthFindsTheServerInItsPortFile) {
   std::filesystem::remove(file);
 }
 
+TEST_F(CommandsTest, SendsThePriority) {
+  EXPECT_EQ(Run({"encode", "a"}).code, kExitOk);
+  EXPECT_EQ(server_.last_priority, "");
+  EXPECT_EQ(Run({"encode", "--priority", "batch", "a"}).code, kExitOk);
+  EXPECT_EQ(server_.last_priority, "batch");
+}
+
 TEST_F(CommandsTest, ExitCodesSayWhatWentWrong) {
   EXPECT_EQ(Run({"translate", "--beem-size", "3", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"translate", "--beam-size", "-3", "a"}).code, kExitUsage);
@@ -280,6 +287,8 @@ TEST_F(CommandsTest, ExitCodesSayWhatWentWrong) {
         << bias;
   }
   EXPECT_EQ(Run({"translate", "--timeout", "nan", "a"}).code, kExitUsage);
+  EXPECT_EQ(Run({"translate", "--priority", "first", "a"}).code, kExitUsage);
+  EXPECT_EQ(Run({"models", "--priority", "batch"}).code, kExitUsage);
   EXPECT_EQ(Run({"health", "a"}).code, kExitUsage);
   EXPECT_EQ(Run({"translate", "--file", "/nonexistent/file"}).code, kExitIo);
   EXPECT_EQ(Run({"translate", "--file", "/"}).code, kExitIo);

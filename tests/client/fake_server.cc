@@ -223,6 +223,11 @@ grpc::Status FakeServer::Check(
 
 grpc::Status FakeServer::Begin(grpc::ServerContext* context) {
   context->AddTrailingMetadata("x-request-id", "r-17");
+  const auto priority = context->client_metadata().find("trivium-priority");
+  Keep(priority == context->client_metadata().end()
+           ? std::string()
+           : std::string(priority->second.data(), priority->second.size()),
+       &last_priority);
   while (hang && !context->IsCancelled()) {
     std::this_thread::yield();
   }

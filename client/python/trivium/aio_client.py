@@ -316,7 +316,7 @@ class AsyncClient:
                 return await method(
                     request,
                     timeout=attempts.begin(),
-                    metadata=tuple(self.options.metadata),
+                    metadata=self.options.call_metadata(),
                 )
             except grpc.RpcError as failure:
                 error = attempts.error(failure)
@@ -332,7 +332,7 @@ class AsyncClient:
             return self._inference.Generate(
                 request,
                 timeout=seconds,
-                metadata=tuple(self.options.metadata),
+                metadata=self.options.call_metadata(),
             )
 
         return AsyncGeneration(start, Attempts(self.options, timeout))

@@ -60,7 +60,7 @@ class AsyncTextStream(Generic[Result]):
                 self._exchange.open()
                 call = self._method(
                     timeout=self._attempts.begin(),
-                    metadata=tuple(self._options.metadata),
+                    metadata=self._options.call_metadata(),
                 )
                 writer = asyncio.ensure_future(self._write(call))
                 try:

@@ -332,7 +332,7 @@ class Client:
                 return method(
                     request,
                     timeout=attempts.begin(),
-                    metadata=self.options.metadata,
+                    metadata=self.options.call_metadata(),
                 )
             except grpc.RpcError as failure:
                 error = attempts.error(failure)
@@ -346,7 +346,7 @@ class Client:
     ) -> Generation:
         def start(seconds: float) -> Any:
             return self._inference.Generate(
-                request, timeout=seconds, metadata=self.options.metadata
+                request, timeout=seconds, metadata=self.options.call_metadata()
             )
 
         return Generation(start, Attempts(self.options, timeout))

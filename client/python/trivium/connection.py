@@ -31,6 +31,9 @@ class Options:
     retry: RetryPolicy = dataclasses.field(default_factory=RetryPolicy)
     #: Sent with each call, as (("x-api-key", "..."),).
     metadata: Sequence[tuple[str, str]] = ()
+    #: "batch" where nobody waits for the answers, so that calls of others come
+    #: first; None is the server's default, "interactive".
+    priority: str | None = None
     max_response_bytes: int = 64 << 20
     #: None: no encryption.
     credentials: grpc.ChannelCredentials | None = None
@@ -40,6 +43,16 @@ class Options:
             raise ValueError("the address is empty; it is HOST:PORT")
         for name in ("timeout", "stream_timeout", "stall_timeout"):
             check_timeout(getattr(self, name), name)
+        if self.priority not in (None, "interactive", "batch"):
+            raise ValueError(
+                f"the priority is {self.priority!r}; it is interactive or batch"
+            )
+
+    def call_metadata(self) -> tuple[tuple[str, str], ...]:
+        """What is sent with each call."""
+        if self.priority is None:
+            return tuple(self.metadata)
+        return (*self.metadata, ("trivium-priority", self.priority))
 
     def channel_arguments(self) -> list[tuple[str, Any]]:
         return [

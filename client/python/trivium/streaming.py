@@ -63,7 +63,7 @@ class TextStream(Generic[Result]):
             call = self._method(
                 self._requests(number),
                 timeout=self._attempts.begin(),
-                metadata=self._options.metadata,
+                metadata=self._options.call_metadata(),
             )
             watcher = threading.Thread(target=self._watch, args=(call, number), daemon=True)
             watcher.start()

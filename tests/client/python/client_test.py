@@ -63,6 +63,17 @@ class ClientTest(unittest.TestCase):
                 self.assertEqual(again, answer)
                 self.assertEqual(self.server.requests[-1], sent)
 
+    def test_a_client_has_a_priority(self):
+        self.client.encode(["a"])
+        self.assertNotIn("trivium-priority", self.server.metadata)
+        with trivium.Client(self.server.address, priority="batch",
+                            metadata=(("x-api-key", "k"),)) as client:
+            client.encode(["a"])
+        self.assertEqual(self.server.metadata["trivium-priority"], "batch")
+        self.assertEqual(self.server.metadata["x-api-key"], "k")
+        with self.assertRaisesRegex(ValueError, "urgent"):
+            trivium.Client(self.server.address, priority="urgent")
+
     def test_both_clients_have_the_same_calls(self):
         for name, one in inspect.getmembers(trivium.Client, inspect.isfunction):
             if name.startswith("_"):

@@ -40,6 +40,7 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
 
     def __init__(self):
         self.requests = []
+        self.metadata = {}  # of the last call
         self.failures = []  # (code, Status or None)
         self.item_errors = {}  # text: [Status...]
         self.break_after = []  # of the next streams, so many results
@@ -57,6 +58,7 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
 
     def begin(self, request, context):
         self.requests.append(request)
+        self.metadata = dict(context.invocation_metadata())
         trailers = [("x-request-id", "fake-1")]
         if self.failures:
             code, status = self.failures.pop(0)

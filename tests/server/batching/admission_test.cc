@@ -9,15 +9,19 @@ namespace trivium {
 namespace {
 
 constexpr ClientId kOne = 1, kOther = 2;
+constexpr Priority kNormal = Priority::kInteractive, kBatch = Priority::kBatch;
 
-void Add(Admission* admission, ClientId client, int64_t tokens) {
-  ASSERT_TRUE(admission->Check(client, std::vector<int64_t>{tokens}).ok());
+void Add(Admission* admission, ClientId client, int64_t tokens,
+         Priority priority = kNormal) {
+  ASSERT_TRUE(
+      admission->Check(client, priority, std::vector<int64_t>{tokens}).ok());
   admission->Add(client, tokens);
 }
 
-bool Takes(const Admission& admission, ClientId client, int64_t tokens) {
+bool Takes(const Admission& admission, ClientId client, int64_t tokens,
+           Priority priority = kNormal) {
   const Submission checked =
-      admission.Check(client, std::vector<int64_t>{tokens});
+      admission.Check(client, priority, std::vector<int64_t>{tokens});
   if (!checked.ok()) {
     EXPECT_EQ(checked.status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(checked.request, -1);
@@ -27,20 +31,20 @@ bool Takes(const Admission& admission, ClientId client, int64_t tokens) {
 
 TEST(AdmissionTest, AnEmptyQueueTakesAsMuchAsItHolds) {
   Admission admission(100);
-  EXPECT_EQ(admission.free_tokens(kOne), 100);
+  EXPECT_EQ(admission.free_tokens(kOne, kNormal), 100);
   Add(&admission, kOne, 100);
-  EXPECT_EQ(admission.free_tokens(kOne), 0);
+  EXPECT_EQ(admission.free_tokens(kOne, kNormal), 0);
   EXPECT_FALSE(Takes(admission, kOne, 1));
   EXPECT_FALSE(Takes(admission, kOther, 7));
   EXPECT_TRUE(Takes(admission, kOther, 6));  // 100 / 16
   admission.Remove(kOne, 100);
-  EXPECT_EQ(admission.free_tokens(kOther), 100);
+  EXPECT_EQ(admission.free_tokens(kOther, kNormal), 100);
 }
 
 TEST(AdmissionTest, NamesTheRequestThatNoEmptyQueueTakes) {
   Admission admission(100);
   const Submission refused =
-      admission.Check(kOne, std::vector<int64_t>{60, 30, 11});
+      admission.Check(kOne, kNormal, std::vector<int64_t>{60, 30, 11});
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused.request, 2);
   const std::string message(refused.status.message());
@@ -79,6 +83,33 @@ TEST(AdmissionTest, ThereIsAlwaysRoomForOneMoreClient) {
     ASSERT_TRUE(Takes(admission, client, 1000)) << client;
     while (Takes(admission, client, 1000)) Add(&admission, client, 1000);
   }
+}
+
+// Whoever sends it, and whatever else it sends.
+TEST(AdmissionTest, BatchRequestsLeaveRoomForInteractiveOnes) {
+  Admission admission(9000);
+  EXPECT_EQ(admission.free_tokens(kOne, kBatch), 6750);
+  const Submission refused =
+      admission.Check(kOne, kBatch, std::vector<int64_t>{6000, 800});
+  EXPECT_EQ(refused.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.request, 1);
+  EXPECT_TRUE(Takes(admission, kOne, 6800));
+  int64_t batch = 0;
+  for (const ClientId client : {kOne, kOther}) {
+    for (; Takes(admission, client, 10, kBatch); batch += 10) {
+      Add(&admission, client, 10, kBatch);
+    }
+  }
+  EXPECT_GT(batch, 6000);
+  EXPECT_LE(batch, 6750 + 9000 / 16);
+  for (const ClientId client : {kOne, kOther}) {
+    int64_t room = 0;
+    for (; Takes(admission, client, 10); room += 10) {
+      Add(&admission, client, 10);
+    }
+    EXPECT_GE(room, 500) << client;
+  }
+  EXPECT_FALSE(Takes(admission, kOne, 10, kBatch));
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ class CountingObserver : public BatchingObserver {
     waiting_tokens = tokens;
     waiting_requests = requests;
   }
-  void OnStarted(const ServedModel&, absl::Duration) override { ++started; }
+  void OnStarted(const ServedModel&, Priority, absl::Duration) override {
+    ++started;
+  }
   void OnSharedSource(const ServedModel&) override { ++shared; }
   void OnFirstToken(const ServedModel&, absl::Duration) override {
     ++first_tokens;

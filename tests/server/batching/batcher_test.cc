@@ -65,12 +65,12 @@ TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
   };
   EXPECT_TRUE(batcher_->Submit(batcher_->NewCall(), call_of(3)).ok());
   // Of 80 that are left some are kept for other clients.
-  EXPECT_EQ(batcher_->free_waiting_tokens(0), 64);
-  EXPECT_EQ(batcher_->free_waiting_tokens(1), 71);
+  EXPECT_EQ(batcher_->free_waiting_tokens({0}), 64);
+  EXPECT_EQ(batcher_->free_waiting_tokens({1}), 71);
   const Submission full = batcher_->Submit(batcher_->NewCall(), call_of(4));
   EXPECT_EQ(full.status.code(), Code::kResourceExhausted);
   EXPECT_GE(full.retry_after, absl::Milliseconds(10));
-  EXPECT_EQ(batcher_->free_waiting_tokens(0), 64);
+  EXPECT_EQ(batcher_->free_waiting_tokens({0}), 64);
   const Submission too_big = batcher_->Submit(batcher_->NewCall(), call_of(8));
   EXPECT_EQ(too_big.status.code(), Code::kInvalidArgument);
   EXPECT_EQ(too_big.request, 7);
@@ -85,7 +85,7 @@ TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
   for (size_t i = 0; i < observers.size(); ++i) {
     EXPECT_EQ(observers[i]->answers(), i < 3 ? 1 : 0) << i;
   }
-  EXPECT_EQ(batcher_->free_waiting_tokens(0), 140);
+  EXPECT_EQ(batcher_->free_waiting_tokens({0}), 140);
 }
 
 TEST_F(BatcherTest, RefusesUnknownModelsAndMissingObservers) {

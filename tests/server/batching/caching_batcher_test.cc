@@ -114,12 +114,12 @@ TEST_F(CachingBatcherTest, AHitTakesNoRoomInAFullQueue) {
   const auto running = Submit(Short(20));
   gate_.WaitHeld();
   const auto waiting = Submit(Short(30));
-  const auto free = batcher_->free_waiting_tokens(0);
+  const auto free = batcher_->free_waiting_tokens({0});
   auto full = Short(40);
   full.observer = std::make_shared<RecordingObserver>();
   EXPECT_EQ(TrySubmit({full}).status.code(), Code::kResourceExhausted);
   EXPECT_TRUE(Submit(Short())->done());
-  EXPECT_EQ(batcher_->free_waiting_tokens(0), free);
+  EXPECT_EQ(batcher_->free_waiting_tokens({0}), free);
 }
 
 TEST_F(CachingBatcherTest, KeepsNothingOfWhatFailedOrWasDropped) {

@@ -20,7 +20,7 @@ class DispatcherTest : public testing::Test {
   }
   // One boundary of a worker that has room for everything; what it took.
   int Boundary(int worker, int64_t pending) {
-    dispatcher_.BeginBoundary(worker, pending);
+    dispatcher_.BeginBoundary(worker, {pending, pending});
     queue_->BeginPass();
     int taken = 0;
     while (dispatcher_.Take(worker, queue_,
@@ -31,7 +31,7 @@ class DispatcherTest : public testing::Test {
   }
 
   Dispatcher dispatcher_;
-  FairQueue* const queue_;
+  RequestQueue* const queue_;
 };
 
 TEST_F(DispatcherTest, GivesEachWorkerItsShare) {
@@ -64,11 +64,11 @@ TEST_F(DispatcherTest, PrefersTheWorkerThatHasTheSource) {
 TEST_F(DispatcherTest, TakesWhatTheHolderHadItsChanceToTake) {
   Push(1, 50, 7);
   EXPECT_EQ(Boundary(0, 0), 1);
-  dispatcher_.BeginBoundary(0, 10);
+  dispatcher_.BeginBoundary(0, {10, 10});
   Push(2, 50, 7);
   EXPECT_EQ(Boundary(1, 0), 0);
   // The holder has no room.
-  dispatcher_.BeginBoundary(0, 10);
+  dispatcher_.BeginBoundary(0, {10, 10});
   queue_->BeginPass();
   EXPECT_EQ(dispatcher_.Take(0, queue_,
                              [](QueuedRequest&) { return Verdict::kStop; }),
@@ -78,7 +78,7 @@ TEST_F(DispatcherTest, TakesWhatTheHolderHadItsChanceToTake) {
 
 TEST_F(DispatcherTest, TheNextHolderHasOneChanceToo) {
   Dispatcher dispatcher(3, 256);
-  FairQueue* const queue = dispatcher.AddQueue();
+  RequestQueue* const queue = dispatcher.AddQueue();
   const auto push = [queue](CallId call, int tokens, uint64_t source) {
     auto queued = std::make_unique<QueuedRequest>();
     queued->call = call;
@@ -89,7 +89,7 @@ TEST_F(DispatcherTest, TheNextHolderHasOneChanceToo) {
   push(5, 1000, 8);  // so much waits that everybody is below its share
   // Takes what is of `call` only.
   const auto boundary = [&](int worker, CallId call) {
-    dispatcher.BeginBoundary(worker, /*pending_tokens=*/0);
+    dispatcher.BeginBoundary(worker, {});
     queue->BeginPass();
     return dispatcher.Take(worker, queue, [call](QueuedRequest& request) {
       return request.call == call ? Verdict::kTake : Verdict::kSkip;
@@ -113,7 +113,7 @@ TEST_F(DispatcherTest, SharingDoesNotLeaveAWorkerIdle) {
   Push(1, 50, 7);
   EXPECT_EQ(Boundary(0, 0), 1);
   for (int i = 0; i < 9; ++i) Push(2 + i, 50, 7);
-  dispatcher_.BeginBoundary(0, 500);  // more than half of all
+  dispatcher_.BeginBoundary(0, {500, 500});  // more than half of all
   EXPECT_EQ(Boundary(1, 0), 9);
 }
 

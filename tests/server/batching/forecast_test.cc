@@ -35,21 +35,22 @@ class ForecastTest : public testing::Test {
     queue_.Push(std::move(queued));
   }
   Forecast::Times TimesOf(const RequestCost& cost) const {
-    return forecast_.Of(queue_, /*client=*/0, /*call=*/1000,
+    return forecast_.Of(queue_, Sender{}, /*call=*/1000,
                         Forecast::Of({&cost, 1}));
   }
   // 10,000 tokens a second.
   void Learn() { forecast_.Observe(5000, absl::Milliseconds(500)); }
 
-  FairQueue queue_{256};
+  RequestQueue queue_{256};
   Forecast forecast_{1};
 };
 
 TEST_F(ForecastTest, PromisesAtOnceWhatItKnowsNothingAgainst) {
   for (int i = 0; i < 100; ++i) Push(i);
-  forecast_.SetRunning(0, 64);
+  forecast_.SetRunning(0, Priority::kInteractive, 64);
   EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
-  EXPECT_EQ(forecast_.IfTaken(kSentence), absl::ZeroDuration());
+  EXPECT_EQ(forecast_.IfTaken(kSentence, Priority::kInteractive),
+            absl::ZeroDuration());
 }
 
 TEST_F(ForecastTest, AnIdleServerPromisesAnything) {
@@ -63,13 +64,14 @@ TEST_F(ForecastTest, CountsWhatWaitsAndWhatRuns) {
   for (int i = 0; i < 100; ++i) Push(i);
   EXPECT_EQ(TimesOf(kSentence).wait, absl::Milliseconds(600));
   EXPECT_EQ(TimesOf(kSentence).answer, absl::Milliseconds(606));
-  forecast_.SetRunning(0, 50);
+  forecast_.SetRunning(0, Priority::kInteractive, 50);
   EXPECT_EQ(TimesOf(kSentence).wait, absl::Milliseconds(600));
   EXPECT_EQ(TimesOf(kSentence).answer, absl::Milliseconds(606 + 50 * 6));
   // Four beams of 60 tokens take no longer beside the others than one does.
   EXPECT_EQ(TimesOf({.tokens = 240, .rows = 4}).answer,
             absl::Milliseconds(624 + 50 * 6));
-  EXPECT_EQ(forecast_.IfTaken(kSentence), absl::Milliseconds(6 + 50 * 6));
+  EXPECT_EQ(forecast_.IfTaken(kSentence, Priority::kInteractive),
+            absl::Milliseconds(6 + 50 * 6));
 }
 
 TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
@@ -85,10 +87,10 @@ TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
 TEST_F(ForecastTest, WhatIsOnItsWayComesBeforeTheNext) {
   Learn();
   forecast_.Came(Forecast::Of({&kSentence, 1}));
-  for (int i = 0; i < 100; ++i) queue_.Expect(/*client=*/0);
+  for (int i = 0; i < 100; ++i) queue_.Expect(Sender{});
   const auto wait_of_next = [this] {
     return absl::ToDoubleMilliseconds(
-        forecast_.OfNext(queue_, /*client=*/0, /*call=*/1000).wait);
+        forecast_.OfNext(queue_, Sender{}, /*call=*/1000).wait);
   };
   EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
   EXPECT_EQ(wait_of_next(), 600);

@@ -1,241 +1,12 @@
 // A server that is asked for more than it can do, in simulated time: an engine
 // whose steps take time in proportion to their rows, on a clock that moves only
 // with them, and calls that come at a fixed rate whatever becomes of them.
-#include <algorithm>
-#include <atomic>
-#include <deque>
-#include <functional>
-#include <thread>
-#include <vector>
+#include "tests/server/batching/overload_simulation.h"
 
-#include "tests/server/batching/harness.h"
+#include <vector>
 
 namespace trivium {
 namespace {
-
-// What became of calls, each of one request. The worker's and the test's.
-class Outcomes {
- public:
-  Outcomes(const Clock* clock, std::atomic<int>* in_flight)
-      : clock_(clock), in_flight_(in_flight) {}
-
-  std::shared_ptr<RequestObserver> Observe(absl::Time came) {
-    ++accepted_;
-    ++*in_flight_;
-    return std::make_shared<One>(this, came);
-  }
-  void Refuse(const Submission& refusal) {
-    Forget();
-    EXPECT_EQ(refusal.status.code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_TRUE(refusal.late) << refusal.status;
-    EXPECT_GE(refusal.retry_after, absl::Milliseconds(10));
-    ++refused_;
-    longest_retry_ = std::max(longest_retry_, refusal.retry_after);
-  }
-  // Of one that was not taken after all.
-  void Forget() {
-    --accepted_;
-    --*in_flight_;
-  }
-
-  bool all_answered() const { return answered_ == accepted_; }
-  int in_time() const { return in_time_; }
-  int missed() const { return missed_; }
-  int refused() const { return refused_; }
-  absl::Duration longest() const { return longest_; }
-  absl::Duration longest_wait() const { return longest_wait_; }
-  absl::Duration longest_retry() const { return longest_retry_; }
-
- private:
-  class One : public RequestObserver {
-   public:
-    One(Outcomes* all, absl::Time came) : all_(all), came_(came) {}
-    void OnDone(absl::StatusOr<RequestResult> result) override {
-      const absl::Duration took = all_->clock_->Now() - came_;
-      if (result.ok()) {
-        ++all_->in_time_;
-        all_->longest_ = std::max(all_->longest_, took);
-        all_->longest_wait_ = std::max(all_->longest_wait_, result->queue_time);
-      } else {
-        EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
-        ++all_->missed_;
-      }
-      // Last: the test looks at the rest after it.
-      ++all_->answered_;
-      --*all_->in_flight_;
-    }
-
-   private:
-    Outcomes* const all_;
-    const absl::Time came_;
-  };
-
-  const Clock* const clock_;
-  std::atomic<int>* const in_flight_;  // of all Outcomes
-  std::atomic<int> accepted_ = 0, answered_ = 0;
-  int refused_ = 0;
-  absl::Duration longest_retry_;
-  // The worker's while it is in a step, else the test's.
-  int in_time_ = 0, missed_ = 0;
-  absl::Duration longest_, longest_wait_;
-};
-
-class OverloadSimulation : public testing::Test {
- protected:
-  OverloadSimulation() {
-    puppets_.options.gate = &gate_;
-    puppets_.options.clock = &clock_;
-    // About what the embedded model takes on a core: 4 ms for a lone sentence
-    // of 20 tokens, 28 ms for each of 64.
-    puppets_.options.step_time = absl::Microseconds(180);
-    puppets_.options.decode_time = absl::Microseconds(20);
-    puppets_.options.encode_time = absl::Nanoseconds(500);
-    puppets_.options.end_bias = -100;
-    puppets_.options.limits.total_blocks = 1 << 16;
-    options_.clock = &clock_;
-    gate_.Close();
-  }
-  ~OverloadSimulation() override {
-    gate_.Open();
-    batcher_.reset();
-    puppets_.ExpectCleanUse();
-  }
-
-  void Create() { batcher_ = puppets_.MakeBatcher(options_); }
-
-  // A call of a sentence, of 10 to 30 tokens.
-  bool Submit(ClientId client, absl::Duration time, Outcomes* outcomes) {
-    const absl::Time now = clock_.Now();
-    return Submit({.client = client,
-                   .call = batcher_->NewCall(),
-                   .came = now,
-                   .deadline = now + time,
-                   .outcomes = outcomes});
-  }
-
-  struct Call {
-    ClientId client;
-    CallId call;
-    absl::Time came, deadline;
-    Outcomes* outcomes;
-    absl::Time arrives = absl::InfinitePast();
-  };
-  bool Submit(const Call& call) {
-    const int length = 10 + static_cast<int>(next_++ * 7 % 21);
-    Submission submission = batcher_->Foresee(TheModel().get(), call.client,
-                                              call.call, call.deadline);
-    if (submission.ok()) {
-      Request request = MakeRequest(Source(length, static_cast<int>(next_)),
-                                    Greedy(length), nullptr);
-      request.client = call.client;
-      request.deadline = call.deadline;
-      request.observer = call.outcomes->Observe(call.came);
-      submission = batcher_->Submit(call.call, {request});
-      if (!submission.ok()) call.outcomes->Refuse(submission);
-    } else {
-      Refuse(call, submission);
-    }
-    return submission.ok();
-  }
-  void Refuse(const Call& call, const Submission& refusal) {
-    batcher_->Forget(call.call);
-    call.outcomes->Observe(call.came);
-    call.outcomes->Refuse(refusal);
-  }
-
-  // The head of a call that will be submitted when the transport has done with
-  // those before it.
-  void SendHead(ClientId client, absl::Duration time, Outcomes* outcomes) {
-    const absl::Time now = clock_.Now();
-    Call call = {.client = client,
-                 .call = batcher_->NewCall(),
-                 .came = now,
-                 .deadline = now + time,
-                 .outcomes = outcomes};
-    const Submission submission =
-        batcher_->Foresee(nullptr, client, call.call, call.deadline);
-    if (!submission.ok()) return Refuse(call, submission);
-    batcher_->Expect(call.call, client);
-    const absl::Time begin =
-        on_the_way_.empty() ? now : std::max(now, on_the_way_.back().arrives);
-    call.arrives = begin + transport_time_;
-    on_the_way_.push_back(call);
-  }
-  void Arrive() {
-    while (!on_the_way_.empty() &&
-           on_the_way_.front().arrives <= clock_.Now()) {
-      const Call& call = on_the_way_.front();
-      if (call.deadline > clock_.Now()) {
-        Submit(call);
-      } else {
-        batcher_->Forget(call.call);
-        ++lost_;
-      }
-      on_the_way_.pop_front();
-    }
-  }
-
-  // One step of what runs.
-  void Step() {
-    gate_.WaitHeld();
-    gate_.Allow(1);
-    while (!gate_.Holds() && in_flight_ > 0) std::this_thread::yield();
-  }
-
-  // So many calls a second for so long, with a time for each.
-  void Offer(double rate, absl::Duration duration, absl::Duration time,
-             Outcomes* outcomes) {
-    const absl::Time begin = clock_.Now();
-    for (int64_t i = 0;; ++i) {
-      const absl::Time next = begin + absl::Seconds(i / rate);
-      while (clock_.Now() < next) {
-        if (in_flight_ == 0) {
-          clock_.Advance(next - clock_.Now());
-        } else {
-          Step();
-        }
-        Arrive();
-      }
-      if (next - begin >= duration) return;
-      if (transport_time_ > absl::ZeroDuration()) {
-        SendHead(/*client=*/1, time, outcomes);
-      } else {
-        Submit(/*client=*/1, time, outcomes);
-      }
-    }
-  }
-  void Finish(const Outcomes& outcomes) {
-    while (!outcomes.all_answered()) Step();
-  }
-
-  // Calls a second, where there are always enough.
-  double Capacity() {
-    Create();
-    Outcomes outcomes(&clock_, &in_flight_);
-    for (int i = 0; i < 6000; ++i) {
-      Submit(1, absl::InfiniteDuration(), &outcomes);
-    }
-    for (int i = 0; i < 200; ++i) Step();
-    const absl::Time begin = clock_.Now();
-    const int before = outcomes.in_time();
-    for (int i = 0; i < 250; ++i) Step();
-    const double rate = (outcomes.in_time() - before) /
-                        absl::ToDoubleSeconds(clock_.Now() - begin);
-    Finish(outcomes);
-    return rate;
-  }
-
-  StepGate gate_;
-  FakeClock clock_;
-  std::atomic<int> in_flight_ = 0;
-  Puppets puppets_;
-  Batcher::Options options_;
-  std::unique_ptr<Batcher> batcher_;
-  int64_t next_ = 0;
-  absl::Duration transport_time_;  // that each call takes of it
-  std::deque<Call> on_the_way_;
-  int lost_ = 0;  // that arrived too late
-};
 
 struct Load {
   double times;  // the capacity
@@ -319,7 +90,7 @@ TEST_F(OverloadSimulation, WhereNoRoomIsLeftTextsAreNotRead) {
     return batcher_->Submit(batcher_->NewCall(), {request}).ok();
   };
   const auto foreseen = [&](const ServedModel* model, ClientId client) {
-    return batcher_->Foresee(model, client, batcher_->NewCall(),
+    return batcher_->Foresee(model, {client}, batcher_->NewCall(),
                              absl::InfiniteFuture());
   };
   ASSERT_TRUE(submit());
@@ -327,7 +98,7 @@ TEST_F(OverloadSimulation, WhereNoRoomIsLeftTextsAreNotRead) {
   std::vector<CallId> calls;
   while (foreseen(nullptr, 1).ok() && calls.size() < 1000) {
     calls.push_back(batcher_->NewCall());
-    batcher_->Expect(calls.back(), 1);
+    batcher_->Expect(calls.back(), {1});
   }
   EXPECT_GE(calls.size(), 200u);
   EXPECT_LE(calls.size(), 250u);
@@ -355,19 +126,19 @@ TEST_F(OverloadSimulation, WhatIsOnItsWayIsItsOwnClients) {
   Step();
   const absl::Time soon = clock_.Now() + absl::Milliseconds(200);
   const auto foreseen = [&](ClientId client) {
-    return batcher_->Foresee(nullptr, client, batcher_->NewCall(), soon).ok();
+    return batcher_->Foresee(nullptr, {client}, batcher_->NewCall(), soon).ok();
   };
   EXPECT_TRUE(foreseen(1));
   std::vector<CallId> expected;
   for (int i = 0; i < 0.5 * capacity; ++i) {
     expected.push_back(batcher_->NewCall());
-    batcher_->Expect(expected.back(), /*client=*/1);
+    batcher_->Expect(expected.back(), {.client = 1});
   }
   EXPECT_FALSE(foreseen(1));
   EXPECT_TRUE(foreseen(2));
   // Who has arrived came before them.
   EXPECT_TRUE(
-      batcher_->Foresee(TheModel().get(), 1, batcher_->NewCall(), soon).ok());
+      batcher_->Foresee(TheModel().get(), {1}, batcher_->NewCall(), soon).ok());
   for (const CallId call : expected) batcher_->Forget(call);
   batcher_->Forget(expected.front());
   EXPECT_TRUE(foreseen(1));
@@ -467,7 +238,7 @@ TEST_F(OverloadSimulation, WhereTheModelIsNotKnownYetEachWouldRefuse) {
   for (int i = 0; i < 5; ++i) Step();
   const absl::Time soon = clock_.Now() + absl::Milliseconds(100);
   const auto foreseen = [&](const ServedModel* model) {
-    return batcher_->Foresee(model, /*client=*/2, batcher_->NewCall(), soon);
+    return batcher_->Foresee(model, {.client = 2}, batcher_->NewCall(), soon);
   };
   EXPECT_TRUE(foreseen(nullptr).late);
   EXPECT_GT(foreseen(nullptr).retry_after, absl::Milliseconds(10));

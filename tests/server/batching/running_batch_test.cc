@@ -25,7 +25,7 @@ TEST_F(RunningBatchTest, DecodesInTheStepThatFinishesTheSource) {
   EXPECT_EQ(result->hypotheses[0].reason, FinishReason::kLength);
   EXPECT_EQ(result->source_tokens, 20);
   EXPECT_TRUE(batch_->empty());
-  EXPECT_EQ(batch_->pending_tokens(), 0);
+  EXPECT_EQ(batch_->pending_tokens(Priority::kBatch), 0);
 }
 
 TEST_F(RunningBatchTest, FeedsALongPrefixInChunksWithinTheRows) {

@@ -73,14 +73,13 @@ class ManualBatcher : public Batcher {
     taken_.SignalAll();
     return {};
   }
-  Submission Foresee(const ServedModel*, ClientId, CallId,
-                     absl::Time) override {
+  Submission Foresee(const ServedModel*, Sender, CallId, absl::Time) override {
     MutexLock lock(&mutex_);
     return foreseen_;
   }
-  void Expect(CallId, ClientId) override {}
+  void Expect(CallId, Sender) override {}
   void Forget(CallId) override {}
-  int64_t free_waiting_tokens(ClientId) const override {
+  int64_t free_waiting_tokens(Sender) const override {
     MutexLock lock(&mutex_);
     return free_tokens_;
   }

@@ -48,6 +48,21 @@ TEST_F(UnaryTest, CallsWithoutAGoodRequestIdGetOne) {
   EXPECT_EQ(transport_.WaitForFinish().request_id.size(), 32);
 }
 
+TEST_F(UnaryTest, ACallsPriorityIsItsRequests) {
+  Start({"one"}, {.priority = "batch"});
+  EXPECT_EQ(batcher_.Wait(0).priority, Priority::kBatch);
+  batcher_.Answer(0);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+}
+
+TEST_F(UnaryTest, WhatIsNoPriorityIsRefused) {
+  Start(&NewListModels, v1::ListModelsRequest(), {.priority = "urgent"});
+  const Ending ending = transport_.WaitForFinish();
+  EXPECT_TRUE(absl::IsInvalidArgument(ending.status)) << ending.status;
+  EXPECT_THAT(MessageOf(ending), HasSubstr("trivium-priority: 'urgent' is no"));
+  EXPECT_EQ(transport_.taken(), 0);
+}
+
 TEST_F(UnaryTest, OneModelIsToldWithoutABatcher) {
   Start(&NewGetModel, v1::GetModelRequest());
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());

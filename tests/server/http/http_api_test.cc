@@ -101,6 +101,18 @@ TEST_F(HttpApiTest, Answers) {
                         "\"translator\",rpc=\"Translate\"} 1"));
 }
 
+TEST_F(HttpApiTest, AHeaderHasThePriority) {
+  Start();
+  const std::string json_type = "Content-Type: application/json\r\n";
+  EXPECT_EQ(
+      Post(kTranslate, kAbc, json_type + "Trivium-Priority: batch\r\n").status,
+      200);
+  const HttpResult refused =
+      Post(kTranslate, kAbc, json_type + "Trivium-Priority: first\r\n");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("'first' is no priority"));
+}
+
 TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {
   Start();
   HttpSocket socket(api_->port());

@@ -49,7 +49,7 @@ std::unique_ptr<Metrics> Busy() {
   metrics->OnIteration(iteration);
   metrics->OnSearch(EnDe(), absl::Milliseconds(250));
   metrics->OnQueued(DeEn(), 100, 3);
-  metrics->OnStarted(EnDe(), absl::Milliseconds(1));
+  metrics->OnStarted(EnDe(), Priority::kInteractive, absl::Milliseconds(1));
   metrics->OnSharedSource(EnDe());
   metrics->OnPrefixFound(EnDe(), 32);
   metrics->OnPrefixFound(EnDe(), 16);

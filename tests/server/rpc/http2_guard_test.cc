@@ -76,8 +76,8 @@ class Http2GuardTest : public testing::Test {
                         Http2Guard::Judgement judgement;
                         if (may_refuse) judgement.refusal = answer_;
                         if (!judgement.refusal) {
-                          judgement.call =
-                              std::make_unique<ExpectedCall>(&batcher_, 1);
+                          judgement.call = std::make_unique<ExpectedCall>(
+                              &batcher_, Sender{1});
                         }
                         seen_ = *fields;
                         return judgement;

@@ -123,13 +123,13 @@ class PuppetBatcher : public Batcher {
     return {};
   }
 
-  Submission Foresee(const ServedModel* model, ClientId, CallId,
+  Submission Foresee(const ServedModel* model, Sender, CallId,
                      absl::Time) override {
     MutexLock lock(&mutex_);
     if (model == nullptr) ++asked_early_;
     return foreseen_;
   }
-  void Expect(CallId call, ClientId) override {
+  void Expect(CallId call, Sender) override {
     MutexLock lock(&mutex_);
     expected_.insert(call);
   }
@@ -137,7 +137,7 @@ class PuppetBatcher : public Batcher {
     MutexLock lock(&mutex_);
     expected_.erase(call);
   }
-  int64_t free_waiting_tokens(ClientId) const override {
+  int64_t free_waiting_tokens(Sender) const override {
     MutexLock lock(&mutex_);
     return free_tokens_;
   }

@@ -62,6 +62,25 @@ TEST_F(TranslateTest, AMetadataKeyTellsClientsApart) {
   EXPECT_NE(submitted[0].client, submitted[3].client);  // its address
 }
 
+TEST_F(TranslateTest, AMetadataKeyHasThePriority) {
+  for (const char* priority : {"", "interactive", "batch", "Batch"}) {
+    const auto context = Context();
+    if (*priority != 0) context->AddMetadata("trivium-priority", priority);
+    v1::TranslateResponse response;
+    const grpc::Status status =
+        stub_->Translate(context.get(), TextsRequest({"one"}), &response);
+    EXPECT_EQ(status.error_code(), std::string(priority) == "Batch"
+                                       ? grpc::INVALID_ARGUMENT
+                                       : grpc::OK)
+        << priority;
+  }
+  const auto submitted = batcher_->submitted();
+  ASSERT_EQ(submitted.size(), 3u);
+  EXPECT_EQ(submitted[0].priority, Priority::kInteractive);
+  EXPECT_EQ(submitted[1].priority, Priority::kInteractive);
+  EXPECT_EQ(submitted[2].priority, Priority::kBatch);
+}
+
 TEST_F(TranslateTest, TakesModelDefaultsThenItsOwn) {
   v1::TranslateRequest request = TextsRequest({"abc"});
   v1::TranslateResponse response;

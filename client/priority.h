@@ -1,0 +1,18 @@
+#ifndef TRIVIUM_CLIENT_PRIORITY_H_
+#define TRIVIUM_CLIENT_PRIORITY_H_
+
+#include <string>
+
+#include "grpcpp/client_context.h"
+
+namespace trivium {
+
+// Makes a call one of this priority (Client::Options::priority).
+inline void SetPriority(const std::string& priority,
+                        grpc::ClientContext* context) {
+  if (!priority.empty()) context->AddMetadata("trivium-priority", priority);
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_PRIORITY_H_

@@ -1,0 +1,65 @@
+// Interactive and batch calls beside each other, in simulated time: see
+// overload_simulation.h.
+#include "tests/server/batching/overload_simulation.h"
+
+namespace trivium {
+namespace {
+
+// Interactive calls beside as many batch calls as the queue takes.
+TEST_F(OverloadSimulation, BatchCallsHardlyDelayInteractiveOnes) {
+  options_.max_waiting_tokens = 100'000;
+  Create();
+  const auto offer = [&](Outcomes* batch, absl::Duration* longest) {
+    Outcomes interactive(&clock_, &in_flight_);
+    const absl::Time end = clock_.Now() + absl::Seconds(2);
+    for (absl::Time next = clock_.Now(); next < end;
+         next += absl::Milliseconds(17)) {
+      while (clock_.Now() < next) {
+        if (in_flight_ == 0) {
+          clock_.Advance(next - clock_.Now());
+        } else {
+          Step();
+        }
+      }
+      EXPECT_TRUE(Submit({.client = 1,
+                          .call = batcher_->NewCall(),
+                          .came = next,
+                          .deadline = absl::InfiniteFuture(),
+                          .outcomes = &interactive}));
+      for (int i = 0; batch != nullptr && i < 50; ++i) SubmitBatch(batch);
+    }
+    Finish(interactive);
+    EXPECT_EQ(interactive.in_time(), 118);
+    *longest = interactive.longest();
+  };
+  absl::Duration alone, beside;
+  offer(nullptr, &alone);
+  Outcomes batch(&clock_, &in_flight_);
+  for (int i = 0; i < 2000; ++i) SubmitBatch(&batch);
+  offer(&batch, &beside);
+  EXPECT_LE(absl::FDivDuration(beside, alone), 1.4);
+  // They had what was left: nine of ten milliseconds.
+  EXPECT_GE(batch.in_time(), 500);
+  EXPECT_FALSE(batch.all_answered());
+  Finish(batch);
+  EXPECT_EQ(batch.missed(), 0);
+}
+
+// More interactive calls than can be answered.
+TEST_F(OverloadSimulation, BatchCallsAreNeverStarved) {
+  const double capacity = Capacity();
+  Outcomes batch(&clock_, &in_flight_), interactive(&clock_, &in_flight_);
+  for (int i = 0; i < 100; ++i) SubmitBatch(&batch);
+  Offer(2 * capacity, absl::Seconds(1), absl::Milliseconds(200), &interactive);
+  const int before = batch.in_time();
+  Offer(2 * capacity, absl::Seconds(2), absl::Milliseconds(200), &interactive);
+  EXPECT_GE(batch.in_time() - before, 5);
+  EXPECT_FALSE(batch.all_answered());
+  EXPECT_GE(interactive.in_time(), 3 * 0.6 * capacity);
+  Finish(interactive);
+  Finish(batch);
+  EXPECT_EQ(batch.in_time(), 100);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,108 @@
+#include "server/batching/request_queue.h"
+
+#include "server/batching/dispatcher.h"
+#include "tests/server/batching/harness.h"
+
+namespace trivium {
+namespace {
+
+using Verdict = FairQueue::Verdict;
+
+constexpr CallId kInteractiveCall = 1, kBatchCall = 2;
+
+std::unique_ptr<QueuedRequest> RequestOf(CallId call, int64_t tokens) {
+  auto queued = std::make_unique<QueuedRequest>();
+  queued->call = call;
+  queued->cost.tokens = tokens;
+  queued->source_key = call;
+  queued->request.priority =
+      call == kBatchCall ? Priority::kBatch : Priority::kInteractive;
+  return queued;
+}
+
+TEST(RequestQueueTest, BatchRequestsWaitForInteractiveOnesAndNotTheyForThem) {
+  RequestQueue queue(100);
+  for (int i = 0; i < 10; ++i) {
+    queue.Push(RequestOf(kInteractiveCall, 30));
+    queue.Push(RequestOf(kBatchCall, 50));
+  }
+  EXPECT_EQ(queue.tokens(), 800);
+  EXPECT_EQ(queue.requests(), 20);
+  EXPECT_EQ(queue.TokensBefore({7, Priority::kInteractive}, 7, 1000), 300);
+  EXPECT_EQ(queue.TokensBefore({7, Priority::kBatch}, 7, 1000), 800);
+  queue.Expect({7, Priority::kInteractive});
+  EXPECT_EQ(queue.expected({7, Priority::kInteractive}), 1);
+  EXPECT_EQ(queue.expected({7, Priority::kBatch}), 0);
+  EXPECT_EQ(queue.TokensBefore({8, Priority::kBatch}, 8, 1000, 40), 840);
+  queue.Unexpect({7, Priority::kInteractive});
+}
+
+class PriorityDispatchTest : public testing::Test {
+ protected:
+  PriorityDispatchTest()
+      : dispatcher_(2, 256), queue_(dispatcher_.AddQueue()) {}
+
+  void Push(CallId call) { queue_->Push(RequestOf(call, 50)); }
+  void BeginBoundary(int worker, const Dispatcher::Pending& pending) {
+    dispatcher_.BeginBoundary(worker, pending);
+    queue_->BeginPass();
+  }
+  // The call of what the worker takes, of which `full` finds no room; 0: none.
+  CallId Take(int worker, bool lacks_batch = false, CallId full = 0) {
+    const auto taken = dispatcher_.Take(
+        worker, queue_,
+        [full](QueuedRequest& request) {
+          return request.call == full ? Verdict::kStop : Verdict::kTake;
+        },
+        nullptr, lacks_batch);
+    return taken == nullptr ? 0 : taken->call;
+  }
+
+  Dispatcher dispatcher_;
+  RequestQueue* const queue_;
+};
+
+TEST_F(PriorityDispatchTest, InteractiveRequestsComeFirst) {
+  for (const CallId call : {kBatchCall, kBatchCall, kInteractiveCall}) {
+    Push(call);
+  }
+  for (int i = 0; i < 20; ++i) Push(kBatchCall);  // that others take, too
+  BeginBoundary(0, {});
+  EXPECT_EQ(Take(0), kInteractiveCall);
+  EXPECT_EQ(Take(0), kBatchCall);
+}
+
+TEST_F(PriorityDispatchTest, AWorkerWithoutBatchRequestsTakesOneFirst) {
+  for (int i = 0; i < 20; ++i) {
+    Push(kInteractiveCall);
+    Push(kBatchCall);
+  }
+  BeginBoundary(0, {});
+  EXPECT_EQ(Take(0, /*lacks_batch=*/true), kBatchCall);
+  // It keeps room for it.
+  EXPECT_EQ(Take(0, /*lacks_batch=*/true, /*full=*/kBatchCall), 0u);
+  EXPECT_EQ(Take(0, /*lacks_batch=*/false, /*full=*/kBatchCall),
+            kInteractiveCall);
+}
+
+// Else batch requests would take the room that it waits for.
+TEST_F(PriorityDispatchTest, NobodyPassesAnInteractiveRequestThatDoesNotFit) {
+  for (int i = 0; i < 20; ++i) {
+    Push(kInteractiveCall);
+    Push(kBatchCall);
+  }
+  BeginBoundary(0, {});
+  EXPECT_EQ(Take(0, /*lacks_batch=*/false, /*full=*/kInteractiveCall), 0u);
+}
+
+TEST_F(PriorityDispatchTest, InteractiveWorkIsSharedWhateverElseRuns) {
+  Push(kInteractiveCall);
+  // This one has more to do, but nothing interactive.
+  BeginBoundary(1, {.tokens = 100, .interactive_tokens = 100});
+  EXPECT_EQ(Take(1), 0u);
+  BeginBoundary(0, {.tokens = 9000, .interactive_tokens = 0});
+  EXPECT_EQ(Take(0), kInteractiveCall);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -41,7 +41,8 @@ std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, RequestQueue* queue,
     if (stopped) return nullptr;
   }
   for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
-    if (taken != nullptr) break;
+    // Nobody takes the room that an interactive request waits for.
+    if (taken != nullptr || stopped) break;
     taken = TakeOf(priority, worker, queue, fits, late, &stopped);
   }
   if (taken == nullptr) return nullptr;

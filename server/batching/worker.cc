@@ -149,15 +149,15 @@ bool Worker::FillNextBatch() {
     pending.interactive_tokens += batch.pending_tokens(Priority::kInteractive);
   }
   state_->dispatcher.BeginBoundary(index_, pending);
-  for (Served& served : models_) Fill(&served);
-  const bool batch_may = share_.Seconds(batching_.clock->Now()) > 0 ||
-                         !share_.beside_interactive();
   for (size_t i = 0; i < models_.size(); ++i) {
     Served& served = models_.front();
+    Fill(&served);
     models_.splice(models_.end(), models_, models_.begin());
     if (served.batch->empty()) continue;
-    // An interactive request runs of another model.
-    if (!batch_may && served.batch->requests(Priority::kInteractive) == 0) {
+    // Of another model, interactive requests run.
+    if (share_.beside_interactive() &&
+        served.batch->requests(Priority::kInteractive) == 0 &&
+        share_.Seconds(batching_.clock->Now()) <= 0) {
       continue;
     }
     next_batch_ = served.batch.get();

@@ -107,8 +107,8 @@ TEST_F(BatchRequestsTest, WideOnesHaveTheirTurn) {
 TEST_F(BatchRequestsTest, GiveUpTheirBlocksForInteractiveOnes) {
   puppets_.options.limits.total_blocks = 30;
   Create();
-  // Of 3 + 10 blocks each, two at a time.
-  std::vector<std::shared_ptr<RecordingObserver>> batch = AddBatch(2, 40);
+  // Of 3 + 15 blocks each.
+  std::vector<std::shared_ptr<RecordingObserver>> batch = AddBatch(2, 60);
   for (int i = 0; i < 30; ++i) batch_->Iterate();
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
   EXPECT_EQ(Judge(Batch(request), 7), Verdict::kStop);

@@ -49,16 +49,15 @@ TEST_F(OverloadSimulation, BatchCallsHardlyDelayInteractiveOnes) {
 TEST_F(OverloadSimulation, BatchCallsAreNeverStarved) {
   const double capacity = Capacity();
   Outcomes batch(&clock_, &in_flight_), interactive(&clock_, &in_flight_);
-  for (int i = 0; i < 100; ++i) SubmitBatch(&batch);
+  for (int i = 0; i < 500; ++i) SubmitBatch(&batch);
   Offer(2 * capacity, absl::Seconds(1), absl::Milliseconds(200), &interactive);
   const int before = batch.in_time();
   Offer(2 * capacity, absl::Seconds(2), absl::Milliseconds(200), &interactive);
   EXPECT_GE(batch.in_time() - before, 5);
-  EXPECT_FALSE(batch.all_answered());
   EXPECT_GE(interactive.in_time(), 3 * 0.6 * capacity);
   Finish(interactive);
   Finish(batch);
-  EXPECT_EQ(batch.in_time(), 100);
+  EXPECT_EQ(batch.in_time(), 500);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(OverloadSimulation, BatchCallsHardlyDelayInteractiveOnes) {
   for (int i = 0; i < 2000; ++i) SubmitBatch(&batch);
   offer(&batch, &beside);
   EXPECT_LE(absl::FDivDuration(beside, alone), 1.4);
-  // They had what was left: nine of ten milliseconds.
+  // They had what was left.
   EXPECT_GE(batch.in_time(), 500);
   EXPECT_FALSE(batch.all_answered());
   Finish(batch);

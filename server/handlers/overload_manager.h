@@ -83,6 +83,7 @@ class OverloadManager {
   static Options ForThisProcess(int64_t limit_bytes);
 
   ByteAccount* account() { return &account_; }
+  int64_t limit_bytes() const { return options_.limit_bytes; }
 
   // From a call's begin to its end.
   void Add(AccountedCall* call);

@@ -47,6 +47,11 @@ std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                 "the call's deadline had passed when it came")
           : Foresee(environment, rpc, context);
   if (status.ok()) return std::nullopt;
+  return EndEarly(environment, rpc, std::move(context), status);
+}
+
+Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
+                const absl::Status& status) {
   Call call(environment, std::move(context), rpc);
   return call.Close(call.admitted().ok() ? status : call.admitted());
 }

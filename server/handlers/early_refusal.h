@@ -47,6 +47,11 @@ class ExpectedCall {
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context);
 
+// How a call ends that is refused with `status` for another reason, counted and
+// logged likewise.
+Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
+                const absl::Status& status);
+
 // Of a call that is not refused: null where it is none for the batcher.
 std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,
                                          Rpc rpc, const CallContext& context);

@@ -124,7 +124,9 @@ void Exchange::AddBody(std::string_view bytes) {
       CheckRequestBytes(size, environment_->handlers.limits.max_request_bytes);
   if (!status.ok()) return Refuse({status, ""}, 413);
   const int64_t incoming = overload.account()->bytes(Held::kIncoming);
-  if (!overload.MayComeIn(static_cast<int64_t>(bytes.size()), incoming)) {
+  // What is small is bounded by the number of connections.
+  if (size > OverloadManager::kSmallRequest &&
+      !overload.MayComeIn(static_cast<int64_t>(bytes.size()), incoming)) {
     return Refuse(
         {WithRetry(absl::ResourceExhaustedError(
                        "the server has no memory for the request now"),

@@ -66,6 +66,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   }
   server->incoming_ = std::make_unique<IncomingMessages>(
       overload, environment.metrics, receive);
+  server->open_calls_ =
+      std::make_unique<OpenCalls>(overload->limit_bytes(), environment.metrics);
   auto relay = Relay::Create(
       options,
       [acceptor = server->acceptor_.get()](int socket) {
@@ -76,9 +78,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
       },
       environment.metrics, &server->environment_->resets,
       server->incoming_.get(),
-      [&environment](HeaderFields* fields, const std::string& peer,
-                     bool may_refuse) {
-        return JudgeRelayed(environment, peer, may_refuse, fields);
+      [&environment, open_calls = server->open_calls_.get()](
+          HeaderFields* fields, const std::string& peer, bool may_refuse) {
+        return JudgeRelayed(environment, open_calls, peer, may_refuse, fields);
       });
   if (!relay.ok()) {
     return absl::UnavailableError(fmt::format(

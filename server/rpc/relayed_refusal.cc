@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "server/handlers/client_id.h"
 #include "server/handlers/early_refusal.h"
 #include "server/rpc/grpc_status.h"
 
@@ -92,6 +93,7 @@ std::optional<absl::Duration> ParseTimeout(std::string_view value) {
 }
 
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
+                                   OpenCalls* open_calls,
                                    const std::string& peer, bool may_refuse,
                                    HeaderFields* fields) {
   std::erase_if(*fields, [](const HeaderField& field) {
@@ -100,21 +102,33 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   const auto field = [fields](std::string_view name) {
     return std::string(FindField(*fields, name));
   };
-  const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
-  if (!rpc || FindField(*fields, ":method") != "POST" ||
-      !FindField(*fields, "content-type").starts_with(kContentType)) {
-    return {};
-  }
   CallContext context;
   context.request_id = field("x-request-id");
   context.traceparent = field("traceparent");
   context.peer = peer;
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
+  const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
+  Http2Guard::Judgement judgement;
+  auto place = open_calls->Take(ClientOf(context));
+  if (!place.ok()) {
+    judgement.reset = true;
+    if (may_refuse) {
+      judgement.refusal =
+          ToBlock(rpc ? EndEarly(environment, *rpc, context, place.status())
+                      : Ending{place.status(), ""});
+    }
+    return judgement;
+  }
+  judgement.place = *std::move(place);
+  if (!rpc || FindField(*fields, ":method") != "POST" ||
+      !FindField(*fields, "content-type").starts_with(kContentType)) {
+    return judgement;
+  }
   if (const std::string_view timeout = FindField(*fields, "grpc-timeout");
       !timeout.empty()) {
     const std::optional<absl::Duration> left = ParseTimeout(timeout);
-    if (!left) return {};
+    if (!left) return judgement;
     context.deadline = environment.clock->Now() + *left;
   }
   if (may_refuse) {
@@ -122,7 +136,6 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
       return {.refusal = ToBlock(*ending)};
     }
   }
-  Http2Guard::Judgement judgement;
   judgement.call = ExpectCall(environment, *rpc, context);
   if (judgement.call != nullptr) {
     fields->push_back(

@@ -111,6 +111,21 @@ void AddLimitFlags(FlagSet* flags, Options* options) {
                  "Cancel a call whose client takes nothing for so long");
 }
 
+void AddSecurityFlags(FlagSet* flags, Options* options) {
+  flags->set_group("Security");
+  flags->Add("tls-certificate", &options->tls.certificate,
+             "Serve gRPC and HTTP with TLS: a PEM file of the server's "
+             "certificate, then of those between it and the root. This file "
+             "and the two below are read again when they change");
+  flags->Add("tls-key", &options->tls.key,
+             "A PEM file of the certificate's key, not encrypted");
+  flags->Add("tls-client-ca", &options->tls.client_ca,
+             "A PEM file of certificates of authorities: clients must show a "
+             "certificate that one of these has signed");
+  flags->Flag("metrics-tls", &options->metrics_tls,
+              "Serve --metrics-listen with TLS as well");
+}
+
 void AddFlags(CLI::App* app, Options* options) {
   FlagSet flags(app);
   flags.set_group("Network");
@@ -159,6 +174,7 @@ void AddFlags(CLI::App* app, Options* options) {
                                  ParseMetadataKey(text));
         return absl::OkStatus();
       });
+  AddSecurityFlags(&flags, options);
   AddModelFlags(&flags, app, options);
 
   flags.set_group("Resources");

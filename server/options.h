@@ -14,6 +14,7 @@
 #include "server/handlers/environment.h"
 #include "server/model_spec.h"
 #include "server/observability/log.h"
+#include "server/tls/credentials.h"
 
 namespace trivium {
 
@@ -28,6 +29,9 @@ struct Options {
   std::string http_listen;                        // empty: none
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   std::string port_file;
+
+  TlsCredentials::Files tls;  // without a certificate: no TLS
+  bool metrics_tls = false;
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   // Below it are the models that may be loaded while others are served; empty:

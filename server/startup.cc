@@ -84,6 +84,21 @@ absl::Status CheckModelRoot(const Options& options) {
       fmt::format("--model-root {} is not a folder", options.model_root));
 }
 
+absl::Status CheckTls(const Options& options) {
+  const TlsCredentials::Files& tls = options.tls;
+  if (tls.certificate.empty() != tls.key.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-certificate and --tls-key are given together or not at all");
+  }
+  if (!tls.certificate.empty()) return absl::OkStatus();
+  if (!tls.client_ca.empty() || options.metrics_tls) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} needs --tls-certificate and --tls-key",
+                    options.metrics_tls ? "--metrics-tls" : "--tls-client-ca"));
+  }
+  return absl::OkStatus();
+}
+
 void WarnOfOpenPort(const std::string& listen) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
@@ -120,6 +135,7 @@ absl::StatusOr<std::string> EmbeddedModelFolder() {
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options));
   TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckTls(options));
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
@@ -171,8 +187,12 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.memory_bytes = options.memory_limit_bytes;
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
-  WarnOfOpenPort(options.listen);
-  if (!options.http_listen.empty()) WarnOfOpenPort(options.http_listen);
+  server.tls = options.tls;
+  server.metrics_tls = options.metrics_tls;
+  if (options.tls.certificate.empty()) {
+    WarnOfOpenPort(options.listen);
+    if (!options.http_listen.empty()) WarnOfOpenPort(options.http_listen);
+  }
   return Server::Create(server, std::move(parts));
 }
 

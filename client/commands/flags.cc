@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/status.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -37,12 +38,51 @@ class ShortHelp : public CLI::Formatter {
   }
 };
 
+// The server's own flags have the variables TRIVIUM_TLS_...
+void AddTlsFlags(CLI::App& app, ConnectionFlags* flags) {
+  CLI::Option* const tls =
+      app.add_flag("--tls", flags->tls, "The server speaks TLS")
+          ->envname("TRIVIUM_CLIENT_TLS")
+          ->group(kMoreFlags);
+  const auto file = [&](const char* name, const char* variable,
+                        std::string* path, const char* help) {
+    return app.add_option(name, *path, help)
+        ->type_name("FILE")
+        ->envname(variable)
+        ->needs(tls)
+        ->group(kMoreFlags);
+  };
+  file("--tls-ca", "TRIVIUM_CLIENT_TLS_CA", &flags->tls_files.ca,
+       "Certificates (PEM) of who may have signed the server's; default: the "
+       "system's");
+  CLI::Option* const certificate =
+      file("--tls-certificate", "TRIVIUM_CLIENT_TLS_CERTIFICATE",
+           &flags->tls_files.certificate,
+           "Certificate (PEM) to show a server that asks for one");
+  CLI::Option* const key =
+      file("--tls-key", "TRIVIUM_CLIENT_TLS_KEY", &flags->tls_files.key,
+           "The certificate's key (PEM)");
+  app.add_option("--tls-server-name", flags->tls_server_name,
+                 "Name that the server's certificate has; default: the "
+                 "address's host")
+      ->envname("TRIVIUM_CLIENT_TLS_SERVER_NAME")
+      ->needs(tls)
+      ->group(kMoreFlags);
+  certificate->needs(key);
+  key->needs(certificate);
+}
+
 }  // namespace
 
-Client::Options ConnectionFlags::ToOptions() const {
+absl::StatusOr<Client::Options> ConnectionFlags::ToOptions() const {
   Client::Options options;
   options.address = address;
   options.timeout = absl::Seconds(timeout_seconds);
+  options.tls_server_name = tls_server_name;
+  if (tls) {
+    TRIVIUM_ASSIGN_OR_RETURN(options.credentials,
+                             ReadTlsCredentials(tls_files));
+  }
   return options;
 }
 
@@ -54,6 +94,7 @@ void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags) {
                  "Seconds to wait for an answer, a stream's next one")
       ->capture_default_str()
       ->group(kConnection);
+  AddTlsFlags(app, flags);
 }
 
 void HideMoreFlags(CLI::App& app) {

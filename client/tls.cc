@@ -28,7 +28,11 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ReadTlsCredentials(
                                         ": it is not PEM (-----BEGIN ...)");
     }
   }
-  return grpc::SslCredentials(options);
+  std::shared_ptr<grpc::ChannelCredentials> credentials =
+      grpc::SslCredentials(options);
+  if (files.token.empty()) return credentials;
+  return grpc::CompositeChannelCredentials(
+      credentials, grpc::AccessTokenCredentials(files.token));
 }
 
 }  // namespace trivium

@@ -17,6 +17,8 @@ struct TlsFiles {
   // What the client shows a server that asks: both or none.
   std::string certificate;
   std::string key;
+  // A bearer token to send with each call; empty: none.
+  std::string token;
 };
 
 // For Client::Options::credentials. The error names the file.

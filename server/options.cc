@@ -124,6 +124,10 @@ void AddSecurityFlags(FlagSet* flags, Options* options) {
              "certificate that one of these has signed");
   flags->Flag("metrics-tls", &options->metrics_tls,
               "Serve --metrics-listen with TLS as well");
+  flags->Add("tokens-file", &options->tokens_file,
+             "Take calls of gRPC and HTTP only with a bearer token of this "
+             "JSON file, which is read again when it changes "
+             "(docs/operating.md)");
 }
 
 void AddFlags(CLI::App* app, Options* options) {
@@ -246,6 +250,9 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.set_group("Instead of serving");
   flags.Add("check", &options->check_folder,
             "List every problem of a model folder and exit");
+  flags.Flag("hash-token", &options->hash_token,
+             "Read a token from standard input, print its entry for "
+             "--tokens-file and exit");
   app->set_version_flag("--version", std::string("trivium-server ") + kVersion)
       ->group("Instead of serving");
   app->set_help_flag("--help", "Show this and exit")

@@ -32,6 +32,7 @@ struct Options {
 
   TlsCredentials::Files tls;  // without a certificate: no TLS
   bool metrics_tls = false;
+  std::string tokens_file;  // empty: anybody may call
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   // Below it are the models that may be loaded while others are served; empty:
@@ -65,6 +66,7 @@ struct Options {
   std::string log_level = "info";
   LogFormat log_format = LogFormat::kText;
 
+  bool hash_token = false;   // --hash-token: print a token's entry and exit
   std::string check_folder;  // --check: list the folder's problems and exit
 };
 

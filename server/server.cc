@@ -68,6 +68,11 @@ class ServerImpl : public Server {
     if (!options_.tls.certificate.empty()) {
       TRIVIUM_ASSIGN_OR_RETURN(tls_, TlsCredentials::Load(options_.tls));
     }
+    if (!options_.tokens_file.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          access_, Access::Load(options_.tokens_file, options_.clock));
+      environment_.access = access_.get();
+    }
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.listen));
     GrpcServer::Options grpc;
@@ -181,6 +186,7 @@ class ServerImpl : public Server {
   CallRegistry calls_;
   OverloadManager overload_;
   std::unique_ptr<TlsCredentials> tls_;  // null: none
+  std::unique_ptr<Access> access_;       // null: anybody may call
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;
   WorkPool tokenizing_;

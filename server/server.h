@@ -30,6 +30,7 @@ class Server {
     std::string metrics_listen;  // empty: none
     TlsCredentials::Files tls;   // no certificate: gRPC and HTTP without TLS
     bool metrics_tls = false;    // metrics with it, too
+    std::string tokens_file;     // of Access; empty: anybody may call
     RequestLimits limits;
     bool truncate = false;
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's

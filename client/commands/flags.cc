@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "fmt/format.h"
 
@@ -14,6 +17,7 @@ namespace trivium {
 namespace {
 
 constexpr char kConnection[] = "Connection";
+constexpr size_t kMaxTokenBytes = 4096;
 
 // Flags without their choices, exclusions and variables, no empty lines, and no
 // usage but the description's: help that fits a screen.
@@ -37,6 +41,22 @@ class ShortHelp : public CLI::Formatter {
     return help;
   }
 };
+
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  std::string token;
+  if (!path.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(token, ReadFile(path, kMaxTokenBytes));
+  } else if (const char* const variable = std::getenv("TRIVIUM_TOKEN")) {
+    token = variable;
+  }
+  absl::StripAsciiWhitespace(&token);
+  const bool plain = std::all_of(token.begin(), token.end(),
+                                 [](char c) { return absl::ascii_isgraph(c); });
+  if (plain && (path.empty() || !token.empty())) return token;
+  return absl::InvalidArgumentError(
+      fmt::format("{} has no token, which is one line of printable characters",
+                  path.empty() ? "TRIVIUM_TOKEN" : path));
+}
 
 // The server's own flags have the variables TRIVIUM_TLS_...
 void AddTlsFlags(CLI::App& app, ConnectionFlags* flags) {
@@ -68,6 +88,12 @@ void AddTlsFlags(CLI::App& app, ConnectionFlags* flags) {
       ->envname("TRIVIUM_CLIENT_TLS_SERVER_NAME")
       ->needs(tls)
       ->group(kMoreFlags);
+  app.add_option("--token-file", flags->token_file,
+                 "A file of the token that the server wants; or the token in "
+                 "TRIVIUM_TOKEN")
+      ->type_name("FILE")
+      ->envname("TRIVIUM_CLIENT_TOKEN_FILE")
+      ->group(kMoreFlags);
   certificate->needs(key);
   key->needs(certificate);
 }
@@ -79,9 +105,13 @@ absl::StatusOr<Client::Options> ConnectionFlags::ToOptions() const {
   options.address = address;
   options.timeout = absl::Seconds(timeout_seconds);
   options.tls_server_name = tls_server_name;
+  TlsFiles files = tls_files;
+  TRIVIUM_ASSIGN_OR_RETURN(files.token, ReadToken(token_file));
   if (tls) {
-    TRIVIUM_ASSIGN_OR_RETURN(options.credentials,
-                             ReadTlsCredentials(tls_files));
+    TRIVIUM_ASSIGN_OR_RETURN(options.credentials, ReadTlsCredentials(files));
+  } else if (!files.token.empty()) {
+    return absl::InvalidArgumentError(
+        "a token is sent with TLS only, as others could read it; give --tls");
   }
   return options;
 }

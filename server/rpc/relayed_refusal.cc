@@ -111,6 +111,13 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   context.peer = peer;
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
+  if (environment.access != nullptr) {
+    // Not counted against its rate: the handler does that.
+    const auto grant =
+        environment.access->Find(FindField(*fields, "authorization"));
+    context.access = grant.status();
+    if (grant.ok()) context.client_key = (*grant)->rules().name;
+  }
   if (const std::string_view timeout = FindField(*fields, "grpc-timeout");
       !timeout.empty()) {
     const std::optional<absl::Duration> left = ParseTimeout(timeout);
@@ -122,6 +129,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
       return {.refusal = ToBlock(*ending)};
     }
   }
+  if (!context.access.ok()) return {};  // its handler refuses it
   Http2Guard::Judgement judgement;
   judgement.call = ExpectCall(environment, *rpc, context);
   if (judgement.call != nullptr) {

@@ -28,7 +28,7 @@ class TlsCredentials {
   struct Files {
     std::string certificate;
     std::string key;
-    std::string client_ca;
+    std::string client_ca = "";
   };
 
   // The error names the file, and says what is wrong with it.

@@ -66,7 +66,7 @@ OUTSIDE = {
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
-    r"openssl/.*": ("server/tls",),
+    r"openssl/.*": ("server/tls", "server/handlers"),
     r"(google|trivium)/.*": ("server/handlers", "server/http", "server/rpc", "client"),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),

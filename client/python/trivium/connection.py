@@ -61,18 +61,25 @@ class Options:
 
 
 def tls_credentials(
-    ca: StrPath | None = None, certificate: StrPath | None = None, key: StrPath | None = None
+    ca: StrPath | None = None,
+    certificate: StrPath | None = None,
+    key: StrPath | None = None,
+    token: str | None = None,
 ) -> grpc.ChannelCredentials:
     """Options.credentials for a server with TLS, of PEM files: certificates of
     who may have signed the server's (None: those that gRPC knows), and what the
-    client shows a server that asks for it, both or none."""
+    client shows a server that asks for it, both or none. A token goes with each
+    call."""
     if (certificate is None) != (key is None):
         raise ValueError("certificate and key are given together or not at all")
 
     def contents(path: StrPath | None) -> bytes | None:
         return None if path is None else pathlib.Path(path).read_bytes()
 
-    return grpc.ssl_channel_credentials(contents(ca), contents(key), contents(certificate))
+    channel = grpc.ssl_channel_credentials(contents(ca), contents(key), contents(certificate))
+    if token is None:
+        return channel
+    return grpc.composite_channel_credentials(channel, grpc.access_token_call_credentials(token))
 
 
 def check_timeout(value: float, name: str = "timeout") -> float:

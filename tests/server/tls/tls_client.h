@@ -20,11 +20,11 @@ namespace trivium {
 class TlsClient {
  public:
   struct Options {
-    std::string ca;           // of the server's certificate; empty: any
-    std::string certificate;  // the client's; empty: none
-    std::string key;
-    std::string protocol;  // as ALPN writes it; empty: none
-    int most_version = 0;  // 0: any
+    std::string ca = "";           // of the server's certificate; empty: any
+    std::string certificate = "";  // the client's; empty: none
+    std::string key = "";
+    std::string protocol = "";  // as ALPN writes it; empty: none
+    int most_version = 0;       // 0: any
   };
 
   TlsClient(int port, const Options& options) : socket_(Connect(port)) {

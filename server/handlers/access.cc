@@ -31,12 +31,12 @@ constexpr size_t kMostTokenBytes = 4096;
 
 Sha256 HashOf(std::string_view token) {
   Sha256 hash;
-  SHA256(reinterpret_cast<const unsigned char *>(token.data()), token.size(),
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(),
          hash.data());
   return hash;
 }
 
-absl::StatusOr<Sha256> ParseHash(const nlohmann::json &value) {
+absl::StatusOr<Sha256> ParseHash(const nlohmann::json& value) {
   const std::string text = value.is_string() ? value.get<std::string>() : "";
   const bool hex = std::all_of(text.begin(), text.end(),
                                [](char c) { return absl::ascii_isxdigit(c); });
@@ -51,9 +51,9 @@ absl::StatusOr<Sha256> ParseHash(const nlohmann::json &value) {
 }
 
 absl::StatusOr<std::vector<std::string>> ParseModels(
-    const nlohmann::json &value) {
+    const nlohmann::json& value) {
   std::vector<std::string> models;
-  for (const nlohmann::json &model : value) {
+  for (const nlohmann::json& model : value) {
     if (model.is_string()) models.push_back(model.get<std::string>());
   }
   if (!value.is_array() || models.empty() || models.size() != value.size()) {
@@ -63,8 +63,8 @@ absl::StatusOr<std::vector<std::string>> ParseModels(
   return models;
 }
 
-absl::StatusOr<double> ParsePositive(const char *name,
-                                     const nlohmann::json &value,
+absl::StatusOr<double> ParsePositive(const char* name,
+                                     const nlohmann::json& value,
                                      double least) {
   if (value.is_number() && value.get<double>() >= least &&
       value.get<double>() <= 1e9) {
@@ -74,13 +74,13 @@ absl::StatusOr<double> ParsePositive(const char *name,
       fmt::format("{} must be a number from {} to 1e9", name, least));
 }
 
-absl::StatusOr<Grant::Rules> ParseEntry(const nlohmann::json &entry) {
+absl::StatusOr<Grant::Rules> ParseEntry(const nlohmann::json& entry) {
   Grant::Rules rules;
   if (!entry.is_object()) {
     return absl::InvalidArgumentError("must be an object");
   }
   bool has_hash = false, has_burst = false;
-  for (const auto &[key, value] : entry.items()) {
+  for (const auto& [key, value] : entry.items()) {
     if (key == "name" && value.is_string()) {
       rules.name = value.get<std::string>();
     } else if (key == "sha256") {
@@ -113,7 +113,7 @@ absl::StatusOr<Grant::Rules> ParseEntry(const nlohmann::json &entry) {
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<const Grant>>> ParseGrants(
-    const std::string &text) {
+    const std::string& text) {
   TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json file,
                            ParseJson(text, kFileLimits));
   if (!file.is_object() || file.size() != 1 || !file.contains("tokens") ||
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Grant>>> ParseGrants(
   }
   std::vector<std::shared_ptr<const Grant>> grants;
   std::set<std::string> names;
-  for (const nlohmann::json &entry : file["tokens"]) {
+  for (const nlohmann::json& entry : file["tokens"]) {
     absl::StatusOr<Grant::Rules> rules = ParseEntry(entry);
     if (!rules.ok()) {
       return absl::InvalidArgumentError(
@@ -164,8 +164,8 @@ absl::Status Grant::Spend(absl::Time now) const {
       absl::Seconds((1 - balance_) / rules_.rate));
 }
 
-absl::StatusOr<std::unique_ptr<Access>> Access::Load(const std::string &path,
-                                                     const Clock *clock,
+absl::StatusOr<std::unique_ptr<Access>> Access::Load(const std::string& path,
+                                                     const Clock* clock,
                                                      absl::Duration interval) {
   auto access = std::unique_ptr<Access>(new Access(path, clock));
   {
@@ -205,7 +205,7 @@ absl::StatusOr<std::shared_ptr<const Grant>> Access::Find(
   }
   // All of them, in the same time wherever they differ.
   std::shared_ptr<const Grant> found;
-  for (const auto &grant : *grants) {
+  for (const auto& grant : *grants) {
     if (CRYPTO_memcmp(hash.data(), grant->rules().hash.data(), hash.size()) ==
         0) {
       found = grant;
@@ -269,8 +269,8 @@ void Access::Run(absl::Duration interval) {
   }
 }
 
-void Admit(const Access *access, std::string_view authorization,
-           CallContext *context) {
+void Admit(const Access* access, std::string_view authorization,
+           CallContext* context) {
   if (access == nullptr) return;
   auto grant = access->Admit(authorization);
   context->access = grant.status();

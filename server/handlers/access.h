@@ -35,7 +35,7 @@ class Grant {
   explicit Grant(Rules rules)
       : rules_(std::move(rules)), balance_(rules_.burst) {}
 
-  const Rules &rules() const { return rules_; }
+  const Rules& rules() const { return rules_; }
   bool MayUse(std::string_view model) const;
   // Counts a call. RESOURCE_EXHAUSTED with RetryInfo: too many at this time.
   absl::Status Spend(absl::Time now) const;
@@ -60,7 +60,7 @@ class Access {
  public:
   // The error names the file and what is wrong.
   static absl::StatusOr<std::unique_ptr<Access>> Load(
-      const std::string &path, const Clock *clock = Clock::Real(),
+      const std::string& path, const Clock* clock = Clock::Real(),
       absl::Duration interval = absl::Seconds(5));
   ~Access();
 
@@ -78,13 +78,13 @@ class Access {
  private:
   using Grants = std::vector<std::shared_ptr<const Grant>>;
 
-  Access(const std::string &path, const Clock *clock)
+  Access(const std::string& path, const Clock* clock)
       : path_(path), clock_(clock) {}
   absl::Status ReloadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reload_mutex_);
   void Run(absl::Duration interval);
 
   const std::string path_;
-  const Clock *const clock_;
+  const Clock* const clock_;
   mutable Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
@@ -100,8 +100,8 @@ struct CallContext;
 
 // Access::Admit of a call, into its context: what its token allows and whose it
 // is, or why it is refused. Nothing where anybody may call (null).
-void Admit(const Access *access, std::string_view authorization,
-           CallContext *context);
+void Admit(const Access* access, std::string_view authorization,
+           CallContext* context);
 
 // The entry of a token in such a file; its name is to be filled in.
 // INVALID_ARGUMENT where the token is too short to be random, or no token.

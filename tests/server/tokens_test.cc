@@ -22,8 +22,8 @@ constexpr char kToken[] = "a-token-of-somebody-who-may-call";
 constexpr char kLimited[] = "a-token-of-somebody-with-limits";
 
 // An entry of the tokens file.
-std::string Entry(const char *token, const std::string &name,
-                  const std::string &more) {
+std::string Entry(const char* token, const std::string& name,
+                  const std::string& more) {
   std::string entry = *TokenEntry(token);
   entry.replace(entry.find("..."), 3, name);
   entry.replace(entry.rfind('}'), 1, more + "}");
@@ -48,19 +48,19 @@ class TokensTest : public RpcTest {
   }
   ~TokensTest() override { std::filesystem::remove(options_.tokens_file); }
 
-  static std::unique_ptr<grpc::ClientContext> With(const std::string &token) {
+  static std::unique_ptr<grpc::ClientContext> With(const std::string& token) {
     auto context = Context();
     if (!token.empty()) {
       context->AddMetadata("authorization", "Bearer " + token);
     }
     return context;
   }
-  grpc::Status Translate(const std::string &token) {
+  grpc::Status Translate(const std::string& token) {
     v1::TranslateResponse response;
     return stub_->Translate(With(token).get(), TextsRequest({"abc"}),
                             &response);
   }
-  HttpResult Post(const std::string &headers) {
+  HttpResult Post(const std::string& headers) {
     return HttpPost(server_->http_port(), "/trivium.v1.Inference/Translate",
                     R"({"inputs":[{"text":"abc"}]})",
                     "Content-Type: application/json\r\n" + headers);
@@ -111,7 +111,7 @@ TEST_F(TokensTest, HttpNeedsOne) {
 TEST_F(TokensTest, ReflectionNeedsOneAndHealthNone) {
   namespace reflection = grpc::reflection::v1;
   const auto stub = reflection::ServerReflection::NewStub(channel_);
-  const auto ask = [&](const std::string &token) {
+  const auto ask = [&](const std::string& token) {
     auto context = With(token);
     auto stream = stub->ServerReflectionInfo(context.get());
     reflection::ServerReflectionRequest request;

@@ -115,19 +115,23 @@ def _add_tls_flags(parser: argparse.ArgumentParser) -> None:
     add("--token-file", metavar="FILE", help="of a token; or the token in TRIVIUM_TOKEN")
 
 
+def _token(args: argparse.Namespace) -> str | None:
+    if args.token_file:
+        return pathlib.Path(args.token_file).read_text(encoding="ascii").strip()
+    return os.environ.get("TRIVIUM_TOKEN")
+
+
 def _credentials(args: argparse.Namespace) -> grpc.ChannelCredentials | None:
     files = (args.tls_ca, args.tls_certificate, args.tls_key)
     try:
-        token = os.environ.get("TRIVIUM_TOKEN")
-        if args.token_file:
-            token = pathlib.Path(args.token_file).read_text(encoding="ascii").strip()
-        if args.tls in (None, "", "0", "false"):
-            if any(files) or args.tls_server_name or token:
-                raise DocumentError("a token and the other flags of TLS need --tls")
-            return None
-        return trivium.tls_credentials(*files, token=token or None)
+        token = _token(args)
+        if args.tls not in (None, "", "0", "false"):
+            return trivium.tls_credentials(*files, token=token or None)
     except (OSError, ValueError) as error:
         raise DocumentError(f"TLS: {error}") from None
+    if any(files) or args.tls_server_name or token:
+        raise DocumentError("a token and the other flags of TLS need --tls")
+    return None
 
 
 def _positive(text: str) -> int:

@@ -27,22 +27,22 @@ class AccessTest : public testing::Test {
  protected:
   ~AccessTest() override { std::filesystem::remove(path_); }
 
-  void Write(const std::string &text) const { std::ofstream(path_) << text; }
-  static std::string Entry(const std::string &name, const std::string &hash,
-                           const std::string &more = "") {
+  void Write(const std::string& text) const { std::ofstream(path_) << text; }
+  static std::string Entry(const std::string& name, const std::string& hash,
+                           const std::string& more = "") {
     return R"({"name": ")" + name + R"(", "sha256": ")" + hash + "\"" + more +
            "}";
   }
-  static std::string File(const std::string &entries) {
+  static std::string File(const std::string& entries) {
     return R"({"tokens": [)" + entries + "]}";
   }
-  void Load(const std::string &text) {
+  void Load(const std::string& text) {
     Write(text);
     auto access = Access::Load(path_, &clock_, absl::Hours(1));
     ASSERT_TRUE(access.ok()) << access.status();
     access_ = *std::move(access);
   }
-  std::string ErrorOf(const std::string &text) const {
+  std::string ErrorOf(const std::string& text) const {
     Write(text);
     const auto access = Access::Load(path_);
     return access.ok() ? "" : std::string(access.status().message());
@@ -62,7 +62,7 @@ TEST_F(AccessTest, FindsTheTokensOwner) {
   const auto two = access_->Find("bearer  second-token-of-the-test ");
   ASSERT_TRUE(two.ok()) << two.status();
   EXPECT_EQ((*two)->rules().name, "two");
-  for (const char *wrong :
+  for (const char* wrong :
        {"", "Bearer", "Bearer ", "Basic first-token-of-the-test",
         "Bearer first-token-of-the-tes", "Bearer first-token-of-the-test2",
         "first-token-of-the-test"}) {
@@ -128,7 +128,7 @@ TEST_F(AccessTest, ErrorsNameTheEntryAndWhatIsWrong) {
   EXPECT_THAT(ErrorOf(File(R"({"name": "one"})")),
               HasSubstr("must have a name and a sha256"));
   EXPECT_THAT(ErrorOf(File(Entry("one", "abc"))), HasSubstr("64 hexadecimal"));
-  for (const char *wrong :
+  for (const char* wrong :
        {R"(, "models": [])", R"(, "models": [1])", R"(, "models": "m")",
         R"(, "rate": 0)", R"(, "rate": "1")", R"(, "burst": 2)",
         R"(, "rate": 1, "burst": 0.5)", R"(, "orders": 1)",

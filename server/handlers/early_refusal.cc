@@ -40,6 +40,10 @@ bool IsRefusedForTime(Rpc rpc) {
 
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context) {
+  if (!context.access.ok()) {
+    Call call(environment, std::move(context), rpc);
+    return call.Close(call.admitted());
+  }
   if (!IsRefusedForTime(rpc)) return std::nullopt;
   const absl::Status status =
       context.deadline && *context.deadline <= environment.clock->Now()

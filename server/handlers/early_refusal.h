@@ -40,10 +40,10 @@ class ExpectedCall {
 };
 
 // How a call ends of which no more is known than its method and its context,
-// where it would be refused whatever it asks: its time is over, no model could
-// answer it in time, or there is no room, as far as the batcher foresees. So a
-// transport may save the work of handling it; it is counted and logged as any
-// other. Nothing: make its handler.
+// where it would be refused whatever it asks: its token is none, its time is
+// over, no model could answer it in time, or there is no room, as far as the
+// batcher foresees. So a transport may save the work of handling it; it is
+// counted and logged as any other. Nothing: make its handler.
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context);
 

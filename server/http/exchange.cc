@@ -74,6 +74,7 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
       !key.empty()) {
     context_.client_key = head.header(key.c_str());
   }
+  Admit(handlers.access, head.header("Authorization"), &context_);
   const int64_t most = handlers.limits.max_request_bytes;
   if (absl::Status status = codec_->Check(head); !status.ok()) {
     Refuse({status, ""}, absl::IsUnimplemented(status) ? 415 : 0);
@@ -98,6 +99,9 @@ HttpAnswer Exchange::AnswerOf(const Ending& ending,
     answer.headers.emplace_back(
         "Retry-After", fmt::format("{}", absl::ToInt64Seconds(absl::Ceil(
                                              *delay, absl::Seconds(1)))));
+  }
+  if (absl::IsUnauthenticated(ending.status)) {
+    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
   }
   if (!ending.request_id.empty()) {
     answer.headers.emplace_back("x-request-id", ending.request_id);

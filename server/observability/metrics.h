@@ -86,7 +86,7 @@ class Metrics : public BatchingObserver {
   // Clients' connections that are open now.
   void OnConnections(int64_t open);
   // Ended by the server. `reason`: "evicted" (idle, to make room), "refused"
-  // (no room), "abuse" (of HTTP/2).
+  // (no room), "abuse" (of HTTP/2), "handshake" (of TLS, which failed).
   void OnConnectionEnded(const char* reason);
 
   // Everything in Prometheus' text format.

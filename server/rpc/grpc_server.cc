@@ -89,7 +89,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
         options.host, options.port, std::string(relay.status().message())));
   }
   server->relay_ = *std::move(relay);
-  server->probe_ = std::make_unique<ListenerProbe>(server->relay_->address());
+  server->probe_ = std::make_unique<ListenerProbe>(
+      server->relay_->address(), absl::Seconds(1), absl::Seconds(2),
+      options.tls);
   return server;
 }
 

@@ -108,6 +108,13 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   context.peer = peer;
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
+  if (environment.access != nullptr) {
+    // Not counted against its rate: the handler does that.
+    const auto grant =
+        environment.access->Find(FindField(*fields, "authorization"));
+    context.access = grant.status();
+    if (grant.ok()) context.client_key = (*grant)->rules().name;
+  }
   const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
   Http2Guard::Judgement judgement;
   auto place = open_calls->Take(ClientOf(context));
@@ -136,6 +143,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
       return {.refusal = ToBlock(*ending)};
     }
   }
+  if (!context.access.ok()) return judgement;  // its handler refuses it
   judgement.call = ExpectCall(environment, *rpc, context);
   if (judgement.call != nullptr) {
     fields->push_back(

@@ -135,7 +135,8 @@ std::vector<std::unique_ptr<grpc::Service>> NewServices(
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(std::make_unique<InferenceService>(environment));
   services.push_back(std::make_unique<ModelsService>(environment));
-  for (auto& service : NewReflection()) services.push_back(std::move(service));
+  for (auto& service : NewReflection(environment->handlers))
+    services.push_back(std::move(service));
   return services;
 }
 

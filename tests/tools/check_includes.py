@@ -44,9 +44,13 @@ LAYERS = {
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/text": (),
+    "server/tls": (r"server/observability/(log|metrics)\.h",),
     "server/handlers": (r"server/(batching|observability|text)/.*",) + MODEL,
-    "server/http": (r"server/handlers/.*", r"server/observability/(log|metrics|rpc|version)\.h"),
-    "server/rpc": (r"server/handlers/.*", r"server/observability/(log|metrics)\.h"),
+    "server/http": (
+        r"server/(handlers|tls)/.*",
+        r"server/observability/(log|metrics|rpc|version)\.h",
+    ),
+    "server/rpc": (r"server/(handlers|tls)/.*", r"server/observability/(log|metrics)\.h"),
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
     "client": (r"client/.*",),
@@ -62,6 +66,7 @@ OUTSIDE = {
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
+    r"openssl/.*": ("server/tls", "server/handlers"),
     r"(google|trivium)/.*": ("server/handlers", "server/http", "server/rpc", "client"),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),

@@ -2,7 +2,7 @@
 
 from trivium.aio_client import AsyncClient
 from trivium.client import Client
-from trivium.connection import Options
+from trivium.connection import Options, tls_credentials
 from trivium.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -38,4 +38,5 @@ __all__ = [
     "RetryPolicy",
     "TriviumError",
     "UnavailableError",
+    "tls_credentials",
 ]

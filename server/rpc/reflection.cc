@@ -13,6 +13,7 @@
 
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "server/handlers/status.h"
+#include "server/rpc/kserve_service.h"
 
 namespace trivium {
 namespace {
@@ -34,6 +35,7 @@ constexpr const char* kServices[] = {
     "grpc.health.v1.Health",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
+    kKserveService,
     "trivium.v1.Inference",
     "trivium.v1.Models",
 };

@@ -46,7 +46,8 @@ LAYERS = {
     "server/text": (),
     "server/handlers": (r"server/(batching|observability|text)/.*",) + MODEL,
     "server/http": (r"server/handlers/.*", r"server/observability/(log|metrics|rpc|version)\.h"),
-    "server/rpc": (r"server/handlers/.*", r"server/observability/(log|metrics)\.h"),
+    "server/kserve": (r"server/handlers/.*", r"server/observability/(metrics|version)\.h"),
+    "server/rpc": (r"server/(handlers|kserve)/.*", r"server/observability/(log|metrics)\.h"),
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
     "client": (r"client/.*",),
@@ -62,7 +63,9 @@ OUTSIDE = {
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
-    r"(google|trivium)/.*": ("server/handlers", "server/http", "server/rpc", "client"),
+    r"(google|trivium)/.*": (
+        "server/handlers", "server/http", "server/kserve", "server/rpc", "client"),
+    r"kserve/.*": ("server/kserve",),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),
 }

@@ -159,6 +159,7 @@ class ServerImpl : public Server {
 
   void SetServing(bool serving) {
     serving_ = serving;
+    calls_.SetReady(serving);
     grpc_->SetServing(serving);
   }
 

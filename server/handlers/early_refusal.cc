@@ -21,6 +21,7 @@ bool IsRefusedForTime(Rpc rpc) {
     case Rpc::kClassifyTokens:
     case Rpc::kFillMask:
     case Rpc::kAnswer:
+    case Rpc::kModelInfer:
       return true;
     case Rpc::kTranslateStream:
     case Rpc::kEncodeStream:

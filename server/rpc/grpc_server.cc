@@ -11,6 +11,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
+#include "server/rpc/kserve_service.h"
 #include "server/rpc/relayed_refusal.h"
 #include "server/rpc/service.h"
 
@@ -103,6 +104,7 @@ void GrpcServer::SetServing(bool serving) {
   health->SetServingStatus(serving);  // the server as a whole, ""
   health->SetServingStatus("trivium.v1.Inference", serving);
   health->SetServingStatus("trivium.v1.Models", serving);
+  health->SetServingStatus(kKserveService, serving);
 }
 
 void GrpcServer::GoAway() {

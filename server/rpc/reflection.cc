@@ -15,6 +15,7 @@
 #include "server/handlers/status.h"
 #include "server/rpc/call_reactor.h"
 #include "server/rpc/grpc_status.h"
+#include "server/rpc/kserve_service.h"
 
 namespace trivium {
 namespace {
@@ -36,6 +37,7 @@ constexpr const char* kServices[] = {
     "grpc.health.v1.Health",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
+    kKserveService,
     "trivium.v1.Inference",
     "trivium.v1.Models",
 };

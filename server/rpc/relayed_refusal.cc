@@ -16,10 +16,13 @@ namespace trivium {
 namespace {
 
 constexpr std::string_view kInference = "/trivium.v1.Inference/";
+constexpr std::string_view kModelInfer =
+    "/inference.GRPCInferenceService/ModelInfer";
 constexpr std::string_view kContentType = "application/grpc";
 constexpr size_t kMaxTimeoutDigits = 8;
 
 std::optional<Rpc> FindRpc(std::string_view path) {
+  if (path == kModelInfer) return Rpc::kModelInfer;
   if (!path.starts_with(kInference)) return std::nullopt;
   path.remove_prefix(kInference.size());
   for (int i = 0; i < kRpcs; ++i) {

@@ -4,6 +4,7 @@ from trivium.aio_client import AsyncClient
 from trivium.client import Client
 from trivium.connection import Options, tls_credentials
 from trivium.errors import (
+    AlreadyExistsError,
     CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "NO_RETRY",
+    "AlreadyExistsError",
     "AsyncClient",
     "AsyncGeneration",
     "CancelledError",

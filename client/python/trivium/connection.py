@@ -89,10 +89,14 @@ def check_timeout(value: float, name: str = "timeout") -> float:
 
 
 class Attempts:
-    """The attempts of one call, all within its timeout."""
+    """The attempts of one call, all within its timeout; `retry` in place of the
+    options' where it is given."""
 
-    def __init__(self, options: Options, timeout: float | None) -> None:
+    def __init__(
+        self, options: Options, timeout: float | None, retry: RetryPolicy | None = None
+    ) -> None:
         self._options = options
+        self._retry = options.retry if retry is None else retry
         self._timeout = options.timeout if timeout is None else check_timeout(timeout)
         self._until = time.monotonic() + self._timeout
         self._made = 0
@@ -111,7 +115,7 @@ class Attempts:
 
     def pause(self, error: TriviumError) -> float:
         """Seconds until another attempt; raises the error where there is none."""
-        pause = self._options.retry.pause(error, self._made)
+        pause = self._retry.pause(error, self._made)
         self.check_pause(pause, error)
         assert pause is not None
         return pause

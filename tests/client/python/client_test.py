@@ -30,6 +30,10 @@ CALLS = {
     "detokenize": (([[1, 2]],), {"model": "m"}, {"model": "m"}),
     "models": ((), {}, {}),
     "model": (("m",), {}, {"name": "m"}),
+    "load_model": (("below/m",), {"name": "m", "precision": "PRECISION_INT8"},
+                   {"folder": "below/m", "name": "m", "precision": 3}),
+    "reload_model": (("m",), {}, {"name": "m"}),
+    "unload_model": (("m",), {}, {"name": "m"}),
 }
 
 
@@ -141,6 +145,20 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(trivium.TriviumError):
             self.client.translate(["a"])
         self.assertEqual(len(self.server.requests), 2)
+
+    def test_loads_and_unloads_are_sent_once(self):
+        for name in ("load_model", "unload_model"):
+            for run in (lambda n: getattr(self.client, n)("m"),
+                        lambda n: self.in_loop(lambda c: getattr(c, n)("m"))):
+                self.fail_next(GONE)
+                with self.subTest(name), self.assertRaises(trivium.UnavailableError):
+                    run(name)
+        self.assertEqual(len(self.server.requests), 4)
+        self.fail_next(GONE)
+        self.assertEqual(self.client.reload_model("m").name, "m")
+        self.fail_next(grpc.StatusCode.ALREADY_EXISTS)
+        with self.assertRaises(trivium.AlreadyExistsError):
+            self.client.load_model("m")
 
     def test_attempts_and_the_deadline_bound_retries(self):
         for _ in range(5):

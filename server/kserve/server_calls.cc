@@ -56,9 +56,10 @@ class ServerReady : public ServerCall<inference::ServerReadyRequest,
   using ServerCall::ServerCall;
 
  private:
+  // To whoever asks, as gRPC's health.
   const Message* Answer(absl::Status* status, const Message*) override {
-    response_.set_ready(status->ok() && environment().calls->ready());
     *status = absl::OkStatus();
+    response_.set_ready(environment().calls->ready());
     return &response_;
   }
 };

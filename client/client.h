@@ -40,8 +40,11 @@ class Client {
     // Of each call: "batch" where nobody waits for the answers, so that calls
     // of others come first; empty, the server's default: "interactive".
     std::string priority;
-    // Null: no encryption.
+    // Null: no encryption. ReadTlsCredentials (tls.h) reads them of files.
     std::shared_ptr<grpc::ChannelCredentials> credentials;
+    // With TLS, the name that the server's certificate has; empty: the
+    // address's host.
+    std::string tls_server_name;
   };
 
   // Does not connect yet: the first call does. INVALID_ARGUMENT for an empty

@@ -251,7 +251,7 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   // The requests of a call have one model, sender and deadline.
   const Sender sender = {first.client, first.priority};
   BatchedModel* const model = models.front().get();
-  model->forecast.Came(demand);
+  model->forecast.Came(first.client, demand);
   const Forecast::Times times =
       model->forecast.Of(*model->queue, sender, call, demand);
   Submission admitted =
@@ -313,14 +313,15 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
       const Forecast::Times times =
           model == nullptr
               ? forecast.OfNext(*one->queue, sender, call)
-              : forecast.Of(*one->queue, sender, call, forecast.usual_demand());
+              : forecast.Of(*one->queue, sender, call,
+                            forecast.usual_demand(sender.client));
       Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
       if (its.late) forecast.Refused(now);
       if (its.ok()) {
-        its = CheckRoom(state_.admission, sender,
-                        static_cast<int64_t>(forecast.usual_demand().tokens),
-                        model == nullptr ? one->queue->expected(sender) : 0,
-                        times);
+        its = CheckRoom(
+            state_.admission, sender,
+            static_cast<int64_t>(forecast.usual_demand(sender.client).tokens),
+            model == nullptr ? one->queue->expected(sender) : 0, times);
       }
       if (its.ok()) return its;
       if (refuses != nullptr) continue;

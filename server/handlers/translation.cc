@@ -14,6 +14,11 @@ namespace {
 
 // About what a TokenLogprob with its piece takes on the wire.
 constexpr int64_t kLogprobBytes = 24;
+// A sentence that is too long and has more bytes is cut by its TokenCounts:
+// what these say to be far longer than the model reads is not tokenized again.
+constexpr size_t kLongBytes = 16 << 10;
+constexpr size_t kPartOfUnsure = 8;  // of what the model reads ...
+constexpr size_t kUnsure = 16;       // ... and so many tokens more
 
 // The BCP 47 tag of the language that texts are in, as far as it is said or
 // there is no choice; else empty.
@@ -42,17 +47,21 @@ std::string SourceLanguage(const v1::TranslateOptions& options,
   return found;
 }
 
-// Sentences of a text are bounded as a call's inputs are.
-absl::Status CheckCount(size_t sentences, const std::string& path,
-                        const RequestLimits& limits) {
-  if (sentences <= static_cast<size_t>(limits.max_inputs)) {
-    return absl::OkStatus();
-  }
+absl::Status TooManySentences(const std::string& path,
+                              const RequestLimits& limits) {
   return InvalidField(
       path + ".text",
       fmt::format("has more than {} sentences, and a call takes no more; send "
                   "the text in parts",
                   limits.max_inputs));
+}
+
+// Sentences of a text are bounded as a call's inputs are.
+absl::Status CheckCount(size_t sentences, const std::string& path,
+                        const RequestLimits& limits) {
+  return sentences <= static_cast<size_t>(limits.max_inputs)
+             ? absl::OkStatus()
+             : TooManySentences(path, limits);
 }
 
 }  // namespace
@@ -167,7 +176,7 @@ absl::Status Translation::PrepareSentences(const v1::Input& input,
   }
   for (const TextSpan& sentence : sentences) {
     TRIVIUM_RETURN_IF_ERROR(
-        AddSentence(input, sentence, /*cut=*/false, path, item));
+        AddSentence(input, sentence, /*cut=*/false, nullptr, path, item));
   }
   return absl::OkStatus();
 }
@@ -189,12 +198,20 @@ absl::Status Translation::CheckSeveral(const v1::Input& input,
 }
 
 absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
-                                      bool cut, const std::string& path,
+                                      bool cut, const TokenCounts* counts,
+                                      const std::string& path,
                                       Item* item) const {
   if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
   TRIVIUM_RETURN_IF_ERROR(
       CheckCount(item->requests.size() + 1, path, *input_options_.limits));
+  const auto limit = static_cast<size_t>(model_->info().max_source_tokens);
   const std::string_view sentence = span.Of(item->text.text);
+  // A single character cannot be cut.
+  const bool divides = FirstCodePoint(sentence).size < sentence.size();
+  if (divides && counts != nullptr &&
+      counts->In(span) > limit + limit / kPartOfUnsure + kUnsure) {
+    return AddHalves(input, span, counts, path, item);
+  }
   v1::Input one;
   one.set_text(std::string(sentence));
   // Of one sentence: others have none.
@@ -203,8 +220,7 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
     *one.mutable_target_prefix_ids() = input.target_prefix_ids();
   }
   InputOptions options = input_options_;
-  // A single character cannot be cut.
-  options.divides = FirstCodePoint(sentence).size < sentence.size();
+  options.divides = divides;
   TextParts::Part part;
   part.span = span;
   part.cut = cut;
@@ -212,12 +228,38 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
   if (!part.input.too_long) return AddPart(std::move(part), path, item);
 
   TRIVIUM_RETURN_IF_ERROR(CheckSeveral(input, path));
-  const size_t middle = span.begin + ClauseBorder(sentence);
+  if (counts != nullptr || sentence.size() <= kLongBytes) {
+    return AddHalves(input, span, counts, path, item);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const TokenCounts found,
+                           CountTokens(span, path, *item));
+  return AddHalves(input, span, &found, path, item);
+}
+
+absl::StatusOr<TokenCounts> Translation::CountTokens(TextSpan span,
+                                                     const std::string& path,
+                                                     const Item& item) const {
+  const RequestLimits& limits = *input_options_.limits;
+  const auto most =
+      static_cast<size_t>((1 + 1.0 / kPartOfUnsure) * limits.max_inputs *
+                          model_->info().max_source_tokens);
+  TRIVIUM_ASSIGN_OR_RETURN(TokenCounts counts,
+                           TokenCounts::Of(*model_->tokenizer(), item.text.text,
+                                           span, most, input_options_.wanted));
+  if (counts.all() > most) return TooManySentences(path, limits);
+  return counts;
+}
+
+absl::Status Translation::AddHalves(const v1::Input& input, TextSpan span,
+                                    const TokenCounts* counts,
+                                    const std::string& path, Item* item) const {
+  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
+  const size_t middle = span.begin + ClauseBorder(span.Of(item->text.text));
   for (const TextSpan half :
        {TextSpan{span.begin, middle}, TextSpan{middle, span.end}}) {
     TRIVIUM_RETURN_IF_ERROR(
         AddSentence(input, WithoutWhiteSpace(item->text.text, half),
-                    /*cut=*/true, path, item));
+                    /*cut=*/true, counts, path, item));
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/text_parts.h"
+#include "server/handlers/token_counts.h"
 #include "server/text/sentences.h"
 
 namespace trivium {
@@ -50,9 +51,18 @@ class Translation {
                          const std::string& path);
   absl::Status PrepareSentences(const v1::Input& input, const std::string& path,
                                 Item* item) const;
-  // Of span of item's text, or parts of it.
+  // Of span of item's text, or parts of it. `counts`: of a sentence that is far
+  // too long; null of others.
   absl::Status AddSentence(const v1::Input& input, TextSpan span, bool cut,
-                           const std::string& path, Item* item) const;
+                           const TokenCounts* counts, const std::string& path,
+                           Item* item) const;
+  absl::Status AddHalves(const v1::Input& input, TextSpan span,
+                         const TokenCounts* counts, const std::string& path,
+                         Item* item) const;
+  // INVALID_ARGUMENT where there are more than a call's sentences may have.
+  absl::StatusOr<TokenCounts> CountTokens(TextSpan span,
+                                          const std::string& path,
+                                          const Item& item) const;
   absl::Status AddPart(TextParts::Part part, const std::string& path,
                        Item* item) const;
   // Whether an input may have several parts.

@@ -94,6 +94,12 @@ class OverloadSimulation : public testing::Test {
     options_.clock = &clock_;
     gate_.Close();
   }
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "skipped: simulations of overload, under a sanitizer: they "
+                    "take minutes, of code that other tests run as well";
+#endif
+  }
   ~OverloadSimulation() override {
     gate_.Open();
     batcher_.reset();

@@ -62,6 +62,7 @@ OUTSIDE = {
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
+    r"re2/.*": ("server/text",),
     r"(google|trivium)/.*": ("server/handlers", "server/http", "server/rpc", "client"),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),

@@ -32,8 +32,9 @@ RUN apt-get update \
  && useradd --system --no-create-home --shell /usr/sbin/nologin trivium
 COPY --from=build /install/ /usr/
 USER trivium
-# All interfaces: a container's loopback is of no use outside. There is no TLS
-# yet, so publish the ports only where everybody may call.
+# All interfaces: a container's loopback is of no use outside. Without
+# TLS (TRIVIUM_TLS_CERTIFICATE, docs/operating.md), publish the ports only where
+# everybody may call.
 ENV TRIVIUM_LISTEN=0.0.0.0:50051 TRIVIUM_METRICS_LISTEN=0.0.0.0:9464
 # The health check finds the port here, whatever --listen says; /dev/shm can be
 # written to where the rest is read-only.

@@ -90,12 +90,16 @@ absl::StatusOr<std::vector<UniqueFd>> Listen(const std::string& host,
   return listeners;
 }
 
-int PortOf(int socket) {
+sockaddr_storage AddressOf(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return 0;
-  }
+  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  return address;
+}
+
+int PortOf(int socket) { return PortOf(AddressOf(socket)); }
+
+int PortOf(const sockaddr_storage& address) {
   return std::atoi(Numeric(address).second.c_str());
 }
 

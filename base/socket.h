@@ -32,8 +32,10 @@ class UniqueFd {
 // system said.
 absl::StatusOr<std::vector<UniqueFd>> Listen(const std::string& host, int port);
 
-// The port that a socket is bound to.
+// Where a socket is bound to.
+sockaddr_storage AddressOf(int socket);
 int PortOf(int socket);
+int PortOf(const sockaddr_storage& address);
 
 // "ipv4:127.0.0.1:5000", "ipv6:[::1]:5000", as gRPC writes addresses.
 std::string AddressText(const sockaddr_storage& address);

@@ -37,8 +37,11 @@ class Client {
     absl::Duration timeout = absl::Seconds(60);
     absl::Duration stream_timeout = absl::Hours(24);
     int max_response_bytes = 64 << 20;
-    // Null: no encryption.
+    // Null: no encryption. ReadTlsCredentials (tls.h) reads them of files.
     std::shared_ptr<grpc::ChannelCredentials> credentials;
+    // With TLS, the name that the server's certificate has; empty: the
+    // address's host.
+    std::string tls_server_name;
   };
 
   // Does not connect yet: the first call does. INVALID_ARGUMENT for an empty

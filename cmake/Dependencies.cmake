@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 # Protobuf first: gRPC's config looks for the target it defines.
 find_package(Protobuf REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(absl CONFIG REQUIRED)
 # Not dnnl's own CMake config: the distribution's asks for OpenCL's headers.

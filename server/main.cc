@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "model/folder_report.h"
+#include "server/handlers/access.h"
 #include "server/host_port.h"
 #include "server/observability/version.h"
 #include "server/options.h"
@@ -50,6 +52,19 @@ int Check(const Options& options) {
                  ? "ok"
                  : "config.json is ok; the weights are not there, so they "
                    "were not checked, and it cannot be served yet");
+  return EXIT_SUCCESS;
+}
+
+int HashToken() {
+  std::string token;
+  std::getline(std::cin, token);
+  const absl::StatusOr<std::string> entry = TokenEntry(token);
+  if (!entry.ok()) {
+    fmt::print(stderr, "--hash-token: {}\n",
+               std::string(entry.status().message()));
+    return kExitUsage;
+  }
+  fmt::print("{}\n", *entry);
   return EXIT_SUCCESS;
 }
 
@@ -140,6 +155,7 @@ int Main(int argc, char** argv) {
   std::optional<int> exit_code;
   const Options options = ParseOptions(argc, argv, &exit_code);
   if (exit_code) return *exit_code;
+  if (options.hash_token) return HashToken();
   absl::Status status = InitLog(options.log_level, options.log_format);
   if (!status.ok()) {
     fmt::print(stderr, "--log-level: {}\n", std::string(status.message()));

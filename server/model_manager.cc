@@ -5,6 +5,8 @@
 // - An order changes the directory once, as its last step; before that it can
 //   fail without a trace.
 // - specs_ has every model of the directory.
+// - Of clients at most kMostOrders wait; what leases order at their end is not
+//   counted, as there are no more of these than models were served.
 // - A watch reloads and unloads only what is served from a folder that it
 //   sees, under whatever name. A folder whose name is another model's is told
 //   in the log and left alone.
@@ -20,11 +22,14 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
+#include "server/handlers/status.h"
 #include "server/model_folders.h"
 #include "server/observability/log.h"
 
 namespace trivium {
 namespace {
+
+constexpr absl::Duration kOrdersComeBack = absl::Seconds(1);
 
 // `status` with what it is about in front.
 absl::Status About(const std::string& what, const absl::Status& status) {
@@ -51,6 +56,15 @@ void WarnOfSmallCache(const ModelSpec& spec, const Engine& engine) {
 absl::Status Stopping() {
   return absl::UnavailableError(
       "the server is stopping; send the call to another one");
+}
+
+absl::Status TooManyOrders() {
+  return WithRetry(
+      absl::ResourceExhaustedError(fmt::format(
+          "{} orders to load, reload or unload models wait already; order "
+          "again when some of them are done",
+          ModelManager::kMostOrders)),
+      kOrdersComeBack);
 }
 
 }  // namespace
@@ -216,6 +230,7 @@ void ModelManager::Loop() {
       if (!orders_->waiting.empty()) {
         order = std::move(orders_->waiting.front());
         orders_->waiting.pop_front();
+        if (order.of_client) --orders_->of_clients;
       }
     }
     if (order.run) {
@@ -229,17 +244,20 @@ void ModelManager::Loop() {
 
 void ModelManager::Post(std::function<absl::StatusOr<ModelHandle>()> order,
                         Done done) {
+  absl::Status refusal = Stopping();
   {
     MutexLock lock(&orders_->mutex);
-    if (!orders_->stopping) {
+    if (!orders_->stopping && orders_->of_clients < kMostOrders) {
+      ++orders_->of_clients;
       orders_->waiting.push_back(
           {[order = std::move(order), done] { done(order()); },
-           [done] { done(Stopping()); }});
+           [done] { done(Stopping()); }, /*of_client=*/true});
       orders_->changed.Signal();
       return;
     }
+    if (!orders_->stopping) refusal = TooManyOrders();
   }
-  done(Stopping());
+  done(refusal);
 }
 
 void ModelManager::Load(LoadOrder order, Done done) {

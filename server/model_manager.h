@@ -55,6 +55,9 @@ class ModelManager : public ModelControl {
   // Begins no order any more: what waits is UNAVAILABLE. Returns at once.
   void Stop();
 
+  // Orders of clients that may wait; one more is RESOURCE_EXHAUSTED.
+  static constexpr int kMostOrders = 64;
+
   // Whether clients may order anything, which is below --model-root.
   bool takes_orders() const { return !options_.model_root.empty(); }
   void Load(LoadOrder order, Done done) override;
@@ -67,10 +70,12 @@ class ModelManager : public ModelControl {
     struct Order {
       std::function<void()> run;
       std::function<void()> refuse;  // where the server stops first
+      bool of_client = false;
     };
     Mutex mutex;
     CondVar changed;
     std::deque<Order> waiting ABSL_GUARDED_BY(mutex);
+    int of_clients ABSL_GUARDED_BY(mutex) = 0;  // of those that wait
     bool stopping ABSL_GUARDED_BY(mutex) = false;
   };
 

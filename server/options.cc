@@ -111,6 +111,25 @@ void AddLimitFlags(FlagSet* flags, Options* options) {
                  "Cancel a call whose client takes nothing for so long");
 }
 
+void AddSecurityFlags(FlagSet* flags, Options* options) {
+  flags->set_group("Security");
+  flags->Add("tls-certificate", &options->tls.certificate,
+             "Serve gRPC and HTTP with TLS: a PEM file of the server's "
+             "certificate, then of those between it and the root. This file "
+             "and the two below are read again when they change");
+  flags->Add("tls-key", &options->tls.key,
+             "A PEM file of the certificate's key, not encrypted");
+  flags->Add("tls-client-ca", &options->tls.client_ca,
+             "A PEM file of certificates of authorities: clients must show a "
+             "certificate that one of these has signed");
+  flags->Flag("metrics-tls", &options->metrics_tls,
+              "Serve --metrics-listen with TLS as well");
+  flags->Add("tokens-file", &options->tokens_file,
+             "Take calls of gRPC and HTTP only with a bearer token of this "
+             "JSON file, which is read again when it changes "
+             "(docs/operating.md)");
+}
+
 void AddFlags(CLI::App* app, Options* options) {
   FlagSet flags(app);
   flags.set_group("Network");
@@ -159,6 +178,7 @@ void AddFlags(CLI::App* app, Options* options) {
                                  ParseMetadataKey(text));
         return absl::OkStatus();
       });
+  AddSecurityFlags(&flags, options);
   AddModelFlags(&flags, app, options);
 
   flags.set_group("Resources");
@@ -230,6 +250,9 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.set_group("Instead of serving");
   flags.Add("check", &options->check_folder,
             "List every problem of a model folder and exit");
+  flags.Flag("hash-token", &options->hash_token,
+             "Read a token from standard input, print its entry for "
+             "--tokens-file and exit");
   app->set_version_flag("--version", std::string("trivium-server ") + kVersion)
       ->group("Instead of serving");
   app->set_help_flag("--help", "Show this and exit")

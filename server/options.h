@@ -14,6 +14,7 @@
 #include "server/handlers/environment.h"
 #include "server/model_spec.h"
 #include "server/observability/log.h"
+#include "server/tls/credentials.h"
 
 namespace trivium {
 
@@ -28,6 +29,10 @@ struct Options {
   std::string http_listen;                        // empty: none
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   std::string port_file;
+
+  TlsCredentials::Files tls;  // without a certificate: no TLS
+  bool metrics_tls = false;
+  std::string tokens_file;  // empty: anybody may call
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   // Below it are the models that may be loaded while others are served; empty:
@@ -61,6 +66,7 @@ struct Options {
   std::string log_level = "info";
   LogFormat log_format = LogFormat::kText;
 
+  bool hash_token = false;   // --hash-token: print a token's entry and exit
   std::string check_folder;  // --check: list the folder's problems and exit
 };
 

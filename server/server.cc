@@ -11,6 +11,8 @@
 #include "server/observability/http.h"
 #include "server/options.h"
 #include "server/rpc/grpc_server.h"
+#include "server/tls/stream.h"
+#include "server/tls/terminator.h"
 
 namespace trivium {
 namespace {
@@ -63,6 +65,14 @@ class ServerImpl : public Server {
         environment_.model_control = parts_.manager.get();
       }
     }
+    if (!options_.tls.certificate.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(tls_, TlsCredentials::Load(options_.tls));
+    }
+    if (!options_.tokens_file.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          access_, Access::Load(options_.tokens_file, options_.clock));
+      environment_.access = access_.get();
+    }
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.listen));
     GrpcServer::Options grpc;
@@ -70,6 +80,7 @@ class ServerImpl : public Server {
     grpc.port = address.port;
     grpc.max_connections = options_.max_connections;
     grpc.max_streams = options_.max_streams;
+    grpc.tls = tls_.get();
     TRIVIUM_ASSIGN_OR_RETURN(
         grpc_, GrpcServer::Create(grpc, environment_, &overload_));
     TRIVIUM_RETURN_IF_ERROR(ListenForHttp());
@@ -105,6 +116,7 @@ class ServerImpl : public Server {
     http.port = address.port;
     http.max_connections = options_.max_connections;
     http.stall_timeout = options_.limits.stall_timeout;
+    http.tls = tls_.get();
     TRIVIUM_ASSIGN_OR_RETURN(http_,
                              HttpApi::Create(http, environment_, &overload_));
     return absl::OkStatus();
@@ -116,9 +128,18 @@ class ServerImpl : public Server {
                              ParseHostPort(options_.metrics_listen));
     TRIVIUM_ASSIGN_OR_RETURN(
         metrics_,
-        HttpServer::Create({address.host, address.port}, parts_.metrics.get(),
-                           [this] { return serving_ && grpc_->answering(); }));
+        HttpServer::Create(
+            {address.host, address.port}, parts_.metrics.get(),
+            [this] { return serving_ && grpc_->answering(); }, MetricsTls()));
     return absl::OkStatus();
+  }
+
+  HttpServer::Through MetricsTls() {
+    if (!options_.metrics_tls) return nullptr;
+    return [this](std::unique_ptr<Acceptor> acceptor) {
+      return NewTlsAcceptor({.protocol = &kHttp1Protocol}, std::move(acceptor),
+                            tls_.get(), parts_.metrics.get());
+    };
   }
 
   void TellLimits() {
@@ -138,6 +159,7 @@ class ServerImpl : public Server {
 
   void SetServing(bool serving) {
     serving_ = serving;
+    calls_.SetReady(serving);
     grpc_->SetServing(serving);
   }
 
@@ -164,6 +186,8 @@ class ServerImpl : public Server {
   RefusalLog refusals_;
   CallRegistry calls_;
   OverloadManager overload_;
+  std::unique_ptr<TlsCredentials> tls_;  // null: none
+  std::unique_ptr<Access> access_;       // null: anybody may call
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;
   WorkPool tokenizing_;

@@ -10,6 +10,7 @@
 #include "server/handlers/environment.h"
 #include "server/model_manager.h"
 #include "server/observability/metrics.h"
+#include "server/tls/credentials.h"
 
 namespace trivium {
 
@@ -27,6 +28,9 @@ class Server {
     int max_streams = 1024;      // calls at a time, of a connection
     std::string http_listen;     // empty: none
     std::string metrics_listen;  // empty: none
+    TlsCredentials::Files tls;   // no certificate: gRPC and HTTP without TLS
+    bool metrics_tls = false;    // metrics with it, too
+    std::string tokens_file;     // of Access; empty: anybody may call
     RequestLimits limits;
     bool truncate = false;
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's

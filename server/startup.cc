@@ -84,7 +84,28 @@ absl::Status CheckModelRoot(const Options& options) {
       fmt::format("--model-root {} is not a folder", options.model_root));
 }
 
-void WarnOfOpenPort(const std::string& listen) {
+absl::Status CheckSecurity(const Options& options) {
+  const TlsCredentials::Files& tls = options.tls;
+  if (!options.tokens_file.empty() &&
+      !options.limits.client_key_header.empty()) {
+    return absl::InvalidArgumentError(
+        "--client-key-header is of no use with --tokens-file: clients are "
+        "told apart by the names of their tokens");
+  }
+  if (tls.certificate.empty() != tls.key.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-certificate and --tls-key are given together or not at all");
+  }
+  if (!tls.certificate.empty()) return absl::OkStatus();
+  if (!tls.client_ca.empty() || options.metrics_tls) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} needs --tls-certificate and --tls-key",
+                    options.metrics_tls ? "--metrics-tls" : "--tls-client-ca"));
+  }
+  return absl::OkStatus();
+}
+
+void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
   const std::string& host = address->host;
@@ -92,8 +113,10 @@ void WarnOfOpenPort(const std::string& listen) {
     return;
   }
   Log(spdlog::level::warn,
-      "serving without TLS to whoever reaches this address; keep it on a "
-      "trusted network",
+      with_tokens ? "serving without TLS: whoever sees the network sees texts "
+                    "and tokens; keep it on a trusted network"
+                  : "serving without TLS to whoever reaches this address; keep "
+                    "it on a trusted network",
       {{"listen", listen}});
 }
 
@@ -120,6 +143,7 @@ absl::StatusOr<std::string> EmbeddedModelFolder() {
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options));
   TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
@@ -171,8 +195,16 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.memory_bytes = options.memory_limit_bytes;
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
-  WarnOfOpenPort(options.listen);
-  if (!options.http_listen.empty()) WarnOfOpenPort(options.http_listen);
+  server.tls = options.tls;
+  server.metrics_tls = options.metrics_tls;
+  server.tokens_file = options.tokens_file;
+  if (options.tls.certificate.empty()) {
+    const bool with_tokens = !options.tokens_file.empty();
+    WarnOfOpenPort(options.listen, with_tokens);
+    if (!options.http_listen.empty()) {
+      WarnOfOpenPort(options.http_listen, with_tokens);
+    }
+  }
   return Server::Create(server, std::move(parts));
 }
 

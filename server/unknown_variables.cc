@@ -20,7 +20,8 @@ bool IsSomebodyElses(std::string_view name) {
                           name.starts_with("SERVICE_PORT") || name == "PORT" ||
                           (name.starts_with("PORT_") && name.size() > 5 &&
                            name[5] >= '0' && name[5] <= '9');
-  return kubernetes || name == "ADDRESS";
+  return kubernetes || name == "ADDRESS" || name == "TOKEN" ||
+         name.starts_with("CLIENT_");
 }
 
 }  // namespace

@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "base/file.h"
+#include "base/status.h"
 #include "fmt/format.h"
 
 namespace trivium {
 namespace {
 
 constexpr char kConnection[] = "Connection";
+constexpr size_t kMaxTokenBytes = 4096;
 
 // Flags without their choices, exclusions and variables, no empty lines, and no
 // usage but the description's: help that fits a screen.
@@ -37,12 +42,77 @@ class ShortHelp : public CLI::Formatter {
   }
 };
 
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  std::string token;
+  if (!path.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(token, ReadFile(path, kMaxTokenBytes));
+  } else if (const char* const variable = std::getenv("TRIVIUM_TOKEN")) {
+    token = variable;
+  }
+  absl::StripAsciiWhitespace(&token);
+  const bool plain = std::all_of(token.begin(), token.end(),
+                                 [](char c) { return absl::ascii_isgraph(c); });
+  if (plain && (path.empty() || !token.empty())) return token;
+  return absl::InvalidArgumentError(
+      fmt::format("{} has no token, which is one line of printable characters",
+                  path.empty() ? "TRIVIUM_TOKEN" : path));
+}
+
+// The server's own flags have the variables TRIVIUM_TLS_...
+void AddTlsFlags(CLI::App& app, ConnectionFlags* flags) {
+  CLI::Option* const tls =
+      app.add_flag("--tls", flags->tls, "The server speaks TLS")
+          ->envname("TRIVIUM_CLIENT_TLS")
+          ->group(kMoreFlags);
+  const auto file = [&](const char* name, const char* variable,
+                        std::string* path, const char* help) {
+    return app.add_option(name, *path, help)
+        ->type_name("FILE")
+        ->envname(variable)
+        ->needs(tls)
+        ->group(kMoreFlags);
+  };
+  file("--tls-ca", "TRIVIUM_CLIENT_TLS_CA", &flags->tls_files.ca,
+       "Certificates (PEM) of who may have signed the server's; default: the "
+       "system's");
+  CLI::Option* const certificate =
+      file("--tls-certificate", "TRIVIUM_CLIENT_TLS_CERTIFICATE",
+           &flags->tls_files.certificate,
+           "Certificate (PEM) to show a server that asks for one");
+  CLI::Option* const key =
+      file("--tls-key", "TRIVIUM_CLIENT_TLS_KEY", &flags->tls_files.key,
+           "The certificate's key (PEM)");
+  app.add_option("--tls-server-name", flags->tls_server_name,
+                 "Name that the server's certificate has; default: the "
+                 "address's host")
+      ->envname("TRIVIUM_CLIENT_TLS_SERVER_NAME")
+      ->needs(tls)
+      ->group(kMoreFlags);
+  app.add_option("--token-file", flags->token_file,
+                 "A file of the token that the server wants; or the token in "
+                 "TRIVIUM_TOKEN")
+      ->type_name("FILE")
+      ->envname("TRIVIUM_CLIENT_TOKEN_FILE")
+      ->group(kMoreFlags);
+  certificate->needs(key);
+  key->needs(certificate);
+}
+
 }  // namespace
 
-Client::Options ConnectionFlags::ToOptions() const {
+absl::StatusOr<Client::Options> ConnectionFlags::ToOptions() const {
   Client::Options options;
   options.address = address;
   options.timeout = absl::Seconds(timeout_seconds);
+  options.tls_server_name = tls_server_name;
+  TlsFiles files = tls_files;
+  TRIVIUM_ASSIGN_OR_RETURN(files.token, ReadToken(token_file));
+  if (tls) {
+    TRIVIUM_ASSIGN_OR_RETURN(options.credentials, ReadTlsCredentials(files));
+  } else if (!files.token.empty()) {
+    return absl::InvalidArgumentError(
+        "a token is sent with TLS only, as others could read it; give --tls");
+  }
   return options;
 }
 
@@ -54,6 +124,7 @@ void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags) {
                  "Seconds to wait for an answer, a stream's next one")
       ->capture_default_str()
       ->group(kConnection);
+  AddTlsFlags(app, flags);
 }
 
 void HideMoreFlags(CLI::App& app) {

@@ -6,6 +6,7 @@
 
 #include "CLI/CLI.hpp"
 #include "client/client.h"
+#include "client/tls.h"
 #include "trivium/v1/common.pb.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -16,12 +17,18 @@ namespace trivium {
 // which must live as long as the app: what is not set stays unset, so that
 // the server's defaults hold.
 
-// --address and --timeout.
+// --address, --timeout, those of TLS and --token-file.
 struct ConnectionFlags {
   std::string address = Client::Options().address;
   double timeout_seconds = absl::ToDoubleSeconds(Client::Options().timeout);
+  bool tls = false;
+  TlsFiles tls_files;
+  std::string tls_server_name;
+  std::string token_file;
 
-  Client::Options ToOptions() const;
+  // Reads the files of TLS, and the token, from TRIVIUM_TOKEN where there is no
+  // file; the error names the one that is wrong.
+  absl::StatusOr<Client::Options> ToOptions() const;
 };
 void AddConnectionFlags(CLI::App& app, ConnectionFlags* flags);
 

@@ -1,5 +1,6 @@
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "base/status.h"
 #include "client/commands/command.h"
@@ -16,8 +17,9 @@ class HealthCommand : public Command {
   absl::Status Run(Client& client, const Io& io) override {
     if (port_file_.empty()) return Ask(client, io);
     TRIVIUM_ASSIGN_OR_RETURN(connection.address, ReadAddress());
+    TRIVIUM_ASSIGN_OR_RETURN(Client::Options options, connection.ToOptions());
     TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Client> other,
-                             Client::Create(connection.ToOptions()));
+                             Client::Create(std::move(options)));
     return Ask(*other, io);
   }
 

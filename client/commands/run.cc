@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/nearest.h"
 #include "client/commands/command.h"
@@ -15,9 +16,9 @@ constexpr char kDescription[] =
     "lines of\nstandard input; there is one result a line, in order. A text "
     "that begins with -\ngoes after --.";
 constexpr char kFooter[] =
-    "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL and TRIVIUM_JSON "
-    "in "
-    "the\nenvironment stand for these flags; the flag wins.\n"
+    "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL, TRIVIUM_JSON and "
+    "TRIVIUM_CLIENT_TLS...\nin the environment stand for these flags; the flag "
+    "wins.\n"
     "Exit codes: 0 done, 1 refused or some texts failed, 2 wrong usage, 3 no "
     "server,\n4 timeout, 5 a file or the output failed, 130 interrupted.";
 
@@ -136,8 +137,10 @@ ExitCode RunTrivium(const std::vector<std::string>& given, const Io& io) {
         !status.ok()) {
       return Complain(io, status, kExitUsage);
     }
+    absl::StatusOr<Client::Options> options = command.connection.ToOptions();
+    if (!options.ok()) return Complain(io, options.status(), kExitUsage);
     absl::StatusOr<std::unique_ptr<Client>> client =
-        Client::Create(command.connection.ToOptions());
+        Client::Create(*std::move(options));
     if (!client.ok()) return Complain(io, client.status(), kExitUsage);
     const absl::Status status = command.Run(**client, io);
     if (status.ok()) return kExitOk;

@@ -32,7 +32,7 @@ class TranslateCommand : public Command {
     const bool one = inputs_.texts.size() == 1 && HypothesisCount() == 1;
     Output output(io, /*keep_newlines=*/one, progress ? &*progress : nullptr);
     OrderedTranslationOptions options;
-    options.stall_timeout = connection.ToOptions().timeout;
+    options.stall_timeout = absl::Seconds(connection.timeout_seconds);
     int64_t done = 0, failed = 0;
     const std::unique_ptr<TranslateStream> stream =
         client.StartTranslateStream(start_);

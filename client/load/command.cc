@@ -24,8 +24,9 @@ constexpr char kDescription[] =
     "server does, and their\nlatency counts from when they were meant to "
     "start.";
 constexpr char kFooter[] =
-    "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL and TRIVIUM_JSON "
-    "in the\nenvironment stand for these flags; the flag wins.\n"
+    "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL, TRIVIUM_JSON and "
+    "TRIVIUM_CLIENT_TLS...\nin the environment stand for these flags; the flag "
+    "wins.\n"
     "Exit codes: 0 some calls succeeded, 1 none did, 2 wrong usage, 5 a file "
     "failed,\n130 interrupted (after the report).";
 
@@ -207,7 +208,11 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
   if (const absl::Status status = CheckIds(flags); !status.ok()) {
     return Complain(io, std::string(status.message()), kExitUsage);
   }
-  const Client::Options client = flags.connection.ToOptions();
+  const absl::StatusOr<Client::Options> options = flags.connection.ToOptions();
+  if (!options.ok()) {
+    return Complain(io, std::string(options.status().message()), kExitUsage);
+  }
+  const Client::Options& client = *options;
   // The checks of the options, before any call is made with them.
   if (const auto valid = Client::Create(client); !valid.ok()) {
     return Complain(io, std::string(valid.status().message()), kExitUsage);

@@ -250,7 +250,7 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   }
   // The requests of a call have one model, client and deadline.
   BatchedModel* const model = models.front().get();
-  model->forecast.Came(demand);
+  model->forecast.Came(first.client, demand);
   const Forecast::Times times =
       model->forecast.Of(*model->queue, first.client, call, demand);
   Submission admitted =
@@ -310,16 +310,16 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, ClientId client,
       }
       Forecast& forecast = one->forecast;
       const Forecast::Times times =
-          model == nullptr
-              ? forecast.OfNext(*one->queue, client, call)
-              : forecast.Of(*one->queue, client, call, forecast.usual_demand());
+          model == nullptr ? forecast.OfNext(*one->queue, client, call)
+                           : forecast.Of(*one->queue, client, call,
+                                         forecast.usual_demand(client));
       Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
       if (its.late) forecast.Refused(now);
       if (its.ok()) {
-        its = CheckRoom(state_.admission, client,
-                        static_cast<int64_t>(forecast.usual_demand().tokens),
-                        model == nullptr ? one->queue->expected(client) : 0,
-                        times);
+        its = CheckRoom(
+            state_.admission, client,
+            static_cast<int64_t>(forecast.usual_demand(client).tokens),
+            model == nullptr ? one->queue->expected(client) : 0, times);
       }
       if (its.ok()) return its;
       if (refuses != nullptr) continue;

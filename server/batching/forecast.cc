@@ -47,10 +47,35 @@ Forecast::Demand Forecast::Of(std::span<const RequestCost> costs) {
   return demand;
 }
 
-void Forecast::Came(const Demand& demand) {
-  const double kept = usual_.tokens > 0 ? kUsualKept : 0;
-  usual_.tokens = kept * usual_.tokens + (1 - kept) * demand.tokens;
-  usual_.depth = kept * usual_.depth + (1 - kept) * demand.depth;
+void Forecast::Came(ClientId client, const Demand& demand) {
+  auto its = std::find_if(
+      usual_.begin(), usual_.end(),
+      [client](const Usual& usual) { return usual.client == client; });
+  if (its == usual_.end() && usual_.size() < kClients) {
+    its = usual_.insert(its, Usual());
+  } else if (its == usual_.end()) {
+    its = std::min_element(usual_.begin(), usual_.end(),
+                           [](const Usual& a, const Usual& b) {
+                             return a.last_call < b.last_call;
+                           });
+    *its = {};
+  }
+  const double kept = its->last_call > 0 ? kUsualKept : 0;
+  its->client = client;
+  its->demand.tokens = kept * its->demand.tokens + (1 - kept) * demand.tokens;
+  its->demand.depth = kept * its->demand.depth + (1 - kept) * demand.depth;
+  its->last_call = ++calls_;
+}
+
+Forecast::Demand Forecast::usual_demand(ClientId client) const {
+  const Usual* least = nullptr;
+  for (const Usual& usual : usual_) {
+    if (usual.client == client) return usual.demand;
+    if (least == nullptr || usual.demand.tokens < least->demand.tokens) {
+      least = &usual;
+    }
+  }
+  return least == nullptr ? Demand() : least->demand;
 }
 
 void Forecast::Named(bool this_model) {
@@ -59,7 +84,8 @@ void Forecast::Named(bool this_model) {
 
 Forecast::Times Forecast::OfNext(const FairQueue& queue, ClientId client,
                                  CallId call) const {
-  return Of(queue, client, call, usual_, share_ * usual_.tokens);
+  const Demand usual = usual_demand(client);
+  return Of(queue, client, call, usual, share_ * usual.tokens);
 }
 
 Forecast::Times Forecast::Of(const FairQueue& queue, ClientId client,

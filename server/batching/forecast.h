@@ -27,10 +27,12 @@ class Forecast {
     double depth = 0;   // tokens a row (or a request without rows), at most
   };
   static Demand Of(std::span<const RequestCost> costs);
-  // Of a call whose texts nobody has read yet: as those that came lately.
-  const Demand& usual_demand() const { return usual_; }
+  // Of a call whose texts nobody has read yet: as those of its client that came
+  // lately. Of a client that has not been here: as the least that any client's
+  // usually ask for, so that nobody is refused for what others ask.
+  Demand usual_demand(ClientId client) const;
   // A call came, whether it was taken or not.
-  void Came(const Demand& demand);
+  void Came(ClientId client, const Demand& demand);
   // A call has told which model it is for: this one, or another.
   void Named(bool this_model);
 
@@ -44,9 +46,9 @@ class Forecast {
            const Demand& demand) const {
     return Of(queue, client, call, demand, /*expected=*/0);
   }
-  // Of a call as they usually are that comes after all that are on their way,
-  // each of which asks for this model as often, and for as much, as calls
-  // lately did.
+  // Of a call as its client's usually are that comes after all that are on
+  // their way, each of which asks for this model as often as calls lately did,
+  // and for as much as this one.
   Times OfNext(const FairQueue& queue, ClientId client, CallId call) const;
   // Of a request that a worker would take now.
   absl::Duration IfTaken(const RequestCost& cost) const;
@@ -69,7 +71,15 @@ class Forecast {
 
   std::vector<int64_t> running_;  // [workers]
   ServiceRate rate_;
-  Demand usual_;
+  // What the clients that came last usually ask for, at most kClients of them.
+  struct Usual {
+    ClientId client;
+    Demand demand;
+    uint64_t last_call = 0;  // in the order of coming
+  };
+  static constexpr size_t kClients = 64;
+  std::vector<Usual> usual_;
+  uint64_t calls_ = 0;
   double share_ = 1;  // of the calls that lately named a model
   absl::Time refused_ = absl::InfinitePast();
 };

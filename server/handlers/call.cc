@@ -82,6 +82,8 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
   if (!environment_.calls->Begin()) {
     admitted_ = absl::UnavailableError(
         "the server is stopping; send the call to another one");
+  } else {
+    admitted_ = context_.access;
   }
 }
 
@@ -90,7 +92,25 @@ Call::~Call() { environment_.calls->End(); }
 
 absl::Status Call::FindModel(const std::string& name) {
   TRIVIUM_ASSIGN_OR_RETURN(model_, environment_.models.Find(name));
-  return absl::OkStatus();
+  if (MayUse(*model_)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      fmt::format("the token of '{}' does not allow model '{}'; it allows {}",
+                  context_.grant->rules().name, model_->name,
+                  fmt::join(context_.grant->rules().models, ", ")));
+}
+
+bool Call::MayUse(const ServedModel& model) const {
+  return context_.grant == nullptr || context_.grant->MayUse(model.name);
+}
+
+absl::Status Call::MayOrder() const {
+  if (context_.grant == nullptr || context_.grant->rules().orders) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(fmt::format(
+      "the token of '{}' does not allow to load and unload models; that needs "
+      "\"orders\": true in the tokens file",
+      context_.grant->rules().name));
 }
 
 void Call::RunTokenizing(int64_t text_bytes, std::function<void()> work) const {

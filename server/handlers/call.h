@@ -48,7 +48,8 @@ class Call {
 
   const Environment& environment() const { return environment_; }
 
-  // UNAVAILABLE when the call came while the server stops.
+  // UNAVAILABLE when the call came while the server stops; or its token is none
+  // of the server's.
   const absl::Status& admitted() const { return admitted_; }
 
   // The client's, or the server's default for such calls.
@@ -64,9 +65,14 @@ class Call {
     TRIVIUM_RETURN_IF_ERROR(transport->Take(request));
     return FindModel(request->model());
   }
-  // NOT_FOUND, or model() from now on; the call keeps it for its life.
+  // NOT_FOUND, PERMISSION_DENIED where the call's token does not allow it, or
+  // model() from now on; the call keeps it for its life.
   absl::Status FindModel(const std::string& name);
   const ServedModel& model() const { return *model_; }
+  bool MayUse(const ServedModel& model) const;
+  // PERMISSION_DENIED where the call's token does not allow to load and unload
+  // models.
+  absl::Status MayOrder() const;
 
   // Counts what the call holds more, or less.
   void Hold(Held kind, int64_t bytes) const {

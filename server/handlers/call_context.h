@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "server/batching/request.h"
+#include "server/handlers/access.h"
 #include "server/handlers/byte_account.h"
 
 namespace trivium {
@@ -19,7 +21,12 @@ struct CallContext {
   std::string request_id = "";   // x-request-id
   std::string traceparent = "";  // W3C Trace Context
   std::string peer = "";         // the client's address, as gRPC writes it
-  std::string client_key = "";   // RequestLimits::client_key_header
+  // RequestLimits::client_key_header's, or the name of the call's token.
+  std::string client_key = "";
+  // What the call's token allows; null: anything.
+  std::shared_ptr<const Grant> grant = nullptr;
+  // Why the call is refused before it begins.
+  absl::Status access = absl::OkStatus();
   // An ExpectedCall's; 0: it was not expected.
   CallId expected = 0;
   // Where it counts what it holds; null: nowhere.

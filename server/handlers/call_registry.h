@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_CALL_REGISTRY_H_
 #define TRIVIUM_SERVER_HANDLERS_CALL_REGISTRY_H_
 
+#include <atomic>
 #include <set>
 #include <thread>
 
@@ -23,6 +24,10 @@ class CallRegistry {
   CallRegistry(const CallRegistry&) = delete;
   CallRegistry& operator=(const CallRegistry&) = delete;
 
+  // Whether clients are to send calls here, as health says; true at first.
+  void SetReady(bool ready) { ready_ = ready; }
+  bool ready() const { return ready_; }
+
   // False while draining. Every Begin, whatever it answered, has its End.
   bool Begin();
   void End();
@@ -41,6 +46,7 @@ class CallRegistry {
 
   const Clock* const clock_;
   const absl::Duration tick_;
+  std::atomic<bool> ready_ = true;
   Mutex mutex_;
   CondVar changed_;
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -67,6 +67,12 @@ int64_t MessageBytes(const RequestResult& result) {
   };
   for (const Hypothesis& hypothesis : result.hypotheses) add(hypothesis);
   if (result.scored) add(*result.scored);
+  for (const BestLogits& logits : result.best_logits) {
+    values += 8 * logits.best.size();
+  }
+  if (result.trace) {
+    for (const auto& step : result.trace->steps) values += 10 * step.size();
+  }
   return static_cast<int64_t>(values * sizeof(float));
 }
 

@@ -21,6 +21,7 @@ bool IsRefusedForTime(Rpc rpc) {
     case Rpc::kClassifyTokens:
     case Rpc::kFillMask:
     case Rpc::kAnswer:
+    case Rpc::kModelInfer:
       return true;
     case Rpc::kTranslateStream:
     case Rpc::kEncodeStream:
@@ -40,6 +41,10 @@ bool IsRefusedForTime(Rpc rpc) {
 
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context) {
+  if (!context.access.ok()) {
+    Call call(environment, std::move(context), rpc);
+    return call.Close(call.admitted());
+  }
   if (!IsRefusedForTime(rpc)) return std::nullopt;
   const absl::Status status =
       context.deadline && *context.deadline <= environment.clock->Now()
@@ -47,6 +52,11 @@ std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                 "the call's deadline had passed when it came")
           : Foresee(environment, rpc, context);
   if (status.ok()) return std::nullopt;
+  return EndEarly(environment, rpc, std::move(context), status);
+}
+
+Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
+                const absl::Status& status) {
   Call call(environment, std::move(context), rpc);
   return call.Close(call.admitted().ok() ? status : call.admitted());
 }

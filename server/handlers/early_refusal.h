@@ -40,12 +40,17 @@ class ExpectedCall {
 };
 
 // How a call ends of which no more is known than its method and its context,
-// where it would be refused whatever it asks: its time is over, no model could
-// answer it in time, or there is no room, as far as the batcher foresees. So a
-// transport may save the work of handling it; it is counted and logged as any
-// other. Nothing: make its handler.
+// where it would be refused whatever it asks: its token is none, its time is
+// over, no model could answer it in time, or there is no room, as far as the
+// batcher foresees. So a transport may save the work of handling it; it is
+// counted and logged as any other. Nothing: make its handler.
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context);
+
+// How a call ends that is refused with `status` for another reason, counted and
+// logged likewise.
+Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
+                const absl::Status& status);
 
 // Of a call that is not refused: null where it is none for the batcher.
 std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,

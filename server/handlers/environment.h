@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "server/batching/batcher.h"
+#include "server/handlers/access.h"
 #include "server/handlers/call_registry.h"
 #include "server/handlers/model_control.h"
 #include "server/handlers/model_directory.h"
@@ -47,6 +48,7 @@ struct Environment {
   int64_t max_waiting_tokens = 1 << 20;  // the batcher's
   // Null: what is served does not change.
   ModelControl* model_control = nullptr;
+  const Access* access = nullptr;  // null: anybody may call
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;

@@ -114,6 +114,7 @@ class GenerateCall final : public PreparedCall {
 
   // On a worker, the last thing it says.
   void OnResult(absl::StatusOr<RequestResult> result) {
+    if (result.ok()) call().Hold(Held::kResults, MessageBytes(*result));
     MutexLock lock(&mutex_);
     news_.result = std::move(result);
     WakeLocked();
@@ -133,7 +134,7 @@ class GenerateCall final : public PreparedCall {
       {
         MutexLock lock(&mutex_);
         lost = broken_ || stalled_;
-        if (lost) generation_.messages().clear();
+        if (lost) DropMessages();
         if (generation_.messages().empty() && !generation_.complete()) {
           if (lost ? !news_.result.has_value() : news_.empty()) {
             busy_ = false;
@@ -151,14 +152,34 @@ class GenerateCall final : public PreparedCall {
       for (size_t i = 0; i < news.ids.size(); ++i) {
         generation_.AddTokens(static_cast<int>(i), news.ids[i]);
       }
-      if (news.result) generation_.AddEnd(**std::move(news.result));
+      if (news.result) {
+        const int64_t bytes = MessageBytes(**news.result);
+        generation_.AddEnd(**std::move(news.result));
+        call().Hold(Held::kResults, -bytes);
+      }
+      HoldMessages();
     }
+  }
+
+  // Messages are made when there are none, and all of a result at once.
+  void HoldMessages() {
+    for (const v1::GenerateResponse& message : generation_.messages()) {
+      outbox_bytes_ += static_cast<int64_t>(message.ByteSizeLong());
+    }
+    call().Hold(Held::kOutbox, outbox_bytes_);
+  }
+  void DropMessages() {
+    generation_.messages().clear();
+    call().Hold(Held::kOutbox, -std::exchange(outbox_bytes_, 0));
   }
 
   void WriteNext() {
     auto& messages = generation_.messages();
     const v1::GenerateResponse message = std::move(messages.front());
     messages.pop_front();
+    const auto bytes = static_cast<int64_t>(message.ByteSizeLong());
+    outbox_bytes_ -= bytes;
+    call().Hold(Held::kOutbox, -bytes);
     const bool last = messages.empty() && generation_.complete();
     {
       MutexLock lock(&mutex_);
@@ -180,6 +201,7 @@ class GenerateCall final : public PreparedCall {
   ResponseStream* const stream_;
   // Of the thread that is in Deliver; before Submit, of the one that prepares.
   Generation generation_;
+  int64_t outbox_bytes_ = 0;  // of its messages
 
   Mutex mutex_;
   News news_ ABSL_GUARDED_BY(mutex_);

@@ -23,6 +23,7 @@ class OrderCall : public Handler {
 
   void Start() final {
     absl::Status status = call_.admitted();
+    if (status.ok()) status = call_.MayOrder();
     if (status.ok()) status = Take(transport_);
     if (status.ok() && call_.environment().model_control == nullptr) {
       status = absl::FailedPreconditionError(

@@ -25,6 +25,7 @@ class ListModelsCall : public UnaryCall {
 
   const google::protobuf::Message& Response() override {
     for (const ModelHandle& model : environment().models.List()) {
+      if (!call().MayUse(*model)) continue;
       *response_.add_models() = ConvertModel(*model, environment().limits);
     }
     return response_;

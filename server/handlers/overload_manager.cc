@@ -3,11 +3,14 @@
 //   expected = memory at the last look
 //            + bytes that have room to come in (incoming)
 //            + kBytesARequestByte x bytes of requests admitted since.
-// What of `incoming` has come is in the memory too, and counts twice.
+// What of `incoming` has come is in the memory too, and counts twice. For what
+// is still to come in, so does what has come in since the last look, as it may
+// not have been admitted yet.
 //
 //   A message of b bytes may come in:  expected + b <= kPauseAt x limit, or it
-//     is the only one and there is room below kShedAt: so that large requests
-//     are served one by one, or refused, however little memory is left.
+//     is the only one since the last look and there is room below kShedAt: so
+//     that large requests are served one by one, or refused, however little
+//     memory is left.
 //   A request of b bytes is admitted:  expected + kBytesARequestByte x b
 //     <= kRefuseAt x limit; a small one up to kShedAt, so that few large ones
 //     do not shut out the many.
@@ -113,11 +116,12 @@ bool OverloadManager::MayRead(AccountedCall* call) {
 }
 
 bool OverloadManager::MayComeIn(int64_t bytes, int64_t incoming) {
+  const int64_t others = incoming + came_;
   const double expected = static_cast<double>(
-      memory_ + incoming + kBytesARequestByte * since_ + bytes);
+      memory_ + others + kBytesARequestByte * since_ + bytes);
   const auto limit = static_cast<double>(options_.limit_bytes);
   return expected <= kPauseAt * limit ||
-         (incoming == 0 && expected <= kShedAt * limit);
+         (others == 0 && expected <= kShedAt * limit);
 }
 
 absl::Status OverloadManager::AdmitRequest(int64_t bytes) {
@@ -140,6 +144,7 @@ absl::Status OverloadManager::AdmitRequest(int64_t bytes) {
 }
 
 void OverloadManager::Look() {
+  came_ = 0;
   since_ = 0;
   memory_ = options_.memory();
   TrimWhereItHelps();

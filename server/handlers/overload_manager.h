@@ -83,6 +83,7 @@ class OverloadManager {
   static Options ForThisProcess(int64_t limit_bytes);
 
   ByteAccount* account() { return &account_; }
+  int64_t limit_bytes() const { return options_.limit_bytes; }
 
   // From a call's begin to its end.
   void Add(AccountedCall* call);
@@ -95,6 +96,9 @@ class OverloadManager {
   // Whether a message of so many bytes may come in, beside `incoming` bytes of
   // others that are not whole.
   bool MayComeIn(int64_t bytes, int64_t incoming);
+  // So many bytes have come in: the memory that was last looked at may lack
+  // them.
+  void OnCame(int64_t bytes) { came_ += bytes; }
 
   // RESOURCE_EXHAUSTED with RetryInfo where there is no room for a request of
   // so many bytes that has come in.
@@ -117,6 +121,7 @@ class OverloadManager {
   Metrics* const metrics_;
   ByteAccount account_;
   std::atomic<int64_t> memory_ = 0;  // when it last looked
+  std::atomic<int64_t> came_ = 0;    // bytes that have come in since then
   std::atomic<int64_t> since_ = 0;   // bytes admitted since then
   std::atomic<Stage> stage_ = Stage::kNormal;
   LogLimit refused_log_, shed_log_;

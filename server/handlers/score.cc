@@ -135,6 +135,8 @@ class ScoreCall final : public UnaryCall {
       added->set_char_end(token.char_end);
     }
     ExpectResponseBytes(bytes);
+    // It is made already, and waits for the model.
+    call().Hold(Held::kResults, bytes);
     if (result->token_count() == 0) return absl::OkStatus();
     request.scoring =
         Scoring{.first = static_cast<int>(parts.context.size() + unscored),

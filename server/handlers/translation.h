@@ -12,6 +12,7 @@
 #include "server/handlers/convert.h"
 #include "server/handlers/protection.h"
 #include "server/handlers/text_parts.h"
+#include "server/handlers/token_counts.h"
 #include "server/text/sentences.h"
 
 namespace trivium {
@@ -78,8 +79,17 @@ class Translation {
                               const std::string& path);
   absl::Status PrepareSentences(const v1::Input& input, Item* item) const;
   // Of span of item's text, or parts of it. `kept`: all of the text's.
+  // `counts`: of a sentence that is far too long; null of others.
   absl::Status AddSentence(const v1::Input& input, TextSpan span, bool cut,
-                           const std::vector<TextSpan>& kept, Item* item) const;
+                           const std::vector<TextSpan>& kept,
+                           const TokenCounts* counts, Item* item) const;
+  // Of what is before `middle`, a place in the item's text, and after it.
+  absl::Status AddHalves(const v1::Input& input, TextSpan span, size_t middle,
+                         const std::vector<TextSpan>& kept,
+                         const TokenCounts* counts, Item* item) const;
+  // INVALID_ARGUMENT where there are more than a call's sentences may have.
+  absl::StatusOr<TokenCounts> CountTokens(TextSpan span,
+                                          const Item& item) const;
   // Appends a request, unless the input is too long and `divides`; tells
   // whether.
   absl::StatusOr<bool> Ask(const v1::Input& input, bool divides, Asked asked,

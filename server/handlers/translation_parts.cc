@@ -21,18 +21,27 @@ namespace trivium {
 namespace {
 
 constexpr int kInPieces = kPlaceholderStyles;
+// A sentence that is too long and has more bytes is cut by its TokenCounts:
+// what these say to be far longer than the model reads is not tokenized again.
+constexpr size_t kLongBytes = 16 << 10;
+constexpr size_t kPartOfUnsure = 8;  // of what the model reads ...
+constexpr size_t kUnsure = 16;       // ... and so many tokens more
 
-// Sentences of a text are bounded as a call's inputs are.
-absl::Status CheckCount(size_t sentences, const std::string& path,
-                        const RequestLimits& limits) {
-  if (sentences <= static_cast<size_t>(limits.max_inputs)) {
-    return absl::OkStatus();
-  }
+absl::Status TooManySentences(const std::string& path,
+                              const RequestLimits& limits) {
   return InvalidField(
       path + ".text",
       fmt::format("has more than {} sentences, and a call takes no more; send "
                   "the text in parts",
                   limits.max_inputs));
+}
+
+// Sentences of a text are bounded as a call's inputs are.
+absl::Status CheckCount(size_t sentences, const std::string& path,
+                        const RequestLimits& limits) {
+  return sentences <= static_cast<size_t>(limits.max_inputs)
+             ? absl::OkStatus()
+             : TooManySentences(path, limits);
 }
 
 std::vector<TextSpan> SpansIn(TextSpan outer,
@@ -122,7 +131,7 @@ absl::Status Translation::PrepareSentences(const v1::Input& input,
   }
   for (const TextSpan& sentence : sentences) {
     TRIVIUM_RETURN_IF_ERROR(
-        AddSentence(input, sentence, /*cut=*/false, kept, item));
+        AddSentence(input, sentence, /*cut=*/false, kept, nullptr, item));
   }
   return absl::OkStatus();
 }
@@ -146,6 +155,7 @@ absl::Status Translation::CheckSeveral(const v1::Input& input,
 absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
                                       bool cut,
                                       const std::vector<TextSpan>& kept,
+                                      const TokenCounts* counts,
                                       Item* item) const {
   if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
   TRIVIUM_RETURN_IF_ERROR(CheckCount(item->requests.size() + 1, item->path,
@@ -156,6 +166,16 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
   // Without words it is in the gap between others, as it is.
   if (!inner.empty() && WordsBetween(text, span, inner).empty()) {
     return absl::OkStatus();
+  }
+  // A single character cannot be cut.
+  const bool divides =
+      splitter_ && FirstCodePoint(sentence).size < sentence.size();
+  const auto limit = static_cast<size_t>(model_->info().max_source_tokens);
+  // Placeholders may be far shorter than what they stand for.
+  if (divides && inner.empty() && counts != nullptr &&
+      counts->In(span) > limit + limit / kPartOfUnsure + kUnsure) {
+    return AddHalves(input, span, span.begin + ClauseBorder(sentence, {}), kept,
+                     counts, item);
   }
   v1::Input one;
   one.set_text(std::string(sentence));
@@ -182,9 +202,6 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
     }
     if (asked.style == kInPieces) return TryInPieces(asked.part, item);
   }
-  // A single character cannot be cut.
-  const bool divides =
-      splitter_ && FirstCodePoint(sentence).size < sentence.size();
   TRIVIUM_ASSIGN_OR_RETURN(bool fits, Ask(one, divides, asked, item));
   if (fits) return absl::OkStatus();
 
@@ -193,10 +210,37 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
   item->text.parts.pop_back();
   TRIVIUM_RETURN_IF_ERROR(CheckSeveral(input, item->path));
   const size_t middle = span.begin + border;
+  if (counts != nullptr || sentence.size() <= kLongBytes) {
+    return AddHalves(input, span, middle, kept, counts, item);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const TokenCounts found, CountTokens(span, *item));
+  return AddHalves(input, span, middle, kept, &found, item);
+}
+
+absl::StatusOr<TokenCounts> Translation::CountTokens(TextSpan span,
+                                                     const Item& item) const {
+  const RequestLimits& limits = *input_options_.limits;
+  const auto most =
+      static_cast<size_t>((1 + 1.0 / kPartOfUnsure) * limits.max_inputs *
+                          model_->info().max_source_tokens);
+  TRIVIUM_ASSIGN_OR_RETURN(TokenCounts counts,
+                           TokenCounts::Of(*model_->tokenizer(), item.text.text,
+                                           span, most, input_options_.wanted));
+  if (counts.all() > most) return TooManySentences(item.path, limits);
+  return counts;
+}
+
+absl::Status Translation::AddHalves(const v1::Input& input, TextSpan span,
+                                    size_t middle,
+                                    const std::vector<TextSpan>& kept,
+                                    const TokenCounts* counts,
+                                    Item* item) const {
+  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
   for (const TextSpan half :
        {TextSpan{span.begin, middle}, TextSpan{middle, span.end}}) {
-    TRIVIUM_RETURN_IF_ERROR(AddSentence(input, WithoutWhiteSpace(text, half),
-                                        /*cut=*/true, kept, item));
+    TRIVIUM_RETURN_IF_ERROR(
+        AddSentence(input, WithoutWhiteSpace(item->text.text, half),
+                    /*cut=*/true, kept, counts, item));
   }
   return absl::OkStatus();
 }

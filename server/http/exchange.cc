@@ -74,6 +74,7 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
       !key.empty()) {
     context_.client_key = head.header(key.c_str());
   }
+  Admit(handlers.access, head.header("Authorization"), &context_);
   const int64_t most = handlers.limits.max_request_bytes;
   if (absl::Status status = codec_->Check(head); !status.ok()) {
     Refuse({status, ""}, absl::IsUnimplemented(status) ? 415 : 0);
@@ -98,6 +99,9 @@ HttpAnswer Exchange::AnswerOf(const Ending& ending,
     answer.headers.emplace_back(
         "Retry-After", fmt::format("{}", absl::ToInt64Seconds(absl::Ceil(
                                              *delay, absl::Seconds(1)))));
+  }
+  if (absl::IsUnauthenticated(ending.status)) {
+    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
   }
   if (!ending.request_id.empty()) {
     answer.headers.emplace_back("x-request-id", ending.request_id);
@@ -124,7 +128,9 @@ void Exchange::AddBody(std::string_view bytes) {
       CheckRequestBytes(size, environment_->handlers.limits.max_request_bytes);
   if (!status.ok()) return Refuse({status, ""}, 413);
   const int64_t incoming = overload.account()->bytes(Held::kIncoming);
-  if (!overload.MayComeIn(static_cast<int64_t>(bytes.size()), incoming)) {
+  // What is small is bounded by the number of connections.
+  if (size > OverloadManager::kSmallRequest &&
+      !overload.MayComeIn(static_cast<int64_t>(bytes.size()), incoming)) {
     return Refuse(
         {WithRetry(absl::ResourceExhaustedError(
                        "the server has no memory for the request now"),

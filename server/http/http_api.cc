@@ -14,11 +14,14 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/numbers.h"
+#include "base/acceptor.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/http/exchange.h"
 #include "server/http/json_body.h"
 #include "server/http/routes.h"
+#include "server/tls/stream.h"
+#include "server/tls/terminator.h"
 
 namespace trivium {
 namespace {
@@ -29,6 +32,7 @@ constexpr size_t kConnectionBytes = 32 << 10;
 constexpr int kGoing = 64;
 // Of the files that may be open: one in so many is a connection here, at most.
 constexpr rlim_t kPartOfFiles = 8;
+constexpr rlim_t kFilesWithTls = 3;  // of a connection
 
 // A request, as libmicrohttpd keeps it.
 struct HttpRequestState final : public RequestSleep {
@@ -74,10 +78,11 @@ int64_t ContentLength(MHD_Connection* connection) {
 }
 
 // gRPC's connections, and models, need files as well.
-int MostConnections(int wanted) {
+int MostConnections(int wanted, bool tls) {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
-  return static_cast<int>(std::clamp<rlim_t>(files.rlim_cur / kPartOfFiles, 1,
+  const rlim_t part = kPartOfFiles * (tls ? kFilesWithTls : 1);
+  return static_cast<int>(std::clamp<rlim_t>(files.rlim_cur / part, 1,
                                              static_cast<rlim_t>(wanted)));
 }
 
@@ -126,30 +131,21 @@ class HttpApiImpl final : public HttpApi {
   HttpApiImpl(const Options& options, const Environment& environment,
               OverloadManager* overload)
       : connections_(options, environment.metrics),
+        metrics_(environment.metrics),
         environment_{environment, *overload, connections_, {}} {}
   ~HttpApiImpl() override {
+    terminator_.reset();
     for (MHD_Daemon* daemon : daemons_) MHD_stop_daemon(daemon);
   }
 
   absl::Status Listen(const Options& options) {
+    if (options.tls != nullptr) return ListenWithTls(options);
     TRIVIUM_ASSIGN_OR_RETURN(std::vector<UniqueFd> listeners,
                              trivium::Listen(options.host, options.port));
     port_ = PortOf(listeners.front().get());
     for (UniqueFd& listener : listeners) {
-      MHD_Daemon* const daemon = MHD_start_daemon(
-          MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, OnAccept,
-          this, OnRequest, this, MHD_OPTION_LISTEN_SOCKET, listener.get(),
-          MHD_OPTION_CONNECTION_LIMIT,
-          static_cast<unsigned>(options.max_connections + kGoing),
-          MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,
-          MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
-          OnConnection, this, MHD_OPTION_NOTIFY_COMPLETED, OnCompleted, this,
-          MHD_OPTION_END);
-      if (daemon == nullptr) {
-        return absl::InternalError("libmicrohttpd did not start");
-      }
+      TRIVIUM_RETURN_IF_ERROR(StartDaemon(options, listener.get()));
       listener.release();
-      daemons_.push_back(daemon);
     }
     return absl::OkStatus();
   }
@@ -157,6 +153,7 @@ class HttpApiImpl final : public HttpApi {
   int port() const override { return port_; }
   void GoAway() override {
     if (std::exchange(away_, true)) return;
+    if (terminator_ != nullptr) return terminator_->StopAccepting();
     for (MHD_Daemon* daemon : daemons_) {
       const UniqueFd listener(MHD_quiesce_daemon(daemon));
     }
@@ -168,6 +165,49 @@ class HttpApiImpl final : public HttpApi {
   }
 
  private:
+  // The library serves what the terminator gives it.
+  absl::Status ListenWithTls(const Options& options) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
+                             NewAcceptor(options.host, options.port));
+    port_ = PortOf(acceptor->address());
+    TRIVIUM_RETURN_IF_ERROR(StartDaemon(options, MHD_INVALID_SOCKET));
+    terminator_ = TlsTerminator::Create(
+        {.protocol = &kHttp1Protocol}, std::move(acceptor), options.tls,
+        metrics_,
+        [daemon = daemons_.front()](UniqueFd socket, sockaddr_storage client) {
+          // It closes the socket where it does not take it.
+          MHD_add_connection(
+              daemon, socket.release(), reinterpret_cast<sockaddr*>(&client),
+              client.ss_family == AF_INET6 ? sizeof(sockaddr_in6)
+                                           : sizeof(sockaddr_in));
+        });
+    return absl::OkStatus();
+  }
+
+  // Of a listener, which may be none (-1).
+  absl::Status StartDaemon(const Options& options, int listener) {
+    const MHD_FLAG flags =
+        listener < 0 ? MHD_USE_NO_LISTEN_SOCKET : MHD_NO_FLAG;
+    const MHD_OptionItem listens[] = {
+        {listener < 0 ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, listener,
+         nullptr},
+        {MHD_OPTION_END, 0, nullptr}};
+    MHD_Daemon* const daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | flags, 0,
+        OnAccept, this, OnRequest, this, MHD_OPTION_ARRAY, listens,
+        MHD_OPTION_CONNECTION_LIMIT,
+        static_cast<unsigned>(options.max_connections + kGoing),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
+        OnConnection, this, MHD_OPTION_NOTIFY_COMPLETED, OnCompleted, this,
+        MHD_OPTION_END);
+    if (daemon == nullptr) {
+      return absl::InternalError("libmicrohttpd did not start");
+    }
+    daemons_.push_back(daemon);
+    return absl::OkStatus();
+  }
+
   static MHD_Result OnAccept(void* self, const sockaddr* address, socklen_t) {
     return static_cast<HttpApiImpl*>(self)->connections_.Admit(
                AddressOf(address))
@@ -255,8 +295,10 @@ class HttpApiImpl final : public HttpApi {
   }
 
   HttpConnections connections_;
+  Metrics* const metrics_;
   HttpEnvironment environment_;
   std::vector<MHD_Daemon*> daemons_;
+  std::unique_ptr<TlsTerminator> terminator_;  // null: no TLS
   int port_ = 0;
   bool away_ = false;
 };
@@ -267,7 +309,8 @@ absl::StatusOr<std::unique_ptr<HttpApi>> HttpApi::Create(
     const Options& options, const Environment& environment,
     OverloadManager* overload) {
   Options bounded = options;
-  bounded.max_connections = MostConnections(options.max_connections);
+  bounded.max_connections =
+      MostConnections(options.max_connections, options.tls != nullptr);
   auto api = std::make_unique<HttpApiImpl>(bounded, environment, overload);
   const absl::Status status = api->Listen(bounded);
   if (status.ok()) return api;

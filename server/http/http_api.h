@@ -8,6 +8,7 @@
 #include "server/handlers/environment.h"
 #include "server/handlers/overload_manager.h"
 #include "server/http/connections.h"
+#include "server/tls/credentials.h"
 
 namespace trivium {
 
@@ -25,6 +26,8 @@ class HttpApi {
   struct Options : HttpConnections::Options {
     std::string host = "127.0.0.1";
     int port = 0;  // 0: any that is free
+    // Null: bytes come as they are; else it outlives the server.
+    TlsCredentials* tls = nullptr;
   };
 
   // Listens when it returns. The error names the address. `environment` and

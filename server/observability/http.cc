@@ -33,13 +33,13 @@ constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 class HttpServerImpl : public HttpServer {
  public:
-  HttpServerImpl(UniqueFd listener, absl::Duration timeout,
+  HttpServerImpl(std::unique_ptr<Acceptor> acceptor, absl::Duration timeout,
                  const Metrics* metrics, std::function<bool()> ready)
       : metrics_(metrics),
         ready_(std::move(ready)),
         timeout_(absl::ToChronoMilliseconds(timeout)),
-        listener_(std::move(listener)),
-        port_(PortOf(listener_.get())),
+        acceptor_(std::move(acceptor)),
+        port_(PortOf(acceptor_->address())),
         stop_(eventfd(0, EFD_CLOEXEC)),
         thread_([this] { Run(); }) {}
 
@@ -63,7 +63,7 @@ class HttpServerImpl : public HttpServer {
   const Metrics* const metrics_;
   const std::function<bool()> ready_;
   const std::chrono::milliseconds timeout_;
-  const UniqueFd listener_;
+  const std::unique_ptr<Acceptor> acceptor_;
   const int port_;
   const UniqueFd stop_;
 
@@ -103,7 +103,7 @@ bool HttpServerImpl::Wait() {
   const bool accepts = accept_from_ <= now;
   polled_.clear();
   polled_.push_back({stop_.get(), POLLIN, 0});
-  polled_.push_back({accepts ? listener_.get() : -1, POLLIN, 0});
+  polled_.push_back({accepts ? acceptor_->fd() : -1, POLLIN, 0});
   SteadyClock::time_point next = SteadyClock::time_point::max();
   if (!accepts) next = accept_from_;
   for (const HttpConnection& connection : connections_) {
@@ -144,9 +144,9 @@ void HttpServerImpl::AdvanceReady() {
 
 void HttpServerImpl::Accept() {
   for (int i = 0; i < kMaxConnections / 4; ++i) {
-    const int client = accept4(listener_.get(), nullptr, nullptr,
-                               SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (client < 0) {
+    sockaddr_storage address{};
+    UniqueFd client = acceptor_->Accept(&address);
+    if (!client) {
       const bool none_left = errno == EMFILE || errno == ENFILE ||
                              errno == ENOBUFS || errno == ENOMEM;
       if (!none_left) return;
@@ -157,7 +157,7 @@ void HttpServerImpl::Accept() {
     if (connections_.size() >= kMaxConnections) {
       connections_.erase(connections_.begin());
     }
-    connections_.emplace_back(client, SteadyClock::now() + timeout_);
+    connections_.emplace_back(client.release(), SteadyClock::now() + timeout_);
   }
 }
 
@@ -171,20 +171,18 @@ void HttpServerImpl::Run() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Create(
-    const Options& options, const Metrics* metrics,
-    std::function<bool()> ready) {
-  absl::StatusOr<std::vector<UniqueFd>> listeners =
-      Listen(options.host, options.port);
-  if (!listeners.ok()) {
+    const Options& options, const Metrics* metrics, std::function<bool()> ready,
+    const Through& through) {
+  auto acceptor = NewAcceptor(options.host, options.port);
+  if (!acceptor.ok()) {
     return absl::UnavailableError(fmt::format(
         "cannot listen on {}:{} for metrics: {}; choose another address or "
         "port with --metrics-listen, or none with --metrics-listen off",
-        options.host, options.port, std::string(listeners.status().message())));
+        options.host, options.port, std::string(acceptor.status().message())));
   }
-  // Of a name with several addresses, the first.
-  return std::make_unique<HttpServerImpl>(std::move(listeners->front()),
-                                          options.timeout, metrics,
-                                          std::move(ready));
+  return std::make_unique<HttpServerImpl>(
+      through ? through(*std::move(acceptor)) : *std::move(acceptor),
+      options.timeout, metrics, std::move(ready));
 }
 
 }  // namespace trivium

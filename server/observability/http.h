@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/acceptor.h"
 #include "server/observability/metrics.h"
 
 namespace trivium {
@@ -30,12 +31,15 @@ class HttpServer {
     absl::Duration timeout = absl::Seconds(5);
   };
   static constexpr int kMaxConnections = 64;
+  // Stands between the port and the server, to end TLS.
+  using Through =
+      std::function<std::unique_ptr<Acceptor>(std::unique_ptr<Acceptor>)>;
 
   // Listens when it returns. `metrics` outlives the server; `ready` is called
   // on its thread.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Create(
       const Options& options, const Metrics* metrics,
-      std::function<bool()> ready);
+      std::function<bool()> ready, const Through& through = nullptr);
 
   virtual ~HttpServer() = default;
   virtual int port() const = 0;

@@ -117,6 +117,23 @@ void Metrics::OnCallDone(Rpc rpc, const ServedModel* model,
   figures->Count(rpc, code, absl::ToDoubleSeconds(duration));
 }
 
+Metrics::ModelTotals Metrics::TotalsOf(const ServedModel& model) {
+  const auto total = [](const prometheus::Histogram& histogram) {
+    const prometheus::ClientMetric::Histogram now =
+        histogram.Collect().histogram;
+    return CallFigures::Total{static_cast<int64_t>(now.sample_count),
+                              now.sample_sum};
+  };
+  MutexLock lock(&mutex_);
+  const ModelFigures* const figures = Find(model);
+  if (figures == nullptr) return {};
+  return {.succeeded = figures->succeeded(),
+          .failed = figures->failed(),
+          .queued = total(*figures->queue_wait),
+          .iterations = total(*figures->iteration_duration),
+          .texts = static_cast<int64_t>(figures->texts->Value())};
+}
+
 void Metrics::OnTokens(const ServedModel& model, int64_t source,
                        int64_t generated) {
   MutexLock lock(&mutex_);

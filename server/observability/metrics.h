@@ -86,8 +86,17 @@ class Metrics : public BatchingObserver {
   // Clients' connections that are open now.
   void OnConnections(int64_t open);
   // Ended by the server. `reason`: "evicted" (idle, to make room), "refused"
-  // (no room), "abuse" (of HTTP/2).
+  // (no room), "abuse" (of HTTP/2), "handshake" (of TLS, which failed).
   void OnConnectionEnded(const char* reason);
+
+  // What a model has done so far; of one that is not there, nothing.
+  struct ModelTotals {
+    CallFigures::Total succeeded, failed;  // calls
+    CallFigures::Total queued;             // requests that were started
+    CallFigures::Total iterations;
+    int64_t texts = 0;  // answered
+  };
+  ModelTotals TotalsOf(const ServedModel& model);
 
   // Everything in Prometheus' text format.
   std::string Text() const;

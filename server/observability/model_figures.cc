@@ -104,6 +104,11 @@ void CallFigures::Count(Rpc rpc, absl::StatusCode code, double seconds) {
             DurationBuckets());
   }
   figures.duration->Observe(seconds);
+  if (rpc != Rpc::kGetModel) {
+    Total& total = code == absl::StatusCode::kOk ? succeeded_ : failed_;
+    ++total.count;
+    total.seconds += seconds;
+  }
   const int index = std::clamp(static_cast<int>(code), 0, kCodes - 1);
   if (index > 0) errors_[index]->Increment();
   prometheus::Counter*& counter = figures.requests[index];

@@ -8,6 +8,7 @@
 #include <prometheus/registry.h>
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -36,6 +37,14 @@ class CallFigures {
 
   void Count(Rpc rpc, absl::StatusCode code, double seconds);
 
+  // Of all calls but those that ask of the model itself.
+  struct Total {
+    int64_t count = 0;
+    double seconds = 0;
+  };
+  const Total& succeeded() const { return succeeded_; }
+  const Total& failed() const { return failed_; }
+
  protected:
   // Adds a series to a family, to be removed with this object.
   template <typename Metric, typename... Arguments>
@@ -63,6 +72,7 @@ class CallFigures {
   std::array<ForRpc, kRpcs> rpcs_;
   // By status code, from the start: what first occurs must be seen to rise.
   std::array<prometheus::Counter*, kCodes> errors_{};
+  Total succeeded_, failed_;
 };
 
 // All that is counted of one model: handles made once.

@@ -8,7 +8,7 @@ std::string_view RpcName(Rpc rpc) {
       "Tokenize",     "ListModels",     "GetModel",        "Classify",
       "Rerank",       "ClassifyTokens", "FillMask",        "Answer",
       "EncodeStream", "Detokenize",     "Score",           "LoadModel",
-      "ReloadModel",  "UnloadModel"};
+      "ReloadModel",  "UnloadModel",    "ModelInfer"};
   return kNames[static_cast<int>(rpc)];
 }
 

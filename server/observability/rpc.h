@@ -25,8 +25,9 @@ enum class Rpc {
   kLoadModel,
   kReloadModel,
   kUnloadModel,
+  kModelInfer,  // KServe's, where it became none of the others
 };
-inline constexpr int kRpcs = 18;
+inline constexpr int kRpcs = 19;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);

@@ -35,6 +35,7 @@ CallContext ToCallContext(const Environment& environment,
   if (!client_key.empty()) {
     out.client_key = Metadata(context, client_key);
   }
+  Admit(environment.access, Metadata(context, "authorization"), &out);
   if (!absl::SimpleAtoi(Metadata(context, kExpectedField), &out.expected)) {
     out.expected = 0;
   }

@@ -11,6 +11,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
+#include "server/rpc/kserve_service.h"
 #include "server/rpc/relayed_refusal.h"
 #include "server/rpc/service.h"
 
@@ -66,6 +67,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   }
   server->incoming_ = std::make_unique<IncomingMessages>(
       overload, environment.metrics, receive);
+  server->open_calls_ =
+      std::make_unique<OpenCalls>(overload->limit_bytes(), environment.metrics);
   auto relay = Relay::Create(
       options,
       [acceptor = server->acceptor_.get()](int socket) {
@@ -76,9 +79,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
       },
       environment.metrics, &server->environment_->resets,
       server->incoming_.get(),
-      [&environment](HeaderFields* fields, const std::string& peer,
-                     bool may_refuse) {
-        return JudgeRelayed(environment, peer, may_refuse, fields);
+      [&environment, open_calls = server->open_calls_.get()](
+          HeaderFields* fields, const std::string& peer, bool may_refuse) {
+        return JudgeRelayed(environment, open_calls, peer, may_refuse, fields);
       });
   if (!relay.ok()) {
     return absl::UnavailableError(fmt::format(
@@ -87,7 +90,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
         options.host, options.port, std::string(relay.status().message())));
   }
   server->relay_ = *std::move(relay);
-  server->probe_ = std::make_unique<ListenerProbe>(server->relay_->address());
+  server->probe_ = std::make_unique<ListenerProbe>(
+      server->relay_->address(), absl::Seconds(1), absl::Seconds(2),
+      options.tls);
   return server;
 }
 
@@ -99,6 +104,7 @@ void GrpcServer::SetServing(bool serving) {
   health->SetServingStatus(serving);  // the server as a whole, ""
   health->SetServingStatus("trivium.v1.Inference", serving);
   health->SetServingStatus("trivium.v1.Models", serving);
+  health->SetServingStatus(kKserveService, serving);
 }
 
 void GrpcServer::GoAway() {

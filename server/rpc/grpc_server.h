@@ -54,6 +54,7 @@ class GrpcServer {
 
   std::unique_ptr<RpcEnvironment> environment_;
   std::unique_ptr<IncomingMessages> incoming_;
+  std::unique_ptr<OpenCalls> open_calls_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

@@ -61,9 +61,9 @@ void AppendHeaders(uint32_t stream, uint8_t flags, std::string_view block,
   } while (!block.empty());
 }
 
-void AppendReset(uint32_t stream, std::string* out) {
+void AppendReset(uint32_t stream, ResetCode code, std::string* out) {
   AppendHead({4, kReset, 0, stream}, out);
-  AppendNumber(0, 4, out);
+  AppendNumber(static_cast<uint32_t>(code), 4, out);
 }
 
 void AppendWindowUpdate(uint32_t bytes, std::string* out) {

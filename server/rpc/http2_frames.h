@@ -64,8 +64,11 @@ void AppendHead(const FrameHead& head, std::string* out);
 // HEADERS of a whole block, in as many frames as it needs. `flags`: kEndStream.
 void AppendHeaders(uint32_t stream, uint8_t flags, std::string_view block,
                    std::string* out);
-// RST_STREAM with NO_ERROR, WINDOW_UPDATE of the connection.
-void AppendReset(uint32_t stream, std::string* out);
+// Of RST_STREAM (section 7): all is said; nothing was done, and the client may
+// try again.
+enum class ResetCode : uint32_t { kNoError = 0, kRefused = 7 };
+// RST_STREAM, WINDOW_UPDATE of the connection.
+void AppendReset(uint32_t stream, ResetCode code, std::string* out);
 void AppendWindowUpdate(uint32_t bytes, std::string* out);
 // GOAWAY that ends no stream: the client is to open no more (section 6.8).
 void AppendGoAway(std::string* out);

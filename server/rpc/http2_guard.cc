@@ -208,10 +208,16 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
     if (judgement.refusal) {
       AppendHeaders(stream, kEndStream, *judgement.refusal, &said_);
       // The rest of the request is not wanted.
-      if (end == 0) AppendReset(stream, &said_);
+      if (end == 0) AppendReset(stream, ResetCode::kNoError, &said_);
       return absl::OkStatus();
     }
-    open_[stream].call = std::move(judgement.call);
+    if (judgement.reset) {
+      AppendReset(stream, ResetCode::kRefused, &said_);
+      return absl::OkStatus();
+    }
+    Stream& opened = open_[stream];
+    opened.call = std::move(judgement.call);
+    opened.place = std::move(judgement.place);
     if (open_.size() > max_streams_) {
       return absl::ResourceExhaustedError(fmt::format(
           "more than {} streams at a time, which the settings forbid",

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/handlers/early_refusal.h"
+#include "server/handlers/open_calls.h"
 #include "server/rpc/header_fields.h"
 #include "server/rpc/http2_frames.h"
 #include "server/rpc/incoming_messages.h"
@@ -64,8 +65,11 @@ class Http2Guard {
   struct Judgement {
     // The header block that answers it in gRPC's place; nothing: gRPC gets it.
     std::optional<std::string> refusal = std::nullopt;
+    // It is refused without an answer, which may not be given yet.
+    bool reset = false;
     // Of one that gRPC gets: kept as long as the stream is open; may be null.
     std::unique_ptr<ExpectedCall> call = nullptr;
+    std::unique_ptr<OpenCalls::Place> place = nullptr;
   };
   // Of a call with these fields, which gRPC gets as they are then.
   using Judge = std::function<Judgement(HeaderFields* fields, bool may_refuse)>;
@@ -101,7 +105,8 @@ class Http2Guard {
  private:
   struct Stream {
     MessageReader messages;
-    std::unique_ptr<ExpectedCall> call;  // may be null
+    std::unique_ptr<ExpectedCall> call;       // may be null
+    std::unique_ptr<OpenCalls::Place> place;  // may be null
   };
 
   absl::Status OnClientFrame(const FrameHead& head, std::string* to_grpc);

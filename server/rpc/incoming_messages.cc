@@ -32,6 +32,7 @@ void IncomingMessages::Release(int64_t bytes, int64_t second) {
   if (second < oldest_) return;  // has been forgotten
   given_[second % kLastsSeconds] -= bytes;
   Count(-bytes);
+  overload_->OnCame(bytes);
 }
 
 void IncomingMessages::Count(int64_t bytes) {

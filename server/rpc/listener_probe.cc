@@ -5,11 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "base/socket.h"
 #include "server/observability/log.h"
 #include "server/rpc/http2_frames.h"
+#include "server/tls/stream.h"
 
 namespace trivium {
 namespace {
@@ -31,9 +33,50 @@ bool WaitFor(int socket, short events, absl::Time end) {
   }
 }
 
-bool IsAnswered(const sockaddr_storage& address, absl::Duration timeout) {
+// A connection of HTTP/2 that can write at once: is it answered with settings?
+// `write` and `read` are send() and recv() of it.
+template <typename Write, typename Read>
+bool HelloIsAnswered(int socket, absl::Time end, const Write& write,
+                     const Read& read) {
+  if (write(kHello.data(), kHello.size()) !=
+      static_cast<ssize_t>(kHello.size())) {
+    return false;
+  }
+  std::array<char, kHeadBytes> head;
+  for (size_t have = 0; have < head.size();) {
+    const ssize_t got = read(head.data() + have, head.size() - have);
+    if (got > 0) {
+      have += static_cast<size_t>(got);
+    } else if (got == 0 || errno != EAGAIN || !WaitFor(socket, POLLIN, end)) {
+      return false;
+    }
+  }
+  return head[3] == kSettings;
+}
+
+bool IsAnsweredWithTls(UniqueFd client, const TlsCredentials& tls,
+                       absl::Time end) {
+  TlsStream stream(tls.own_client(), std::move(client), /*is_server=*/false,
+                   &kHttp2Protocol);
+  TlsStream::Progress progress = stream.Handshake();
+  while (progress == TlsStream::Progress::kWaits) {
+    const short events = stream.wants_write() ? POLLOUT : POLLIN;
+    if (!WaitFor(stream.socket(), events, end)) return false;
+    progress = stream.Handshake();
+  }
+  return progress == TlsStream::Progress::kDone &&
+         HelloIsAnswered(
+             stream.socket(), end,
+             [&](const char* from, size_t size) {
+               return stream.Write(from, size);
+             },
+             [&](char* to, size_t size) { return stream.Read(to, size); });
+}
+
+bool IsAnswered(const sockaddr_storage& address, absl::Duration timeout,
+                const TlsCredentials* tls) {
   const absl::Time end = absl::Now() + timeout;
-  const UniqueFd client(
+  UniqueFd client(
       socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!client) return false;
   if (connect(client.get(), reinterpret_cast<const sockaddr*>(&address),
@@ -41,30 +84,27 @@ bool IsAnswered(const sockaddr_storage& address, absl::Duration timeout) {
       errno != EINPROGRESS) {
     return false;
   }
-  if (!WaitFor(client.get(), POLLOUT, end) ||
-      send(client.get(), kHello.data(), kHello.size(), MSG_NOSIGNAL) !=
-          static_cast<ssize_t>(kHello.size())) {
-    return false;
-  }
-  std::array<uint8_t, kHeadBytes> head;
-  for (size_t have = 0; have < head.size();) {
-    if (!WaitFor(client.get(), POLLIN, end)) return false;
-    const ssize_t got =
-        recv(client.get(), head.data() + have, head.size() - have, 0);
-    if (got <= 0) return false;
-    have += static_cast<size_t>(got);
-  }
-  return head[3] == kSettings;
+  if (!WaitFor(client.get(), POLLOUT, end)) return false;
+  if (tls != nullptr) return IsAnsweredWithTls(std::move(client), *tls, end);
+  const int fd = client.get();
+  return HelloIsAnswered(
+      fd, end,
+      [fd](const char* from, size_t size) {
+        return send(fd, from, size, MSG_NOSIGNAL);
+      },
+      [fd](char* to, size_t size) { return recv(fd, to, size, 0); });
 }
 
 }  // namespace
 
 ListenerProbe::ListenerProbe(const sockaddr_storage& address,
-                             absl::Duration interval, absl::Duration timeout)
+                             absl::Duration interval, absl::Duration timeout,
+                             const TlsCredentials* tls)
     : address_(address),
       interval_(interval),
       timeout_(timeout),
-      answering_(IsAnswered(address, timeout)),
+      tls_(tls),
+      answering_(IsAnswered(address, timeout, tls)),
       thread_([this] { Run(); }) {}
 
 ListenerProbe::~ListenerProbe() { Stop(); }
@@ -89,7 +129,7 @@ void ListenerProbe::Run() {
       }
       if (stopping_) return;
     }
-    const bool answering = IsAnswered(address_, timeout_);
+    const bool answering = IsAnswered(address_, timeout_, tls_);
     if (answering != answering_) {
       Log(answering ? spdlog::level::info : spdlog::level::err,
           answering ? "new connections are answered again"

@@ -8,18 +8,20 @@
 
 #include "absl/time/time.h"
 #include "base/mutex.h"
+#include "server/tls/credentials.h"
 
 namespace trivium {
 
 // Whether a new client would be heard: connects to the server's own address
 // every `interval`, begins HTTP/2 and waits for the server's settings, on a
-// thread of its own.
+// thread of its own. With `tls`, which outlives it, it begins TLS first.
 class ListenerProbe {
  public:
   // The first try is over when it is made.
   explicit ListenerProbe(const sockaddr_storage& address,
                          absl::Duration interval = absl::Seconds(1),
-                         absl::Duration timeout = absl::Seconds(2));
+                         absl::Duration timeout = absl::Seconds(2),
+                         const TlsCredentials* tls = nullptr);
   ~ListenerProbe();
 
   bool answering() const { return answering_; }
@@ -32,6 +34,7 @@ class ListenerProbe {
   const sockaddr_storage address_;
   const absl::Duration interval_;
   const absl::Duration timeout_;
+  const TlsCredentials* const tls_;
   std::atomic<bool> answering_;
   Mutex mutex_;
   CondVar changed_;

@@ -13,6 +13,9 @@
 
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "server/handlers/status.h"
+#include "server/rpc/call_reactor.h"
+#include "server/rpc/grpc_status.h"
+#include "server/rpc/kserve_service.h"
 
 namespace trivium {
 namespace {
@@ -34,6 +37,7 @@ constexpr const char* kServices[] = {
     "grpc.health.v1.Health",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
+    kKserveService,
     "trivium.v1.Inference",
     "trivium.v1.Models",
 };
@@ -128,8 +132,12 @@ void Answer(const ServerReflectionRequest& request,
 class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
                                                ServerReflectionResponse> {
  public:
-  explicit Reactor(std::atomic<int>* streams) : streams_(streams) {
-    if (streams_->fetch_add(1) < kMaxStreams) {
+  Reactor(std::atomic<int>* streams, const CallContext& context)
+      : streams_(streams) {
+    if (!context.access.ok()) {
+      streams_->fetch_add(1);
+      Finish(ToGrpcStatus(context.access, "of reflection"));
+    } else if (streams_->fetch_add(1) < kMaxStreams) {
       StartRead(&request_);
     } else {
       Finish({grpc::RESOURCE_EXHAUSTED,
@@ -166,14 +174,15 @@ class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
 // The messages of both versions are the same.
 class ReflectionService : public grpc::Service {
  public:
-  explicit ReflectionService(const char* method) {
+  ReflectionService(const char* method, const Environment& environment) {
     AddMethod(new grpc::internal::RpcServiceMethod(
         method, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
     MarkMethodCallback(
         0, new grpc::internal::CallbackBidiHandler<ServerReflectionRequest,
                                                    ServerReflectionResponse>(
-               [this](grpc::CallbackServerContext*) {
-                 return new Reactor(&streams_);
+               [this, &environment](grpc::CallbackServerContext* context) {
+                 return new Reactor(&streams_,
+                                    ToCallContext(environment, *context));
                }));
   }
 
@@ -183,12 +192,14 @@ class ReflectionService : public grpc::Service {
 
 }  // namespace
 
-std::vector<std::unique_ptr<grpc::Service>> NewReflection() {
+std::vector<std::unique_ptr<grpc::Service>> NewReflection(
+    const Environment& environment) {
   std::vector<std::unique_ptr<grpc::Service>> services;
   for (const char* method :
        {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
         "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}) {
-    services.push_back(std::make_unique<ReflectionService>(method));
+    services.push_back(
+        std::make_unique<ReflectionService>(method, environment));
   }
   return services;
 }

@@ -6,11 +6,15 @@
 #include <memory>
 #include <vector>
 
+#include "server/handlers/environment.h"
+
 namespace trivium {
 
 // grpc.reflection.v1 and v1alpha over the descriptors that the program has. The
-// library's own takes a thread for each open stream.
-std::vector<std::unique_ptr<grpc::Service>> NewReflection();
+// library's own takes a thread for each open stream. For those who may call
+// (Environment::access).
+std::vector<std::unique_ptr<grpc::Service>> NewReflection(
+    const Environment& environment);
 
 }  // namespace trivium
 

@@ -24,14 +24,16 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/time/clock.h"
+#include "base/acceptor.h"
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/observability/log.h"
 #include "server/rpc/connection_table.h"
 #include "server/rpc/relayed_peer.h"
+#include "server/tls/stream.h"
+#include "server/tls/terminator.h"
 
 namespace trivium {
 namespace {
@@ -39,6 +41,7 @@ namespace {
 // What the process opens besides connections: metrics, models, gRPC's own.
 constexpr int kOtherFiles = 192;
 constexpr int kFilesAConnection = 3;  // the client's, and a pair
+constexpr int kFilesOfTls = 2;        // one more pair
 constexpr int kFewestConnections = 16;
 constexpr int kAcceptsAtOnce = 16;
 // Fewer than there are where the process has no descriptor left.
@@ -53,13 +56,14 @@ constexpr uint64_t kWake = 0;
 constexpr uint64_t kListener = 1;
 static_assert(kListener < ConnectionTable::kFirstTag);
 
-int MostConnections(int wanted) {
+int MostConnections(int wanted, bool tls) {
+  const int files_each = kFilesAConnection + (tls ? kFilesOfTls : 0);
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   const auto room =
       static_cast<int64_t>(std::min<rlim_t>(files.rlim_cur, 1 << 30));
-  const auto most = static_cast<int>(std::max<int64_t>(
-      kFewestConnections, (room - kOtherFiles) / kFilesAConnection));
+  const auto most = static_cast<int>(
+      std::max<int64_t>(kFewestConnections, (room - kOtherFiles) / files_each));
   if (most < wanted) {
     Log(spdlog::level::warn,
         "fewer connections than --max-connections, as the limit of open files "
@@ -71,7 +75,7 @@ int MostConnections(int wanted) {
 
 class RelayImpl : public Relay {
  public:
-  RelayImpl(std::vector<UniqueFd> listeners, const Options& options,
+  RelayImpl(std::unique_ptr<Acceptor> acceptor, const Options& options,
             Connect connect, Metrics* metrics, ResetStreams* resets,
             IncomingMessages* incoming, Judge judge)
       : connect_(std::move(connect)),
@@ -79,20 +83,16 @@ class RelayImpl : public Relay {
         metrics_(metrics),
         resets_(resets),
         incoming_(incoming),
-        max_connections_(MostConnections(options.max_connections)),
+        max_connections_(
+            MostConnections(options.max_connections, options.tls != nullptr)),
         max_streams_(options.max_streams),
-        port_(PortOf(listeners.front().get())),
-        listeners_(std::move(listeners)),
+        address_(acceptor->address()),
+        acceptor_(std::move(acceptor)),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         wake_(eventfd(0, EFD_CLOEXEC)),
         connections_(epoll_.get(), metrics) {
-    socklen_t size = sizeof(address_);
-    getsockname(listeners_.front().get(),
-                reinterpret_cast<sockaddr*>(&address_), &size);
     Watch(EPOLL_CTL_ADD, wake_.get(), EPOLLIN, kWake);
-    for (const UniqueFd& listener : listeners_) {
-      Watch(EPOLL_CTL_ADD, listener.get(), EPOLLIN, kListener);
-    }
+    Watch(EPOLL_CTL_ADD, acceptor_->fd(), EPOLLIN, kListener);
     thread_ = std::thread([this] { Run(); });
   }
 
@@ -107,7 +107,7 @@ class RelayImpl : public Relay {
     Wake();
   }
 
-  int port() const override { return port_; }
+  int port() const override { return PortOf(address_); }
   sockaddr_storage address() const override { return address_; }
 
  private:
@@ -127,7 +127,7 @@ class RelayImpl : public Relay {
   int WaitMilliseconds() const;
   void OnEvent(const epoll_event& event);
   void ListenAgain(bool listen);
-  void Accept(int listener);
+  void Accept();
   void OutOfFiles();
   void Add(UniqueFd client, const sockaddr_storage& address);
 
@@ -138,13 +138,13 @@ class RelayImpl : public Relay {
   IncomingMessages* const incoming_;
   int max_connections_;
   const int max_streams_;
-  const int port_;
-  sockaddr_storage address_{};
+  const sockaddr_storage address_;
   std::atomic<bool> going_away_ = false;
   std::atomic<bool> stopping_ = false;
 
   // The thread's own.
-  std::vector<UniqueFd> listeners_;
+  const std::unique_ptr<Acceptor> acceptor_;
+  bool accepts_ = true;
   const UniqueFd epoll_;
   const UniqueFd wake_;
   ConnectionTable connections_;
@@ -176,8 +176,8 @@ void RelayImpl::Run() {
         epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                    WaitMilliseconds());
     now_ = absl::Now();
-    if ((going_away_ || stopping_) && !listeners_.empty()) {
-      listeners_.clear();
+    if ((going_away_ || stopping_) && std::exchange(accepts_, false)) {
+      acceptor_->Close();
       // A server that has stopped has said so itself.
       if (!stopping_) connections_.GoAway(now_);
     }
@@ -201,18 +201,13 @@ void RelayImpl::OnEvent(const epoll_event& event) {
     }
     return;
   }
-  if (tag == kListener) {
-    for (const UniqueFd& listener : listeners_) Accept(listener.get());
-    return;
-  }
+  if (tag == kListener) return Accept();
   connections_.OnEvent(event, now_);
 }
 
 void RelayImpl::ListenAgain(bool listen) {
-  for (const UniqueFd& listener : listeners_) {
-    Watch(EPOLL_CTL_MOD, listener.get(), listen ? uint32_t{EPOLLIN} : 0,
-          kListener);
-  }
+  Watch(EPOLL_CTL_MOD, acceptor_->fd(), listen ? uint32_t{EPOLLIN} : 0,
+        kListener);
   listen_from_ = listen ? absl::InfinitePast() : now_ + kAcceptPause;
 }
 
@@ -229,12 +224,10 @@ void RelayImpl::OutOfFiles() {
   ListenAgain(false);
 }
 
-void RelayImpl::Accept(int listener) {
+void RelayImpl::Accept() {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     sockaddr_storage address{};
-    socklen_t size = sizeof(address);
-    UniqueFd client(accept4(listener, reinterpret_cast<sockaddr*>(&address),
-                            &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd client = acceptor_->Accept(&address);
     if (!client) {
       const bool none_left = errno == EMFILE || errno == ENFILE ||
                              errno == ENOBUFS || errno == ENOMEM;
@@ -285,9 +278,13 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
 absl::StatusOr<std::unique_ptr<Relay>> Relay::Create(
     const Options& options, Connect connect, Metrics* metrics,
     ResetStreams* resets, IncomingMessages* incoming, Judge judge) {
-  TRIVIUM_ASSIGN_OR_RETURN(std::vector<UniqueFd> listeners,
-                           Listen(options.host, options.port));
-  return std::make_unique<RelayImpl>(std::move(listeners), options,
+  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
+                           NewAcceptor(options.host, options.port));
+  if (options.tls != nullptr) {
+    acceptor = NewTlsAcceptor({.protocol = &kHttp2Protocol},
+                              std::move(acceptor), options.tls, metrics);
+  }
+  return std::make_unique<RelayImpl>(std::move(acceptor), options,
                                      std::move(connect), metrics, resets,
                                      incoming, std::move(judge));
 }

@@ -13,6 +13,7 @@
 #include "server/rpc/http2_guard.h"
 #include "server/rpc/incoming_messages.h"
 #include "server/rpc/reset_streams.h"
+#include "server/tls/credentials.h"
 
 namespace trivium {
 
@@ -34,6 +35,8 @@ class Relay {
     int port = 0;  // 0: any that is free
     int max_connections = 4096;
     int max_streams = 1024;  // of a connection
+    // Null: bytes come as they are; else it outlives the relay.
+    TlsCredentials* tls = nullptr;
   };
   // Gives gRPC its end of a new connection: a socket that it closes.
   using Connect = std::function<void(int socket)>;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "server/handlers/client_id.h"
 #include "server/handlers/early_refusal.h"
 #include "server/rpc/grpc_status.h"
 
@@ -15,10 +16,13 @@ namespace trivium {
 namespace {
 
 constexpr std::string_view kInference = "/trivium.v1.Inference/";
+constexpr std::string_view kModelInfer =
+    "/inference.GRPCInferenceService/ModelInfer";
 constexpr std::string_view kContentType = "application/grpc";
 constexpr size_t kMaxTimeoutDigits = 8;
 
 std::optional<Rpc> FindRpc(std::string_view path) {
+  if (path == kModelInfer) return Rpc::kModelInfer;
   if (!path.starts_with(kInference)) return std::nullopt;
   path.remove_prefix(kInference.size());
   for (int i = 0; i < kRpcs; ++i) {
@@ -92,6 +96,7 @@ std::optional<absl::Duration> ParseTimeout(std::string_view value) {
 }
 
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
+                                   OpenCalls* open_calls,
                                    const std::string& peer, bool may_refuse,
                                    HeaderFields* fields) {
   std::erase_if(*fields, [](const HeaderField& field) {
@@ -100,21 +105,40 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   const auto field = [fields](std::string_view name) {
     return std::string(FindField(*fields, name));
   };
-  const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
-  if (!rpc || FindField(*fields, ":method") != "POST" ||
-      !FindField(*fields, "content-type").starts_with(kContentType)) {
-    return {};
-  }
   CallContext context;
   context.request_id = field("x-request-id");
   context.traceparent = field("traceparent");
   context.peer = peer;
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
+  if (environment.access != nullptr) {
+    // Not counted against its rate: the handler does that.
+    const auto grant =
+        environment.access->Find(FindField(*fields, "authorization"));
+    context.access = grant.status();
+    if (grant.ok()) context.client_key = (*grant)->rules().name;
+  }
+  const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
+  Http2Guard::Judgement judgement;
+  auto place = open_calls->Take(ClientOf(context));
+  if (!place.ok()) {
+    judgement.reset = true;
+    if (may_refuse) {
+      judgement.refusal =
+          ToBlock(rpc ? EndEarly(environment, *rpc, context, place.status())
+                      : Ending{place.status(), ""});
+    }
+    return judgement;
+  }
+  judgement.place = *std::move(place);
+  if (!rpc || FindField(*fields, ":method") != "POST" ||
+      !FindField(*fields, "content-type").starts_with(kContentType)) {
+    return judgement;
+  }
   if (const std::string_view timeout = FindField(*fields, "grpc-timeout");
       !timeout.empty()) {
     const std::optional<absl::Duration> left = ParseTimeout(timeout);
-    if (!left) return {};
+    if (!left) return judgement;
     context.deadline = environment.clock->Now() + *left;
   }
   if (may_refuse) {
@@ -122,7 +146,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
       return {.refusal = ToBlock(*ending)};
     }
   }
-  Http2Guard::Judgement judgement;
+  if (!context.access.ok()) return judgement;  // its handler refuses it
   judgement.call = ExpectCall(environment, *rpc, context);
   if (judgement.call != nullptr) {
     fields->push_back(

@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "server/handlers/environment.h"
+#include "server/handlers/open_calls.h"
 #include "server/rpc/header_fields.h"
 #include "server/rpc/http2_guard.h"
 
@@ -20,8 +21,10 @@ inline constexpr std::string_view kExpectedField = "trivium-expected";
 // trailers alone) that refuses it as its handler would in a moment
 // (RefuseEarly), where it may be refused; else, what counts it on its way to
 // its handler. Neither of one that is none of ours, or not as gRPC has calls:
-// gRPC tells that.
+// gRPC tells that. But any has a place among those that are open, or is
+// refused.
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
+                                   OpenCalls* open_calls,
                                    const std::string& peer, bool may_refuse,
                                    HeaderFields* fields);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/rpc/kserve_service.h"
 #include "server/rpc/reactors.h"
 #include "server/rpc/reflection.h"
 #include "trivium/v1/inference.grpc.pb.h"
@@ -135,7 +136,9 @@ std::vector<std::unique_ptr<grpc::Service>> NewServices(
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(std::make_unique<InferenceService>(environment));
   services.push_back(std::make_unique<ModelsService>(environment));
-  for (auto& service : NewReflection()) services.push_back(std::move(service));
+  services.push_back(NewKserveService(environment));
+  for (auto& service : NewReflection(environment->handlers))
+    services.push_back(std::move(service));
   return services;
 }
 

@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// The services trivium.v1.Inference and trivium.v1.Models, to register with a
+// The services of trivium.v1, KServe's and reflection, to register with a
 // grpc::ServerBuilder. They and `environment` outlive the server.
 std::vector<std::unique_ptr<grpc::Service>> NewServices(
     RpcEnvironment* environment);

@@ -201,7 +201,7 @@ class HonestClient:
                     if expected not in answer:
                         errors.append("a wrong answer")
                 except grpc.RpcError as error:
-                    errors.append(str(error.code()))
+                    errors.append(f"{error.code()}: {error.details()}")
                 paused = time.monotonic()
                 seconds.append(paused - begin)
         print(json.dumps({"seconds": seconds, "errors": errors, "lags": lags}),

@@ -1,12 +1,15 @@
 """More than the memory holds: under --memory-limit-bytes, 400 requests of 4 MB
-at once, and streams of large results that nobody reads. An honest client's small
-calls are answered meanwhile, and what was held goes back to the system."""
+at once, 60,000 calls without a message, and streams of large results that nobody
+reads. An honest client's small calls are answered meanwhile, and what was held
+goes back to the system."""
 
 import threading
 import time
 
 import attack
 import grpc
+from http2 import (END_HEADERS, FIRST_CALL, HEADERS, NEXT_CALL, Connection,
+                   frame)
 from trivium.v1 import inference_pb2
 
 LIMIT = 512 << 20
@@ -35,6 +38,10 @@ class Memory(attack.Attack):
         return {name: value for name, value in self.server.metrics().items()
                 if name.startswith("trivium_held_bytes")}
 
+    def actions(self):
+        return {name: value for name, value in self.server.metrics().items()
+                if name.startswith("trivium_overload_actions_total")}
+
     def wait_for_peace(self):
         give_up = time.monotonic() + 20
         while (sum(self.held().values()) > 0 or
@@ -44,7 +51,20 @@ class Memory(attack.Attack):
             time.sleep(0.05)
 
     def test_large_requests(self):
+        # Who gets so far has more sentences than a call may have.
+        self.assertLessEqual(self.flood(inference_pb2.SPLIT_UNSPECIFIED),
+                             {"OK", "INVALID_ARGUMENT", "RESOURCE_EXHAUSTED",
+                              "CANCELLED"})
+
+    def test_large_requests_of_one_sentence_each(self):
+        self.assertLessEqual(self.flood(inference_pb2.SPLIT_NONE),
+                             {"OK", "RESOURCE_EXHAUSTED", "CANCELLED"})
+
+    def flood(self, split):
+        """400 requests of 4 MB at once beside an honest client; the codes that
+        came back."""
         request = inference_pb2.TranslateRequest()
+        request.options.split = split
         for _ in range(4):
             request.inputs.add().text = "An apple. " * 104000
         request.options.truncate = True
@@ -69,16 +89,33 @@ class Memory(attack.Attack):
                         future.code().name
                     codes[code] = codes.get(code, 0) + 1
 
+        before = self.actions()
         with self.honest_client() as honest:
             attack.in_threads(CONNECTIONS, run)
-        actions = {name: value for name, value in self.server.metrics().items()
-                   if name.startswith("trivium_overload_actions_total")}
+        actions = {name: value - before[name]
+                   for name, value in self.actions().items()}
         print(f"{self.id()}: {codes}, {actions}", flush=True)
-        # Who gets so far has more sentences than a call may have.
-        self.assertLessEqual(set(codes), {"OK", "INVALID_ARGUMENT",
-                                          "RESOURCE_EXHAUSTED", "CANCELLED"})
         # Without its bounds the server would hold them all.
         self.assertGreater(sum(actions.values()), 0)
+        self.assert_unharmed(honest)
+        self.wait_for_peace()
+        return set(codes)
+
+    def test_calls_without_a_message(self):
+        calls = b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1,
+                               NEXT_CALL if i else FIRST_CALL)
+                         for i in range(1000))
+        before = self.server.resident_bytes()
+        with self.honest_client() as honest:
+            connections = [Connection(self.server.address) for _ in range(60)]
+            for connection in connections:
+                connection.send(calls, time.monotonic() + 10)
+            time.sleep(1 + attack.seconds())
+        grown = self.server.resident_bytes() - before
+        for connection in connections:
+            connection.close()
+        print(f"{self.id()}: {grown / 1e6:.0f} MB more", flush=True)
+        self.assertLess(grown, LIMIT / 4)
         self.assert_unharmed(honest)
         self.wait_for_peace()
 

@@ -233,6 +233,20 @@ TEST_F(CommandsTest, TheEnvironmentSetsHowToConnectAndPrint) {
   for (const auto& [name, value] : variables) unsetenv(name.c_str());
 }
 
+TEST_F(CommandsTest, FlagsOfTlsAreChecked) {
+  const CommandRun ignored = Run({"health", "--tls-ca", "ca.pem"});
+  EXPECT_EQ(ignored.code, kExitUsage);
+  EXPECT_THAT(ignored.err, HasSubstr("--tls"));
+  EXPECT_EQ(Run({"health", "--tls", "--tls-key", "client.key"}).code,
+            kExitUsage);
+  const CommandRun missing =
+      Run({"health", "--tls", "--tls-ca", "/nowhere/ca.pem"});
+  EXPECT_EQ(missing.code, kExitUsage);
+  EXPECT_THAT(missing.err, HasSubstr("/nowhere/ca.pem"));
+  // This server does not speak it.
+  EXPECT_EQ(Run({"health", "--tls", "--timeout", "5"}).code, kExitUnavailable);
+}
+
 TEST_F(CommandsTest, ListsModels) {
   const std::string header =
       "MODEL\tFAMILY\tDESIGN\tPRECISION\tFROM\tTO\tDEFAULT\tCALLS\n";

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Three servers behind a balancer, with the files of deploy/ as they are: load
-is even; servers that are restarted in turn, as in an upgrade, lose no call; of
-a server that is killed only the calls that it had are lost.
+"""Three servers behind a balancer, with the files of deploy/ as they are: tells
+whether load is even within 10 %, whether servers that are restarted in turn, as
+in an upgrade, lose a call, and whether more calls are lost of a server that is
+killed than it may have had. A run is a sample: docs/operating.md says what
+several have shown.
 
     sudo /usr/bin/python3 tests/deploy/replicas.py build/release/bin/trivium-server \\
       haproxy nginx round_robin envoy=PATH pods=PATH

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "kserve/open_inference.pb.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
@@ -33,7 +34,7 @@ GoodCall Good(const std::string& method, Request request) {
 }  // namespace
 
 std::vector<GoodCall> GoodCalls() {
-  const std::string inference = "/trivium.v1.Inference/";
+  const std::string service = "/trivium.v1.Inference/";
   const std::string models = "/trivium.v1.Models/";
   std::vector<GoodCall> calls;
   v1::EncodeRequest encode;
@@ -41,23 +42,23 @@ std::vector<GoodCall> GoodCalls() {
   encode.add_inputs()->set_text("Hi.");
   encode.mutable_attention()->add_heads(1);
   encode.set_pooling(v1::POOLING_MEAN);
-  calls.push_back(Good(inference + "Encode", encode));
+  calls.push_back(Good(service + "Encode", encode));
   v1::TranslateRequest translate;
   translate.set_model("en-de");
   translate.add_inputs()->set_text("Hi.");
   translate.mutable_options()->mutable_decoding()->set_max_new_tokens(2);
   translate.mutable_options()->mutable_decoding()->set_beam_size(2);
-  calls.push_back(Good(inference + "Translate", translate));
+  calls.push_back(Good(service + "Translate", translate));
   v1::GenerateRequest generate;
   generate.set_model("en-de");
   generate.mutable_input()->set_text("Hi.");
   generate.mutable_decoding()->set_max_new_tokens(2);
-  calls.push_back(Good(inference + "Generate", generate));
+  calls.push_back(Good(service + "Generate", generate));
   v1::ScoreRequest score;
   score.set_model("en-de");
   score.add_inputs()->set_text("The house is big.");
   score.mutable_inputs(0)->set_target("Das Haus ist groß.");
-  calls.push_back(Good(inference + "Score", score));
+  calls.push_back(Good(service + "Score", score));
   v1::TranslateStreamRequest start, item;
   start.mutable_start()->set_model("en-de");
   *start.mutable_start()->mutable_options() = translate.options();
@@ -72,24 +73,24 @@ std::vector<GoodCall> GoodCalls() {
   encode_start.mutable_start()->set_dimensions(3);
   encode_item.mutable_item()->set_id("7");
   *encode_item.mutable_item()->mutable_input() = encode.inputs(0);
-  calls.push_back(Good(inference + "EncodeStream", encode_start));
+  calls.push_back(Good(service + "EncodeStream", encode_start));
   calls.back().messages.push_back(
       std::make_shared<v1::EncodeStreamRequest>(encode_item));
   v1::DetokenizeRequest detokenize;
   detokenize.set_model("en-de");
   detokenize.add_inputs()->add_ids(5);
-  calls.push_back(Good(inference + "Detokenize", detokenize));
+  calls.push_back(Good(service + "Detokenize", detokenize));
   v1::TokenizeRequest tokenize;
   tokenize.set_model("en-de");
   tokenize.add_texts("Hi.");
-  calls.push_back(Good(inference + "Tokenize", tokenize));
+  calls.push_back(Good(service + "Tokenize", tokenize));
   v1::ClassifyRequest classify;
   classify.set_model("bert.classify");
   classify.add_inputs()->set_text("ab c.");
   classify.add_inputs()->mutable_pair()->set_first("ab");
   classify.mutable_inputs(1)->mutable_pair()->set_second("c");
   classify.set_top(2);
-  calls.push_back(Good(inference + "Classify", classify));
+  calls.push_back(Good(service + "Classify", classify));
   v1::RerankRequest rerank;
   rerank.set_model("bert.classify");
   rerank.set_query("ab");
@@ -97,18 +98,18 @@ std::vector<GoodCall> GoodCalls() {
   rerank.add_documents("e");
   rerank.set_top(1);
   rerank.set_return_text(true);
-  calls.push_back(Good(inference + "Rerank", rerank));
+  calls.push_back(Good(service + "Rerank", rerank));
   v1::ClassifyTokensRequest tag;
   tag.set_model("bert.tag");
   tag.add_inputs()->set_text("ab c.");
   tag.set_aggregation(v1::AGGREGATION_AVERAGE);
   tag.add_ignore("O");
-  calls.push_back(Good(inference + "ClassifyTokens", tag));
+  calls.push_back(Good(service + "ClassifyTokens", tag));
   v1::FillMaskRequest fill;
   fill.set_model("bert.fill_mask");
   fill.add_inputs()->set_text("ab [MASK].");
   fill.set_top(3);
-  calls.push_back(Good(inference + "FillMask", fill));
+  calls.push_back(Good(service + "FillMask", fill));
   v1::AnswerRequest answer;
   answer.set_model("bert.answer");
   answer.add_inputs()->set_question("ab");
@@ -116,7 +117,7 @@ std::vector<GoodCall> GoodCalls() {
   answer.set_top(2);
   answer.set_max_answer_tokens(3);
   answer.set_overlap(2);
-  calls.push_back(Good(inference + "Answer", answer));
+  calls.push_back(Good(service + "Answer", answer));
   calls.push_back(Good(models + "ListModels", v1::ListModelsRequest()));
   v1::GetModelRequest get;
   get.set_name("en-de");
@@ -132,6 +133,15 @@ std::vector<GoodCall> GoodCalls() {
   v1::UnloadModelRequest unload;
   unload.set_name("loaded");
   calls.push_back(Good(models + "UnloadModel", unload));
+  inference::ModelInferRequest infer;
+  infer.set_model_name("bert.classify");
+  infer.add_inputs()->set_name("text");
+  infer.mutable_inputs(0)->set_datatype("BYTES");
+  infer.mutable_inputs(0)->add_shape(2);
+  infer.add_raw_input_contents(std::string("\1\0\0\0a\2\0\0\0bc", 11));
+  (*infer.mutable_parameters())["top"].set_int64_param(1);
+  infer.add_outputs()->set_name("label");
+  calls.push_back(Good("/inference.GRPCInferenceService/ModelInfer", infer));
   return calls;
 }
 

@@ -4,11 +4,13 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <future>
 
 #include "absl/time/clock.h"
+#include "server/handlers/status.h"
 #include "server/model_folders.h"
 #include "tests/support/recording_observer.h"
 
@@ -182,6 +184,32 @@ TEST_F(ModelManagerTest, WhoHasAModelKeepsIt) {
     return metrics_.Text().find("model=\"opus\"") == std::string::npos;
   }));
   EXPECT_TRUE(Soon([&] { return model.use_count() == 1; }));
+}
+
+TEST_F(ModelManagerTest, OrdersThatWaitAreBounded) {
+  AddFolder("opus");
+  Start();
+  // The first one holds up the others.
+  std::promise<void> began, go_on;
+  manager_->Reload("opus", [&](const auto&) {
+    began.set_value();
+    go_on.get_future().wait();
+  });
+  began.get_future().wait();
+  std::atomic<int> done = 0;
+  for (int i = 0; i < ModelManager::kMostOrders; ++i) {
+    manager_->Unload("none", [&](const auto& model) {
+      EXPECT_TRUE(absl::IsNotFound(model.status())) << model.status();
+      ++done;
+    });
+  }
+  const absl::Status refused = Reload("opus").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("64 orders to load, reload"));
+  EXPECT_TRUE(RetryDelay(refused).has_value());
+  go_on.set_value();
+  EXPECT_TRUE(Soon([&] { return done == ModelManager::kMostOrders; }));
+  EXPECT_TRUE(Reload("opus").ok());
 }
 
 TEST_F(ModelManagerTest, AFailedReloadLeavesTheOldModel) {

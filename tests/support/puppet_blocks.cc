@@ -66,7 +66,8 @@ void PuppetBlocks::Truncate(int count, Tokens* tokens) {
 std::list<PuppetBlocks::Kept>::iterator PuppetBlocks::FindKept(
     const std::string& past, std::span<const int32_t> tokens) {
   return std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
-    return kept.past == past &&
+    // What differs most often first: most of a simulation's time is spent here.
+    return kept.tokens.back() == tokens.back() && kept.past == past &&
            std::equal(kept.tokens.begin(), kept.tokens.end(), tokens.begin(),
                       tokens.end());
   });

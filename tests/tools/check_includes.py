@@ -44,9 +44,14 @@ LAYERS = {
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/text": (),
+    "server/tls": (r"server/observability/(log|metrics)\.h",),
     "server/handlers": (r"server/(batching|observability|text)/.*",) + MODEL,
-    "server/http": (r"server/handlers/.*", r"server/observability/(log|metrics|rpc|version)\.h"),
-    "server/rpc": (r"server/handlers/.*", r"server/observability/(log|metrics)\.h"),
+    "server/http": (
+        r"server/(handlers|tls)/.*",
+        r"server/observability/(log|metrics|rpc|version)\.h",
+    ),
+    "server/kserve": (r"server/handlers/.*", r"server/observability/(metrics|version)\.h"),
+    "server/rpc": (r"server/(handlers|kserve|tls)/.*", r"server/observability/(log|metrics)\.h"),
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
     "client": (r"client/.*",),
@@ -63,7 +68,10 @@ OUTSIDE = {
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
     r"re2/.*": ("server/text",),
-    r"(google|trivium)/.*": ("server/handlers", "server/http", "server/rpc", "client"),
+    r"openssl/.*": ("server/tls", "server/handlers"),
+    r"(google|trivium)/.*": (
+        "server/handlers", "server/http", "server/kserve", "server/rpc", "client"),
+    r"kserve/.*": ("server/kserve",),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),
 }

@@ -2,8 +2,9 @@
 
 from trivium.aio_client import AsyncClient
 from trivium.client import Client
-from trivium.connection import Options
+from trivium.connection import Options, tls_credentials
 from trivium.errors import (
+    AlreadyExistsError,
     CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "NO_RETRY",
+    "AlreadyExistsError",
     "AsyncClient",
     "AsyncGeneration",
     "CancelledError",
@@ -38,4 +40,5 @@ __all__ = [
     "RetryPolicy",
     "TriviumError",
     "UnavailableError",
+    "tls_credentials",
 ]

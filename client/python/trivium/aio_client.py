@@ -24,6 +24,7 @@ from trivium.arguments import (
     EncodeArguments,
     FillMaskArguments,
     GenerateArguments,
+    LoadModelArguments,
     RerankArguments,
     ScoreArguments,
     TokenizeArguments,
@@ -45,6 +46,7 @@ from trivium.inputs import (
     to_token_ids,
     to_tokenize_request,
 )
+from trivium.retry import NO_RETRY, RetryPolicy
 from trivium.v1 import (
     inference_pb2,
     inference_pb2_grpc,
@@ -304,13 +306,37 @@ class AsyncClient:
         request = models_pb2.GetModelRequest(name=name)
         return await self._call(self._models.GetModel, request, timeout)
 
+    async def load_model(
+        self,
+        folder: str,
+        *,
+        timeout: float | None = None,
+        **options: Unpack[LoadModelArguments],
+    ) -> models_pb2.Model:
+        """As Client.load_model."""
+        request = models_pb2.LoadModelRequest(folder=folder, **options)
+        return await self._call(self._models.LoadModel, request, timeout, NO_RETRY)
+
+    async def reload_model(
+        self, name: str, *, timeout: float | None = None
+    ) -> models_pb2.Model:
+        """As Client.reload_model."""
+        request = models_pb2.ReloadModelRequest(name=name)
+        return await self._call(self._models.ReloadModel, request, timeout)
+
+    async def unload_model(self, name: str, *, timeout: float | None = None) -> None:
+        """As Client.unload_model."""
+        request = models_pb2.UnloadModelRequest(name=name)
+        await self._call(self._models.UnloadModel, request, timeout, NO_RETRY)
+
     async def _call(
         self,
         method: Callable[..., Awaitable[R]],
         request: object,
         timeout: float | None,
+        retry: RetryPolicy | None = None,
     ) -> R:
-        attempts = Attempts(self.options, timeout)
+        attempts = Attempts(self.options, timeout, retry)
         while True:
             try:
                 return await method(

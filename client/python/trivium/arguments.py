@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Union
 
-from trivium.v1 import common_pb2, inference_pb2
+from trivium.v1 import common_pb2, inference_pb2, models_pb2
 
 Decoding = Union["common_pb2.DecodingOptions", Mapping[str, Any]]
 Selection = Union["common_pb2.AttentionSelection", Mapping[str, Any]]
@@ -108,3 +108,10 @@ class TokenizeArguments(TypedDict, total=False):
     model: str
     target: bool  # as the target side does
     add_special_tokens: bool
+
+
+class LoadModelArguments(TypedDict, total=False):
+    name: str  # default: the folder's own
+    precision: models_pb2.Precision | str  # default: the server's flags
+    kv_precision: models_pb2.Precision | str  # of cached keys and values
+    vocabulary_shortlist: bool

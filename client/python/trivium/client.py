@@ -15,6 +15,7 @@ from trivium.arguments import (
     EncodeArguments,
     FillMaskArguments,
     GenerateArguments,
+    LoadModelArguments,
     RerankArguments,
     ScoreArguments,
     TokenizeArguments,
@@ -36,6 +37,7 @@ from trivium.inputs import (
     to_token_ids,
     to_tokenize_request,
 )
+from trivium.retry import NO_RETRY, RetryPolicy
 from trivium.streaming import TextStream
 from trivium.v1 import (
     inference_pb2,
@@ -325,8 +327,40 @@ class Client:
         request = models_pb2.GetModelRequest(name=name)
         return self._call(self._models.GetModel, request, timeout)
 
-    def _call(self, method: Callable[..., R], request: object, timeout: float | None) -> R:
-        attempts = Attempts(self.options, timeout)
+    def load_model(
+        self,
+        folder: str,
+        *,
+        timeout: float | None = None,
+        **options: Unpack[LoadModelArguments],
+    ) -> models_pb2.Model:
+        """Serves one more model, beside the others; the server was started with
+        --model-root, and `folder` is relative to it. Loading goes on where the
+        timeout ends first. A load or unload that was lost is not sent again:
+        models() tells whether it was done. AlreadyExistsError: one of that name
+        is served."""
+        request = models_pb2.LoadModelRequest(folder=folder, **options)
+        return self._call(self._models.LoadModel, request, timeout, NO_RETRY)
+
+    def reload_model(self, name: str, *, timeout: float | None = None) -> models_pb2.Model:
+        """Reads a model's folder anew and serves that in the old one's place;
+        where it cannot be loaded, the old one stays."""
+        request = models_pb2.ReloadModelRequest(name=name)
+        return self._call(self._models.ReloadModel, request, timeout)
+
+    def unload_model(self, name: str, *, timeout: float | None = None) -> None:
+        """Serves a model no longer. Calls that have begun finish on it."""
+        request = models_pb2.UnloadModelRequest(name=name)
+        self._call(self._models.UnloadModel, request, timeout, NO_RETRY)
+
+    def _call(
+        self,
+        method: Callable[..., R],
+        request: object,
+        timeout: float | None,
+        retry: RetryPolicy | None = None,
+    ) -> R:
+        attempts = Attempts(self.options, timeout, retry)
         while True:
             try:
                 return method(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
+import pathlib
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Union
 
 import grpc
 
 from trivium.errors import TriviumError, from_rpc_error
 from trivium.retry import RetryPolicy
+
+StrPath = Union[str, "os.PathLike[str]"]
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 
@@ -32,8 +36,11 @@ class Options:
     #: Sent with each call, as (("x-api-key", "..."),).
     metadata: Sequence[tuple[str, str]] = ()
     max_response_bytes: int = 64 << 20
-    #: None: no encryption.
+    #: None: no encryption. tls_credentials reads them of files.
     credentials: grpc.ChannelCredentials | None = None
+    #: With TLS, the name that the server's certificate has; None: the
+    #: address's host.
+    tls_server_name: str | None = None
 
     def __post_init__(self) -> None:
         if not self.address:
@@ -42,12 +49,37 @@ class Options:
             check_timeout(getattr(self, name), name)
 
     def channel_arguments(self) -> list[tuple[str, Any]]:
-        return [
+        arguments: list[tuple[str, Any]] = [
             ("grpc.max_receive_message_length", self.max_response_bytes),
             # A proxy of the environment is for the web, not for a server that
             # is named here.
             ("grpc.enable_http_proxy", 0),
         ]
+        if self.tls_server_name is not None:
+            arguments.append(("grpc.ssl_target_name_override", self.tls_server_name))
+        return arguments
+
+
+def tls_credentials(
+    ca: StrPath | None = None,
+    certificate: StrPath | None = None,
+    key: StrPath | None = None,
+    token: str | None = None,
+) -> grpc.ChannelCredentials:
+    """Options.credentials for a server with TLS, of PEM files: certificates of
+    who may have signed the server's (None: those that gRPC knows), and what the
+    client shows a server that asks for it, both or none. A token goes with each
+    call."""
+    if (certificate is None) != (key is None):
+        raise ValueError("certificate and key are given together or not at all")
+
+    def contents(path: StrPath | None) -> bytes | None:
+        return None if path is None else pathlib.Path(path).read_bytes()
+
+    channel = grpc.ssl_channel_credentials(contents(ca), contents(key), contents(certificate))
+    if token is None:
+        return channel
+    return grpc.composite_channel_credentials(channel, grpc.access_token_call_credentials(token))
 
 
 def check_timeout(value: float, name: str = "timeout") -> float:
@@ -57,10 +89,14 @@ def check_timeout(value: float, name: str = "timeout") -> float:
 
 
 class Attempts:
-    """The attempts of one call, all within its timeout."""
+    """The attempts of one call, all within its timeout; `retry` in place of the
+    options' where it is given."""
 
-    def __init__(self, options: Options, timeout: float | None) -> None:
+    def __init__(
+        self, options: Options, timeout: float | None, retry: RetryPolicy | None = None
+    ) -> None:
         self._options = options
+        self._retry = options.retry if retry is None else retry
         self._timeout = options.timeout if timeout is None else check_timeout(timeout)
         self._until = time.monotonic() + self._timeout
         self._made = 0
@@ -79,7 +115,7 @@ class Attempts:
 
     def pause(self, error: TriviumError) -> float:
         """Seconds until another attempt; raises the error where there is none."""
-        pause = self._options.retry.pause(error, self._made)
+        pause = self._retry.pause(error, self._made)
         self.check_pause(pause, error)
         assert pause is not None
         return pause

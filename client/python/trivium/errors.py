@@ -50,8 +50,13 @@ class NotFoundError(TriviumError):
     """The server has no such model."""
 
 
+class AlreadyExistsError(TriviumError):
+    """The server has a model of that name."""
+
+
 class FailedPreconditionError(TriviumError):
-    """The model cannot do this call."""
+    """The model cannot do this call, or the server was started without what it
+    needs for it."""
 
 
 class ResourceExhaustedError(TriviumError):
@@ -74,6 +79,7 @@ class CancelledError(TriviumError):
 _CLASSES: dict[grpc.StatusCode, type[TriviumError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
     grpc.StatusCode.NOT_FOUND: NotFoundError,
+    grpc.StatusCode.ALREADY_EXISTS: AlreadyExistsError,
     grpc.StatusCode.FAILED_PRECONDITION: FailedPreconditionError,
     grpc.StatusCode.RESOURCE_EXHAUSTED: ResourceExhaustedError,
     grpc.StatusCode.UNAVAILABLE: UnavailableError,

@@ -13,7 +13,8 @@ from trivium.errors import TriviumError
 @dataclasses.dataclass(frozen=True)
 class RetryPolicy:
     """Calls are made again where the server was full and said when to come
-    back, and where none answered; every call of this API may be. A call's
+    back, and where none answered; every call of this API may be, but for those
+    that order the server to load or unload a model, which are made once. A call's
     timeout includes the pauses and all attempts: an error whose pause would
     outlast it is raised at once.
     """

@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import grpc
+
 import trivium
 from trivium.connection import DEFAULT_ADDRESS
 from trivium.documents import FORMATS, Document, DocumentError, Options, format_of
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOST:PORT",
         help="of the server; default: TRIVIUM_ADDRESS, else %(default)s",
     )
+    _add_tls_flags(parser)
     add("--model", default="", help="default: the server's first")
     add("--beam-size", type=_positive, metavar="N", help="default: the model's")
     add("--encoding", metavar="NAME", help="of text, SRT and JSON; default: utf-8")
@@ -92,6 +95,43 @@ def _parser() -> argparse.ArgumentParser:
         help="write OUT although some texts failed; those stay as they were",
     )
     return parser
+
+
+def _add_tls_flags(parser: argparse.ArgumentParser) -> None:
+    def add(name: str, **more: Any) -> None:
+        variable = "TRIVIUM_CLIENT" + name.removeprefix("-").replace("-", "_").upper()
+        more["help"] += f"; or {variable}"
+        parser.add_argument(name, default=os.environ.get(variable), **more)
+
+    add("--tls", action="store_const", const="1", help="the server speaks TLS")
+    add("--tls-ca", metavar="FILE", help="certificates (PEM) of who signed the server's")
+    add("--tls-certificate", metavar="FILE", help="to show a server that asks for one")
+    add("--tls-key", metavar="FILE", help="the certificate's key")
+    add(
+        "--tls-server-name",
+        metavar="NAME",
+        help="that the server's certificate has; default: the address's host",
+    )
+    add("--token-file", metavar="FILE", help="of a token; or the token in TRIVIUM_TOKEN")
+
+
+def _token(args: argparse.Namespace) -> str | None:
+    if args.token_file:
+        return pathlib.Path(args.token_file).read_text(encoding="ascii").strip()
+    return os.environ.get("TRIVIUM_TOKEN")
+
+
+def _credentials(args: argparse.Namespace) -> grpc.ChannelCredentials | None:
+    files = (args.tls_ca, args.tls_certificate, args.tls_key)
+    try:
+        token = _token(args)
+        if args.tls not in (None, "", "0", "false"):
+            return trivium.tls_credentials(*files, token=token or None)
+    except (OSError, ValueError) as error:
+        raise DocumentError(f"TLS: {error}") from None
+    if any(files) or args.tls_server_name or token:
+        raise DocumentError("a token and the other flags of TLS need --tls")
+    return None
 
 
 def _positive(text: str) -> int:
@@ -155,7 +195,9 @@ def _run(args: argparse.Namespace, source: pathlib.Path) -> None:
         print(f"{path}: goes on after {journal.found} texts", file=sys.stderr)
     progress = Progress(sys.stderr, source.name)
     try:
-        with trivium.Client(args.address) as client:
+        with trivium.Client(
+            args.address, credentials=_credentials(args), tls_server_name=args.tls_server_name
+        ) as client:
             translator = ServerTranslator(client, args)
             translations, failures = translate(document.segments, translator, journal, progress)
     finally:

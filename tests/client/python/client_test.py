@@ -8,6 +8,8 @@ import unittest
 import fake_server
 import grpc
 import trivium
+from trivium import translate_command
+from trivium.documents import DocumentError
 from trivium.v1 import common_pb2, inference_pb2
 
 FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -28,6 +30,10 @@ CALLS = {
     "detokenize": (([[1, 2]],), {"model": "m"}, {"model": "m"}),
     "models": ((), {}, {}),
     "model": (("m",), {}, {"name": "m"}),
+    "load_model": (("below/m",), {"name": "m", "precision": "PRECISION_INT8"},
+                   {"folder": "below/m", "name": "m", "precision": 3}),
+    "reload_model": (("m",), {}, {"name": "m"}),
+    "unload_model": (("m",), {}, {"name": "m"}),
 }
 
 
@@ -139,6 +145,20 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(trivium.TriviumError):
             self.client.translate(["a"])
         self.assertEqual(len(self.server.requests), 2)
+
+    def test_loads_and_unloads_are_sent_once(self):
+        for name in ("load_model", "unload_model"):
+            for run in (lambda n: getattr(self.client, n)("m"),
+                        lambda n: self.in_loop(lambda c: getattr(c, n)("m"))):
+                self.fail_next(GONE)
+                with self.subTest(name), self.assertRaises(trivium.UnavailableError):
+                    run(name)
+        self.assertEqual(len(self.server.requests), 4)
+        self.fail_next(GONE)
+        self.assertEqual(self.client.reload_model("m").name, "m")
+        self.fail_next(grpc.StatusCode.ALREADY_EXISTS)
+        with self.assertRaises(trivium.AlreadyExistsError):
+            self.client.load_model("m")
 
     def test_attempts_and_the_deadline_bound_retries(self):
         for _ in range(5):
@@ -350,6 +370,26 @@ class ClientTest(unittest.TestCase):
         maps = common_pb2.Attention(layer_count=1, head_count=2, query_count=1,
                                     key_count=2, weights=[1, 2, 3, 4])
         np.testing.assert_array_equal(arrays.attention(maps)[0, 1, 0], [3, 4])
+
+
+class TlsTest(unittest.TestCase):
+    def test_files_are_checked(self):
+        with self.assertRaises(FileNotFoundError):
+            trivium.tls_credentials(ca="/nowhere/ca.pem")
+        with self.assertRaisesRegex(ValueError, "together"):
+            trivium.tls_credentials(certificate="client.pem")
+
+    def test_a_server_may_have_another_name(self):
+        options = trivium.Options(tls_server_name="other")
+        self.assertIn(("grpc.ssl_target_name_override", "other"),
+                      options.channel_arguments())
+        self.assertEqual(len(trivium.Options().channel_arguments()), 2)
+
+    def test_without_tls_nothing_of_it_is_given(self):
+        for flags in (["--tls-ca", "ca.pem"], ["--tls-server-name", "other"]):
+            args = translate_command._parser().parse_args(["a.txt", *flags])
+            with self.assertRaisesRegex(DocumentError, "need --tls"):
+                translate_command._credentials(args)
 
 
 class StallingServer(fake_server.FakeServer):

@@ -134,6 +134,18 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
         self.begin(request, context)
         return models_pb2.Model(name=request.name or "fake", decoder_layer_count=2)
 
+    def LoadModel(self, request, context):
+        self.begin(request, context)
+        return models_pb2.Model(name=request.name, precision=request.precision)
+
+    def ReloadModel(self, request, context):
+        self.begin(request, context)
+        return models_pb2.Model(name=request.name)
+
+    def UnloadModel(self, request, context):
+        self.begin(request, context)
+        return models_pb2.UnloadModelResponse()
+
     def TranslateStream(self, requests, context):
         with self.lock:
             self.streams += 1

@@ -25,7 +25,8 @@ class Server:
         ports = pathlib.Path(self._folder.name) / "ports"
         self.process = subprocess.Popen(
             [program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
-             "--port-file", ports, "--log-level", "warn", "en-de=" + model])
+             "--port-file", ports, "--log-level", "warn",
+             "--model-root", pathlib.Path(model).parent, "en-de=" + model])
         while not (ports.exists() and ports.read_text().startswith("grpc ")):
             if self.process.poll() is not None:
                 raise SystemExit("the server did not get ready")
@@ -92,6 +93,26 @@ class ServerTest(unittest.TestCase):
     def test_models(self):
         self.assertEqual([one.name for one in self.client.models()], ["en-de"])
         self.assertEqual(self.client.model().name, "en-de")
+
+    def test_models_come_and_go(self):
+        loaded = self.client.load_model("embedded", name="other",
+                                        precision="PRECISION_F32")
+        self.assertEqual((loaded.name, loaded.precision), ("other", 1))
+        answer = self.client.translate(["I ate an apple."], model="other")
+        self.assertEqual(answer.model.name, "other")
+        with self.assertRaises(trivium.AlreadyExistsError):
+            self.client.load_model("embedded", name="other")
+        with self.assertRaises(trivium.InvalidArgumentError):
+            self.client.load_model("../outside")
+
+        async def run():
+            async with trivium.AsyncClient(self.server.address) as client:
+                again = await client.reload_model("other")
+                await client.unload_model("other")
+                return again
+        self.assertEqual(asyncio.run(run()).name, "other")
+        with self.assertRaises(trivium.NotFoundError):
+            self.client.unload_model("other")
 
     def test_errors(self):
         with self.assertRaises(trivium.InvalidArgumentError) as caught:

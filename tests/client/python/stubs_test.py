@@ -27,6 +27,7 @@ OPTIONS = {
     arguments.AnswerArguments: (inference_pb2.AnswerRequest, {"inputs"}),
     arguments.FillMaskArguments: (inference_pb2.FillMaskRequest, {"inputs"}),
     arguments.RerankArguments: (inference_pb2.RerankRequest, {"query", "documents"}),
+    arguments.LoadModelArguments: (models_pb2.LoadModelRequest, {"folder"}),
     arguments.TokenizeArguments: (inference_pb2.TokenizeRequest, {"texts", "pairs"}),
 }
 

@@ -6,6 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "base/utf8.h"
+#include "kserve/open_inference.pb.h"
+#include "server/kserve/parameters.h"
+#include "server/kserve/tensors.h"
 #include "server/observability/http_request.h"
 #include "server/rpc/http2_guard.h"
 #include "server/rpc/relayed_refusal.h"
@@ -154,6 +158,25 @@ void RunMessages(std::string_view bytes) {
   }
 }
 
+// A request of KServe's.
+void RunKserve(std::string_view bytes) {
+  constexpr int kMaxTexts = 64;
+  inference::ModelInferRequest request;
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  if (!ParseMessage(grpc::ByteBuffer(&slice, 1), 1 << 20, &request).ok()) {
+    return;
+  }
+  v1::TranslateRequest translate;
+  SetOptions(request.parameters(), &translate).IgnoreError();
+  const auto texts = TakeTexts(&request, kMaxTexts);
+  if (!texts.ok()) return;
+  Ensure(!texts->empty() && texts->size() <= kMaxTexts, "texts are bounded");
+  for (const std::string& text : *texts) {
+    Ensure(IsUtf8(text) && text.size() <= bytes.size(),
+           "a text is a part of its message");
+  }
+}
+
 void RunTimeout(std::string_view bytes) {
   const std::optional<absl::Duration> timeout = ParseTimeout(bytes);
   Ensure(!timeout || *timeout >= absl::ZeroDuration(),
@@ -164,9 +187,8 @@ void RunTimeout(std::string_view bytes) {
 
 std::span<const FuzzTarget> ServerTargets() {
   static constexpr FuzzTarget kTargets[] = {
-      {"http_request", RunHttpRequest},
-      {"http2_guard", RunHttp2Guard},
-      {"messages", RunMessages},
+      {"http_request", RunHttpRequest}, {"http2_guard", RunHttp2Guard},
+      {"messages", RunMessages},        {"kserve", RunKserve},
       {"timeout", RunTimeout},
   };
   return kTargets;

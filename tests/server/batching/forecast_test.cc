@@ -73,18 +73,37 @@ TEST_F(ForecastTest, CountsWhatWaitsAndWhatRuns) {
 }
 
 TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
-  EXPECT_EQ(forecast_.usual_demand().tokens, 0);
-  forecast_.Came(Forecast::Of({&kSentence, 1}));
-  EXPECT_EQ(forecast_.usual_demand().tokens, 60);
+  EXPECT_EQ(forecast_.usual_demand(1).tokens, 0);
+  forecast_.Came(/*client=*/1, Forecast::Of({&kSentence, 1}));
+  EXPECT_EQ(forecast_.usual_demand(1).tokens, 60);
   const RequestCost longer = {.tokens = 400, .rows = 4};
-  for (int i = 0; i < 100; ++i) forecast_.Came(Forecast::Of({&longer, 1}));
-  EXPECT_NEAR(forecast_.usual_demand().tokens, 400, 1);
-  EXPECT_NEAR(forecast_.usual_demand().depth, 100, 1);
+  for (int i = 0; i < 100; ++i)
+    forecast_.Came(/*client=*/1, Forecast::Of({&longer, 1}));
+  EXPECT_NEAR(forecast_.usual_demand(1).tokens, 400, 1);
+  EXPECT_NEAR(forecast_.usual_demand(1).depth, 100, 1);
+}
+
+TEST_F(ForecastTest, ClientsAreJudgedByWhatTheyAskForThemselves) {
+  const RequestCost small = {.tokens = 20, .rows = 1};
+  const RequestCost large = {.tokens = 8000, .rows = 4};
+  EXPECT_EQ(forecast_.usual_demand(7).tokens, 0) << "nobody has come";
+  for (int i = 0; i < 100; ++i) {
+    forecast_.Came(/*client=*/1, Forecast::Of({&large, 1}));
+  }
+  forecast_.Came(/*client=*/2, Forecast::Of({&small, 1}));
+  EXPECT_EQ(forecast_.usual_demand(1).tokens, 8000);
+  EXPECT_EQ(forecast_.usual_demand(2).tokens, 20);
+  EXPECT_EQ(forecast_.usual_demand(7).tokens, 20) << "the least";
+  // Those of whom nothing came for long are forgotten.
+  for (ClientId client = 100; client < 200; ++client) {
+    forecast_.Came(client, Forecast::Of({&large, 1}));
+  }
+  EXPECT_EQ(forecast_.usual_demand(2).tokens, 8000);
 }
 
 TEST_F(ForecastTest, WhatIsOnItsWayComesBeforeTheNext) {
   Learn();
-  forecast_.Came(Forecast::Of({&kSentence, 1}));
+  forecast_.Came(/*client=*/0, Forecast::Of({&kSentence, 1}));
   for (int i = 0; i < 100; ++i) queue_.Expect(/*client=*/0);
   const auto wait_of_next = [this] {
     return absl::ToDoubleMilliseconds(

@@ -1,4 +1,5 @@
 // What a call may cost is bounded before it is spent.
+#include "server/handlers/byte_account.h"
 #include "tests/server/handlers/handlers_fixture.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -156,6 +157,29 @@ TEST_F(BoundsTest, ScoredTokensAreCountedBeforeTheyAreMade) {
   EXPECT_EQ(MessageOf(transport_.WaitForFinish()),
             "inputs[0]: has more than 129 tokens with what stands before them, "
             "which are all that the model reads");
+}
+
+TEST_F(BoundsTest, ScoredTokensAreAccountedWhileTheyWait) {
+  v1::ScoreRequest request;
+  request.set_top_logprobs(20);
+  v1::ScoreInput* const input = request.add_inputs();
+  input->set_text("a");
+  for (int i = 0; i < 100; ++i) {
+    input->mutable_target_ids()->add_ids(PuppetTokenizer::kFirst + 'a');
+  }
+  transport_.Bring(request);
+  ByteAccount account;
+  CallContext context;
+  context.held = std::make_shared<CallBytes>(&account);
+  handler_ = NewScore(environment_, context, &transport_);
+  handler_->Start();
+  batcher_.Wait(0);
+  // Each with its alternatives.
+  EXPECT_GT(account.bytes(Held::kResults), 100 * 20 * 20);
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("over"));
+  transport_.WaitForFinish();
+  context.held->Close();
+  EXPECT_EQ(account.total(), 0);
 }
 
 TEST_F(BoundsTest, ResponsesAreCountedAsTheyAreExpected) {

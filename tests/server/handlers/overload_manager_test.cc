@@ -132,6 +132,16 @@ TEST_F(OverloadManagerTest, MessagesComeInWhileThereIsRoom) {
   EXPECT_TRUE(manager_.MayComeIn(kMiB, 0)) << "one at a time";
   SetMemory(950);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, 0));
+  // What came since the last look may not be in the memory yet.
+  SetMemory(900);
+  manager_.OnCame(kMiB);
+  EXPECT_FALSE(manager_.MayComeIn(kMiB, 0)) << "one at a look";
+  manager_.Look();
+  EXPECT_TRUE(manager_.MayComeIn(kMiB, 0));
+  SetMemory(700);
+  manager_.OnCame(40 * kMiB);
+  EXPECT_TRUE(manager_.MayComeIn(10 * kMiB, 0));
+  EXPECT_FALSE(manager_.MayComeIn(11 * kMiB, 0));
   // What comes in is not there for what has come.
   SetMemory(100);
   manager_.account()->Add(Held::kIncoming, 740 * kMiB);

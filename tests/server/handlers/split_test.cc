@@ -228,5 +228,44 @@ TEST_F(SplitTest, PartsOfALongSentenceAreBoundedToo) {
   EXPECT_EQ(batcher_.count(), 0);
 }
 
+// Of 60 KB, with commas here and there and nothing else to cut at.
+class LongSentenceTest : public SplitTest {
+ protected:
+  LongSentenceTest() {
+    auto owned = std::make_unique<PuppetModel>();
+    owned->mutable_tokenizer().heard = [this](std::string_view text) {
+      heard_ += text.size();
+    };
+    const ModelHandle served = ServedPuppet("listener", std::move(owned));
+    metrics_.AddModel(*served);
+    environment_.models.Add(served).IgnoreError();
+    request_.set_model("listener");
+    for (size_t i = 1000; i < text_.size(); i += 1700) {
+      text_.replace(i, 2, ", ");
+    }
+  }
+
+  std::string text_ = std::string(60'000, 'x');
+  size_t heard_ = 0;  // bytes that were tokenized
+};
+
+TEST_F(LongSentenceTest, IsTokenizedAFewTimes) {
+  environment_.limits.max_inputs = 4096;
+  Start({text_});
+  WaitFor(&tokenizing_);
+  const size_t parts = batcher_.count();
+  EXPECT_GE(parts, text_.size() / 64);
+  EXPECT_EQ(Answered(parts).results(0).hypotheses(0).text(), text_);
+  EXPECT_LE(heard_, 4 * text_.size());
+}
+
+TEST_F(LongSentenceTest, WithTooManyPartsIsNotTokenizedToItsEnd) {
+  environment_.limits.max_inputs = 100;
+  request_.add_inputs()->set_text(text_);
+  EXPECT_THAT(Refused(), HasSubstr("more than 100 sentences"));
+  // Once it is heard whole, as the puppet does not stop at what is enough.
+  EXPECT_LE(heard_, text_.size() + 20'000);
+}
+
 }  // namespace
 }  // namespace trivium

@@ -1,6 +1,7 @@
 // Streams of responses without gRPC: the client's pace, stalls, the end.
 #include <gmock/gmock.h>
 
+#include "server/handlers/byte_account.h"
 #include "tests/server/handlers/handlers_fixture.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -15,7 +16,9 @@ class GenerateHandlerTest : public HandlersTest {
     v1::GenerateRequest request;
     request.mutable_input()->set_text("abcd");
     transport_.Bring(request);
-    handler_ = NewGenerate(environment_, {}, &transport_);
+    CallContext context;
+    context.held = held_;
+    handler_ = NewGenerate(environment_, std::move(context), &transport_);
     handler_->Start();
   }
   void Say(const std::string& text) {
@@ -29,6 +32,10 @@ class GenerateHandlerTest : public HandlersTest {
   std::string Text(size_t i) {
     return transport_.Response<v1::GenerateResponse>(i).piece().text();
   }
+
+  ByteAccount account_;
+  const std::shared_ptr<CallBytes> held_ =
+      std::make_shared<CallBytes>(&account_);
 };
 
 TEST_F(GenerateHandlerTest, SlowClientsGetFewerLongerPieces) {
@@ -50,6 +57,24 @@ TEST_F(GenerateHandlerTest, SlowClientsGetFewerLongerPieces) {
   handler_->OnWritten(true);
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
   EXPECT_TRUE(transport_.Response<v1::GenerateResponse>(3).has_done());
+}
+
+TEST_F(GenerateHandlerTest, WhatWaitsForTheClientIsAccounted) {
+  Start();
+  Say("a");
+  EXPECT_EQ(Text(0), "a");
+  EXPECT_EQ(account_.total(), 0);
+  batcher_.Answer(0);  // "abcd"
+  WaitForDelivery();
+  EXPECT_GT(account_.bytes(Held::kResults), 0);
+  handler_->OnWritten(true);
+  EXPECT_EQ(Text(1), "bcd");
+  EXPECT_EQ(account_.bytes(Held::kResults), 0);
+  // The end waits for its turn.
+  EXPECT_GT(account_.bytes(Held::kOutbox), 0);
+  handler_->OnWritten(true);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(account_.total(), 0);
 }
 
 TEST_F(GenerateHandlerTest, StalledClientsAreBrokenOff) {

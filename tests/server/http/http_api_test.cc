@@ -306,6 +306,21 @@ TEST_F(HttpApiTest, WithoutMemoryRequestsAreRefused) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
+TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
+  Start();
+  memory_ = int64_t{800} << 20;
+  overload_.Look();
+  // What others are sending.
+  overload_.account()->Add(Held::kIncoming, 1 << 20);
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+  const std::string large(2 * OverloadManager::kSmallRequest, 'a');
+  const HttpResult answer =
+      Post(kTranslate, R"({"inputs":[{"text":")" + large + R"("}]})");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_THAT(answer.body, HasSubstr("no memory"));
+  overload_.account()->Add(Held::kIncoming, -(1 << 20));
+}
+
 TEST_F(HttpApiTest, DeadlinesAreConnects) {
   Start();
   const std::string type = "Content-Type: application/json\r\n";

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/server/rpc/puppet_batcher.h"
 
@@ -145,6 +147,37 @@ TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
   EXPECT_EQ(batcher_.expected(), 2u);
   guard_ = NewGuard();
   EXPECT_EQ(batcher_.expected(), 0u);
+}
+
+TEST_F(Http2GuardTest, CallsHaveAPlaceWhileTheyAreOpen) {
+  OpenCalls calls(1, &metrics_);
+  const auto full = [&calls] { return !calls.Take(1).ok(); };
+  std::vector<std::unique_ptr<OpenCalls::Place>> others;
+  guard_ = Http2Guard(kMaxStreams, now_, &resets_, &incoming_,
+                      [&calls](HeaderFields*, bool) -> Http2Guard::Judgement {
+                        auto place = calls.Take(1);
+                        if (!place.ok()) return {.reset = true};
+                        return {.place = *std::move(place)};
+                      });
+  Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1));
+  while (!full()) others.push_back(*calls.Take(1));
+  // The client hears that it may try again, gRPC nothing.
+  Server(Frame(kSettings, 0, 0));
+  Client(Frame(kHeaders, kEndHeaders, 3) + Data(3, Message(0)));
+  EXPECT_EQ(to_grpc_, "");
+  EXPECT_EQ(guard_.open_streams(), 1u);
+  EXPECT_EQ(Server(""), Frame(kReset, 0, 3, std::string("\0\0\0\7", 4)));
+  // Whoever ends it.
+  Server(Frame(kHeaders, kEndHeaders | kEndStream, 1));
+  EXPECT_FALSE(full());
+  Client(Frame(kHeaders, kEndHeaders, 5));
+  EXPECT_TRUE(full());
+  Client(Frame(kReset, 0, 5, 4));
+  EXPECT_FALSE(full());
+  Client(Frame(kHeaders, kEndHeaders, 7));
+  EXPECT_TRUE(full());
+  guard_ = NewGuard();  // the connection has ended
+  EXPECT_FALSE(full());
 }
 
 TEST_F(Http2GuardTest, CallsPassHoweverTheyAreCut) {

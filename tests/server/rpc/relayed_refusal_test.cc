@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/server/rpc/rpc_fixture.h"
 
@@ -115,6 +117,48 @@ TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
             grpc::UNIMPLEMENTED);
   EXPECT_EQ(batcher_->asked_early(), before);
   EXPECT_EQ(batcher_->expected(), 0u);
+}
+
+TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
+  constexpr int kMost = 3072;
+  options_.memory_bytes =
+      kMost * OpenCalls::kBytesACall * OpenCalls::kPartOfMemory;  // 384 MiB
+  options_.max_streams = 2 * kMost;
+  StartServer();
+  Translated();
+  grpc::CompletionQueue queue;
+  // A stream that says nothing: it stays, or is refused at once.
+  struct Stream {
+    std::unique_ptr<grpc::ClientContext> context = Context();
+    std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::TranslateStreamRequest,
+                                                  v1::TranslateStreamResponse>>
+        stream;
+    v1::TranslateStreamResponse response;
+    grpc::Status status;
+  };
+  std::vector<std::unique_ptr<Stream>> streams;
+  void* tag = nullptr;
+  bool ok = false;
+  for (int i = 0; i < kMost; ++i) {
+    auto& one = *streams.emplace_back(std::make_unique<Stream>());
+    one.stream =
+        stub_->AsyncTranslateStream(one.context.get(), &queue, nullptr);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+  }
+  v1::TranslateResponse response;
+  const grpc::Status refused = Translate(TextsRequest({"a"}), &response);
+  EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("as many calls open"));
+  EXPECT_THAT(metrics_->Text(),
+              HasSubstr("trivium_requests_in_flight{rpc=\"Translate\"} 0"));
+  for (const auto& one : streams) {
+    one->context->TryCancel();
+    one->stream->Finish(&one->status, one.get());
+  }
+  for (size_t i = 0; i < streams.size(); ++i) {
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+  }
+  Translated();
 }
 
 TEST_F(RelayedRefusalTest, CallsThatPassAreOnTheirWayUntilTheyAreSubmitted) {

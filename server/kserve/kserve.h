@@ -1,0 +1,37 @@
+#ifndef TRIVIUM_SERVER_KSERVE_KSERVE_H_
+#define TRIVIUM_SERVER_KSERVE_KSERVE_H_
+
+#include "server/handlers/handlers.h"
+
+namespace trivium {
+
+// The calls of KServe's Open Inference Protocol, version 2 (proto/kserve):
+// each is one of ours in its clothes. Its request becomes a request of ours,
+// which the handler of that call answers; so limits, deadlines, refusals,
+// cancellation, metrics and logs are the same, and errors name our fields.
+//
+// ModelInfer has one input, "text", of BYTES [n] or [n, 1], and is the first of
+// these that the model does:
+//
+//   Classify    "label" BYTES [n, labels], "score" FP32 [n, labels]
+//   Translate   "text" BYTES [n]
+//   Generate    "text" BYTES [1], of one text
+//   Encode      "embedding" FP32 [n, d]
+//
+// Its parameters are the call's options by their names (beam_size...).
+NewHandler NewKserveModelInfer;
+
+NewHandler NewKserveServerLive;
+NewHandler NewKserveServerReady;
+NewHandler NewKserveServerMetadata;
+NewHandler NewKserveModelReady;
+NewHandler NewKserveModelMetadata;
+NewHandler NewKserveModelStatistics;
+
+NewHandler NewKserveRepositoryIndex;
+NewHandler NewKserveRepositoryModelLoad;
+NewHandler NewKserveRepositoryModelUnload;
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_KSERVE_KSERVE_H_

@@ -1,0 +1,161 @@
+"""Triton's Python client, which speaks KServe's protocol, against a real server.
+
+triton_client.py SERVER MODEL PACKAGES: the server's program, the embedded
+model, and a folder that keeps what pip installs. Exits with 77, which skips the
+test, where `tritonclient` has not been fetched before and cannot be.
+"""
+
+import asyncio
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
+TEXT = "The house is big."
+
+
+def have_packages():
+    done = PACKAGES / "done"
+    if done.exists():
+        return True
+    installed = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
+         "--timeout", "20", "--target", PACKAGES, "--upgrade",
+         "tritonclient[grpc]"],
+        check=False, capture_output=True, text=True)
+    if installed.returncode != 0:
+        print("skipped, as pip could not install tritonclient:",
+              (installed.stderr.strip().splitlines() or [""])[-1])
+        return False
+    done.touch()
+    return True
+
+
+def text_input(module, texts, shape=None):
+    array = np.array([text.encode() for text in texts], dtype=np.object_)
+    array = array.reshape(shape or [len(texts)])
+    tensor = module.InferInput("text", list(array.shape), "BYTES")
+    tensor.set_data_from_numpy(array)
+    return tensor
+
+
+class TritonClientTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        scratch = pathlib.Path(cls.folder.name)
+        shutil.copytree(ROOT / "tests/golden/sentences/qwen3.embedding",
+                        scratch / "models/vectors")
+        ports = scratch / "ports"
+        cls.server = subprocess.Popen(
+            [SERVER, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
+             "--port-file", ports, "--log-level", "warn",
+             "--model-root", scratch / "models", "--model", f"en-de={MODEL}"])
+        while not ports.exists():
+            if cls.server.poll() is not None:
+                raise SystemExit("the server did not start")
+            time.sleep(0.02)
+        port = dict(line.split() for line in ports.read_text().splitlines())["grpc"]
+        cls.address = f"127.0.0.1:{port}"
+        cls.client = triton.InferenceServerClient(cls.address)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.terminate()
+        code = cls.server.wait(60)
+        cls.folder.cleanup()
+        assert code == 0, code
+
+    def test_server(self):
+        self.assertTrue(self.client.is_server_live())
+        self.assertTrue(self.client.is_server_ready())
+        self.assertEqual(self.client.get_server_metadata().name, "trivium")
+        self.assertTrue(self.client.is_model_ready("en-de"))
+        self.assertTrue(self.client.is_model_ready("en-de", "1"))
+        self.assertFalse(self.client.is_model_ready("none"))
+        metadata = self.client.get_model_metadata("en-de", as_json=True)
+        self.assertEqual(metadata["inputs"],
+                         [{"name": "text", "datatype": "BYTES", "shape": ["-1"]}])
+        self.assertEqual(metadata["outputs"],
+                         [{"name": "text", "datatype": "BYTES", "shape": ["-1"]}])
+
+    def test_translations(self):
+        result = self.client.infer(
+            "en-de", [text_input(triton, [TEXT, "Good morning!"])], request_id="mine",
+            outputs=[triton.InferRequestedOutput("text")], client_timeout=30,
+            parameters={"target_language": "de", "beam_size": 2,
+                        "length_penalty": 0.5, "truncate": True})
+        texts = [text.decode() for text in result.as_numpy("text")]
+        self.assertIn("Haus", texts[0])
+        self.assertIn("Morgen", texts[1])
+        self.assertEqual(result.get_response().id, "mine")
+        back = self.client.infer("en-de", [text_input(triton, ["Das Haus."], [1, 1])],
+                                 parameters={"target_language": "en"})
+        self.assertIn(b"house", back.as_numpy("text")[0])
+
+    def test_errors(self):
+        def error(model="en-de", inputs=None, **options):
+            with self.assertRaises(tritonclient.utils.InferenceServerException) as caught:
+                self.client.infer(model, inputs or [text_input(triton, [TEXT])],
+                                  **options)
+            return caught.exception
+
+        self.assertEqual(error("none").status(), "StatusCode.NOT_FOUND")
+        self.assertIn("beam_size", error(parameters={"beam_size": 0}).message())
+        self.assertIn("no_such", error(parameters={"no_such": 1}).message())
+        self.assertIn("priority", error(priority=1).message())
+        ids = triton.InferInput("input_ids", [1], "INT64")
+        ids.set_data_from_numpy(np.array([1], dtype=np.int64))
+        self.assertIn("text", error(inputs=[ids]).message())
+        self.assertEqual(error(client_timeout=0.000001).status(),
+                         "StatusCode.DEADLINE_EXCEEDED")
+
+    def test_models_come_and_go(self):
+        self.client.load_model("vectors")
+        index = self.client.get_model_repository_index()
+        self.assertEqual({one.name: one.state for one in index.models},
+                         {"en-de": "READY", "vectors": "READY"})
+        texts = [TEXT, "The building is large.", "I ate an apple."]
+        result = self.client.infer("vectors", [text_input(triton, texts)])
+        vectors = result.as_numpy("embedding")
+        self.assertEqual((vectors.dtype, len(vectors)), (np.float32, 3))
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+        cut = self.client.infer("vectors", [text_input(triton, texts)],
+                                parameters={"dimensions": 8, "normalize": True})
+        self.assertEqual(cut.as_numpy("embedding").shape, (3, 8))
+        statistics = self.client.get_inference_statistics("vectors").model_stats[0]
+        self.assertEqual(statistics.inference_count, 6)
+        self.assertEqual(statistics.inference_stats.success.count, 2)
+        self.assertGreater(statistics.inference_stats.compute_infer.ns, 0)
+
+        self.client.load_model("vectors")  # again: a reload
+        self.client.unload_model("vectors")
+        self.assertFalse(self.client.is_model_ready("vectors"))
+        with self.assertRaises(tritonclient.utils.InferenceServerException):
+            self.client.load_model("../elsewhere")
+
+    def test_asyncio(self):
+        async def run():
+            async with aio.InferenceServerClient(self.address) as client:
+                results = await asyncio.gather(*[
+                    client.infer("en-de", [text_input(aio, [TEXT])]) for _ in range(8)])
+                return {result.as_numpy("text")[0] for result in results}
+        self.assertEqual(len(asyncio.run(run())), 1)
+
+
+if __name__ == "__main__":
+    if not have_packages():
+        sys.exit(SKIPPED)
+    sys.path.insert(0, str(PACKAGES))
+    import numpy as np
+    import tritonclient.grpc as triton
+    import tritonclient.grpc.aio as aio
+    import tritonclient.utils
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,181 @@
+// A server that wants tokens, over gRPC and HTTP.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpc/reflection/v1/reflection.grpc.pb.h"
+#include "server/handlers/access.h"
+#include "server/startup.h"
+#include "tests/server/rpc/rpc_fixture.h"
+#include "tests/support/http_get.h"
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kToken[] = "a-token-of-somebody-who-may-call";
+constexpr char kLimited[] = "a-token-of-somebody-with-limits";
+
+// An entry of the tokens file.
+std::string Entry(const char* token, const std::string& name,
+                  const std::string& more) {
+  std::string entry = *TokenEntry(token);
+  entry.replace(entry.find("..."), 3, name);
+  entry.replace(entry.rfind('}'), 1, more + "}");
+  return entry;
+}
+
+class TokensTest : public RpcTest {
+ protected:
+  void SetUp() override {
+    std::ofstream(options_.tokens_file)
+        << R"({"tokens": [)" << Entry(kToken, "any", R"(, "orders": true)")
+        << ","
+        << Entry(kLimited, "limited",
+                 R"(, "models": ["encoder"], "rate": 0.001, "burst": 2)")
+        << "]}";
+    options_.http_listen = "127.0.0.1:0";
+    StartServer();
+  }
+  TokensTest() {
+    options_.tokens_file =
+        testing::TempDir() + "/tokens_test" + std::to_string(getpid());
+  }
+  ~TokensTest() override { std::filesystem::remove(options_.tokens_file); }
+
+  static std::unique_ptr<grpc::ClientContext> With(const std::string& token) {
+    auto context = Context();
+    if (!token.empty()) {
+      context->AddMetadata("authorization", "Bearer " + token);
+    }
+    return context;
+  }
+  grpc::Status Translate(const std::string& token) {
+    v1::TranslateResponse response;
+    return stub_->Translate(With(token).get(), TextsRequest({"abc"}),
+                            &response);
+  }
+  HttpResult Post(const std::string& headers) {
+    return HttpPost(server_->http_port(), "/trivium.v1.Inference/Translate",
+                    R"({"inputs":[{"text":"abc"}]})",
+                    "Content-Type: application/json\r\n" + headers);
+  }
+};
+
+TEST_F(TokensTest, CallsNeedOne) {
+  // Again and again: the relay answers those after a connection's first.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Translate("").error_code(), grpc::UNAUTHENTICATED);
+    EXPECT_EQ(Translate("a-token-of-nobody").error_code(),
+              grpc::UNAUTHENTICATED);
+    const grpc::Status status = Translate(kToken);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  auto context = With("a-token-of-nobody");
+  v1::TranslateStreamResponse response;
+  auto stream = stub_->TranslateStream(context.get());
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::UNAUTHENTICATED);
+  v1::ListModelsResponse models;
+  EXPECT_EQ(models_->ListModels(With("").get(), {}, &models).error_code(),
+            grpc::UNAUTHENTICATED);
+  // Whatever a client calls itself.
+  context = Context();
+  context->AddMetadata("trivium-expected", "1");
+  v1::TranslateResponse translated;
+  EXPECT_EQ(stub_->Translate(context.get(), TextsRequest({"abc"}), &translated)
+                .error_code(),
+            grpc::UNAUTHENTICATED);
+}
+
+TEST_F(TokensTest, HttpNeedsOne) {
+  EXPECT_EQ(
+      Post("Authorization: Bearer " + std::string(kToken) + "\r\n").status,
+      200);
+  const HttpResult none = Post("");
+  EXPECT_EQ(none.status, 401);
+  EXPECT_THAT(none.headers, HasSubstr("WWW-Authenticate: Bearer"));
+  EXPECT_THAT(none.body, HasSubstr("unauthenticated"));
+  EXPECT_EQ(Post("Authorization: Bearer wrong\r\n").status, 401);
+  EXPECT_EQ(HttpGet(server_->http_port(), "/v1/models").status, 401);
+  EXPECT_EQ(
+      Post("Authorization: Bearer " + std::string(kLimited) + "\r\n").status,
+      403);
+}
+
+TEST_F(TokensTest, ReflectionNeedsOneAndHealthNone) {
+  namespace reflection = grpc::reflection::v1;
+  const auto stub = reflection::ServerReflection::NewStub(channel_);
+  const auto ask = [&](const std::string& token) {
+    auto context = With(token);
+    auto stream = stub->ServerReflectionInfo(context.get());
+    reflection::ServerReflectionRequest request;
+    request.set_list_services("");
+    stream->Write(request);
+    stream->WritesDone();
+    reflection::ServerReflectionResponse response;
+    while (stream->Read(&response)) {
+    }
+    return stream->Finish().error_code();
+  };
+  EXPECT_EQ(ask(""), grpc::UNAUTHENTICATED);
+  EXPECT_EQ(ask(kToken), grpc::OK);
+  grpc::health::v1::HealthCheckResponse health;
+  EXPECT_TRUE(grpc::health::v1::Health::NewStub(channel_)
+                  ->Check(Context().get(), {}, &health)
+                  .ok());
+}
+
+TEST_F(TokensTest, ATokenHasItsModels) {
+  v1::ListModelsResponse models;
+  ASSERT_TRUE(models_->ListModels(With(kLimited).get(), {}, &models).ok());
+  ASSERT_EQ(models.models_size(), 1);
+  EXPECT_EQ(models.models(0).name(), "encoder");
+  const grpc::Status status = Translate(kLimited);
+  EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
+  EXPECT_THAT(
+      status.error_message(),
+      HasSubstr("does not allow model 'translator'; it allows encoder"));
+}
+
+TEST_F(TokensTest, ATokenHasItsRate) {
+  v1::ListModelsResponse models;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(models_->ListModels(With(kLimited).get(), {}, &models).ok());
+  }
+  auto context = With(kLimited);
+  EXPECT_EQ(models_->ListModels(context.get(), {}, &models).error_code(),
+            grpc::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(
+      context->GetServerTrailingMetadata().count("grpc-retry-pushback-ms"), 1u);
+  EXPECT_TRUE(Translate(kToken).ok());
+}
+
+TEST_F(TokensTest, OrdersNeedLeave) {
+  v1::Model model;
+  v1::LoadModelRequest request;
+  request.set_folder("m");
+  EXPECT_EQ(
+      models_->LoadModel(With(kLimited).get(), request, &model).error_code(),
+      grpc::PERMISSION_DENIED);
+  // May order; this server takes none.
+  EXPECT_EQ(
+      models_->LoadModel(With(kToken).get(), request, &model).error_code(),
+      grpc::FAILED_PRECONDITION);
+}
+
+TEST(TokensFlagsTest, TheKeyOfClientsIsTheToken) {
+  Options options;
+  options.tokens_file = "tokens.json";
+  options.limits.client_key_header = "x-api-key";
+  EXPECT_THAT(std::string(StartServer(options).status().message()),
+              HasSubstr("--client-key-header"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -128,6 +128,9 @@ void AddSecurityFlags(FlagSet* flags, Options* options) {
              "Take calls of gRPC and HTTP only with a bearer token of this "
              "JSON file, which is read again when it changes "
              "(docs/operating.md)");
+  flags->Add("audit-log", &options->audit_log,
+             "Write a JSON line to this file at each call's end: client, call, "
+             "model, status, counts, time; no texts");
 }
 
 void AddFlags(CLI::App* app, Options* options) {

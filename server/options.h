@@ -33,6 +33,7 @@ struct Options {
   TlsCredentials::Files tls;  // without a certificate: no TLS
   bool metrics_tls = false;
   std::string tokens_file;  // empty: anybody may call
+  std::string audit_log;    // empty: none
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   // Below it are the models that may be loaded while others are served; empty:

@@ -68,6 +68,10 @@ class ServerImpl : public Server {
     if (!options_.tls.certificate.empty()) {
       TRIVIUM_ASSIGN_OR_RETURN(tls_, TlsCredentials::Load(options_.tls));
     }
+    if (!options_.audit_log.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(audit_, AuditLog::Open(options_.audit_log));
+      environment_.audit = audit_.get();
+    }
     if (!options_.tokens_file.empty()) {
       TRIVIUM_ASSIGN_OR_RETURN(
           access_, Access::Load(options_.tokens_file, options_.clock));
@@ -188,6 +192,7 @@ class ServerImpl : public Server {
   OverloadManager overload_;
   std::unique_ptr<TlsCredentials> tls_;  // null: none
   std::unique_ptr<Access> access_;       // null: anybody may call
+  std::unique_ptr<AuditLog> audit_;      // null: none
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;
   WorkPool tokenizing_;

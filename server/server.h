@@ -31,6 +31,7 @@ class Server {
     TlsCredentials::Files tls;   // no certificate: gRPC and HTTP without TLS
     bool metrics_tls = false;    // metrics with it, too
     std::string tokens_file;     // of Access; empty: anybody may call
+    std::string audit_log;       // a file's path; empty: none
     RequestLimits limits;
     bool truncate = false;
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's

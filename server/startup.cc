@@ -198,6 +198,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.tls = options.tls;
   server.metrics_tls = options.metrics_tls;
   server.tokens_file = options.tokens_file;
+  server.audit_log = options.audit_log;
   if (options.tls.certificate.empty()) {
     const bool with_tokens = !options.tokens_file.empty();
     WarnOfOpenPort(options.listen, with_tokens);

@@ -1,7 +1,11 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "client/commands/command.h"
@@ -60,6 +64,12 @@ class TranslateCommand : public Command {
       output.Complain(
           fmt::format("text {}: {}", number, response.error().message()));
     }
+    for (const v1::UnkeptSpan& span : response.result().unkept()) {
+      output.Complain(
+          fmt::format("text {}: \"{}\" is there {} times in "
+                      "hypothesis {}",
+                      number, span.text(), span.count(), span.hypothesis()));
+    }
     if (json_) return output.Json(response);
     if (response.result().hypotheses().empty()) return output.Line("");
     for (const v1::Hypothesis& hypothesis : response.result().hypotheses()) {
@@ -73,6 +83,58 @@ class TranslateCommand : public Command {
   bool json_ = false;
 };
 
+// "number-with-unit" and the like to the enumeration's values.
+std::map<std::string, int> ProtectedKinds() {
+  constexpr std::string_view kPrefix = "PROTECTED_KIND_";
+  std::map<std::string, int> kinds;
+  const auto* values = v1::ProtectedKind_descriptor();
+  for (int i = 0; i < values->value_count(); ++i) {
+    const auto* value = values->value(i);
+    if (value->number() == v1::PROTECTED_KIND_UNSPECIFIED) continue;
+    std::string name = value->name().substr(kPrefix.size());
+    std::replace(name.begin(), name.end(), '_', '-');
+    kinds[absl::AsciiStrToLower(name)] = value->number();
+  }
+  return kinds;
+}
+
+void AddProtectFlags(CLI::App& sub, v1::TranslateOptions* options) {
+  const std::map<std::string, int> kinds = ProtectedKinds();
+  std::vector<std::string> names;
+  for (const auto& [name, value] : kinds) names.push_back(name);
+  sub.add_option_function<std::vector<std::string>>(
+         "--protect",
+         [options, kinds](const std::vector<std::string>& given) {
+           for (const std::string& name : given) {
+             options->mutable_protect()->add_kinds(
+                 static_cast<v1::ProtectedKind>(kinds.at(name)));
+           }
+         },
+         "What comes through byte for byte: " + absl::StrJoin(names, ", "))
+      ->delimiter(',')
+      ->check(CLI::IsMember(names))
+      ->type_name("KIND,...")
+      ->allow_extra_args(false)
+      ->group(kMoreFlags);
+  sub.add_option_function<std::vector<std::string>>(
+         "--protect-pattern",
+         [options](const std::vector<std::string>& patterns) {
+           for (const std::string& pattern : patterns) {
+             options->mutable_protect()->add_patterns(pattern);
+           }
+         },
+         "The same, as a regular expression (RE2); may be given again")
+      ->type_name("REGEX")
+      ->allow_extra_args(false)
+      ->group(kMoreFlags);
+  sub.add_flag_callback(
+         "--no-protect-pieces",
+         [options] { options->mutable_protect()->set_pieces(false); },
+         "Sentences stay whole where a protected span is lost; what is lost "
+         "is told")
+      ->group(kMoreFlags);
+}
+
 }  // namespace
 
 Subcommand AddTranslate(CLI::App& app) {
@@ -84,6 +146,7 @@ Subcommand AddTranslate(CLI::App& app) {
   AddJsonFlag(*sub, &command->json_);
   v1::TranslateOptions* options = command->start_.mutable_options();
   AddTextFlags(*sub, options);
+  AddProtectFlags(*sub, options);
   sub->add_flag_callback(
          "--no-split", [options] { options->set_split(v1::SPLIT_NONE); },
          "The model reads a text at once, not sentence by sentence")

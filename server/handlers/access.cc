@@ -7,7 +7,6 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -122,7 +121,6 @@ absl::StatusOr<std::vector<std::shared_ptr<const Grant>>> ParseGrants(
         R"(must be {"tokens": [...]} and have nothing else)");
   }
   std::vector<std::shared_ptr<const Grant>> grants;
-  std::set<std::string> names;
   for (const nlohmann::json& entry : file["tokens"]) {
     absl::StatusOr<Grant::Rules> rules = ParseEntry(entry);
     if (!rules.ok()) {
@@ -130,7 +128,6 @@ absl::StatusOr<std::vector<std::shared_ptr<const Grant>>> ParseGrants(
           fmt::format("tokens[{}]: {}", grants.size(),
                       std::string(rules.status().message())));
     }
-    names.insert(rules->name);
     grants.push_back(std::make_shared<Grant>(*std::move(rules)));
   }
   return grants;

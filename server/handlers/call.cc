@@ -200,6 +200,7 @@ Ending Call::Close(absl::Status status) {
   status = AsClientSees(std::move(status), now);
   environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
   LogEnd(status, total);
+  AuditEnd(status, now);
   TellRefusals(status, now);
   return {std::move(status), request_id_};
 }
@@ -224,6 +225,25 @@ void Call::TellRefusals(const absl::Status& status, absl::Time now) const {
   } else {
     environment_.refusals->Tick(now);
   }
+}
+
+// Nothing that a client sent but its names, and no message of an error, which
+// may quote a text.
+void Call::AuditEnd(const absl::Status& status, absl::Time now) const {
+  if (environment_.audit == nullptr) return;
+  environment_.audit->Write(
+      now,
+      {{"client", Shorten(context_.client_key.empty() ? context_.peer
+                                                      : context_.client_key)},
+       {"peer", context_.peer},
+       {"request_id", request_id_},
+       {"call", RpcName(rpc_)},
+       {"model", model_ == nullptr ? std::string() : model_->name},
+       {"status", absl::StatusCodeToString(status.code())},
+       {"results", results_},
+       {"source_tokens", source_tokens_},
+       {"generated_tokens", generated_tokens_},
+       {"milliseconds", absl::ToDoubleMilliseconds(now - started_)}});
 }
 
 void Call::LogEnd(const absl::Status& status, absl::Duration total) const {

@@ -129,6 +129,7 @@ class Call {
   absl::Status AsClientSees(absl::Status status, absl::Time now) const;
   void TellRefusals(const absl::Status& status, absl::Time now) const;
   void LogEnd(const absl::Status& status, absl::Duration total) const;
+  void AuditEnd(const absl::Status& status, absl::Time now) const;
 
   const Environment& environment_;
   const CallContext context_;

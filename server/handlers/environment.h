@@ -13,6 +13,7 @@
 #include "server/handlers/model_control.h"
 #include "server/handlers/model_directory.h"
 #include "server/handlers/work_pool.h"
+#include "server/observability/audit_log.h"
 #include "server/observability/metrics.h"
 #include "server/observability/refusal_log.h"
 
@@ -49,6 +50,7 @@ struct Environment {
   // Null: what is served does not change.
   ModelControl* model_control = nullptr;
   const Access* access = nullptr;  // null: anybody may call
+  AuditLog* audit = nullptr;       // may be null
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;

@@ -148,6 +148,8 @@ class ItemStreamCall final : public Handler {
     abandoned_ = true;
     if (end_.ok()) end_ = why;
     held_.reset();
+    in_flight_ -= again_.size();
+    again_.clear();
     outbox_.clear();
     CountOutboxLocked(-outbox_bytes_);
   }
@@ -190,6 +192,14 @@ class ItemStreamCall final : public Handler {
       writing_ = true;
       write_started_ = environment().clock->Now();
     }
+    if (!again_.empty() && !submitting_again_ && retry_ &&
+        HasRoom(TokensOf(again_.front().requests))) {
+      next.kind = Next::kSubmit;
+      next.work = std::move(again_.front());
+      again_.pop_front();
+      submitting_again_ = true;
+      return next;
+    }
     if (held_ && retry_ && HasRoom(TokensOf(held_->requests))) {
       next.kind = Next::kSubmit;
       next.work = *std::move(held_);
@@ -206,7 +216,8 @@ class ItemStreamCall final : public Handler {
       reading_ = true;
       transport_->Read();
     }
-    if (over && !processing_ && !held_ && in_flight_ == 0 && !writing_) {
+    if (over && !processing_ && !submitting_again_ && !held_ &&
+        in_flight_ == 0 && !writing_) {
       finished_ = true;
       next.kind = Next::kFinish;
       next.status = end_;
@@ -257,66 +268,85 @@ class ItemStreamCall final : public Handler {
     Do(this, std::move(next));
   }
 
-  // Counted in in_flight_ and processing_ already.
+  // Counted in in_flight_ and processing_, or submitting_again_, already.
   void Submit(StreamItems::Work work) {
     std::vector<Request> requests = work.requests;
+    auto submitted = std::make_shared<StreamItems::Work>();
+    submitted->id = work.id;
+    submitted->state = work.state;
+    submitted->response_bytes = work.response_bytes;
     ObserveTogether(
         &call_, &requests,
-        [this, id = work.id, expected = work.response_bytes, text = work.text](
-            absl::StatusOr<std::vector<RequestResult>> results, int64_t bytes) {
-          Deliver(id, text, expected, std::move(results), bytes);
+        [this, submitted](absl::StatusOr<std::vector<RequestResult>> results,
+                          int64_t bytes) {
+          Deliver(submitted, std::move(results), bytes);
         });
     const absl::Status status = call_.Submit(
         std::move(requests), [](int) { return std::string("item.input"); });
     Next next;
     {
       MutexLock lock(&mutex_);
-      processing_ = false;
-      if (!status.ok()) {
-        --in_flight_;
-        in_flight_bytes_ -= work.response_bytes;
-      }
-      if (absl::IsResourceExhausted(status)) {
-        // Others were faster: once more at the next tick.
-        retry_ = false;
-        if (end_.ok()) held_ = std::move(work);
-      } else if (!status.ok() && !abandoned_) {
-        PushLocked(items_->Error(work.id, status));
-      }
+      (work.again ? submitting_again_ : processing_) = false;
+      if (!status.ok()) NotTakenLocked(std::move(work), status);
       next = NextLocked();
     }
     Do(this, std::move(next));
   }
 
+  // The batcher has refused the work.
+  void NotTakenLocked(StreamItems::Work work, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const bool full = absl::IsResourceExhausted(status);
+    // Others were faster: once more at the next tick.
+    if (full) retry_ = false;
+    if (full && work.again && !abandoned_) {
+      again_.push_front(std::move(work));
+      return;
+    }
+    --in_flight_;
+    in_flight_bytes_ -= work.response_bytes;
+    if (full) {
+      if (end_.ok()) held_ = std::move(work);
+    } else if (!abandoned_) {
+      PushLocked(items_->Error(work.id, status));
+    }
+  }
+
   // An item's results are there; on a worker.
-  void Deliver(const std::string& id, std::shared_ptr<const TextParts> text,
-               int64_t expected_bytes,
+  void Deliver(std::shared_ptr<StreamItems::Work> work,
                absl::StatusOr<std::vector<RequestResult>> results,
                int64_t bytes) {
     auto shared = std::make_shared<decltype(results)>(std::move(results));
-    call_.RunDelivery(bytes, [this, id, text, expected_bytes, shared, bytes] {
+    call_.RunDelivery(bytes, [this, work, shared, bytes] {
       call_.Hold(Held::kResults, -bytes);
-      OnResult(id, *text, expected_bytes, std::move(*shared));
+      OnResult(std::move(*work), std::move(*shared));
     });
   }
 
   // On the delivery pool.
-  void OnResult(const std::string& id, const TextParts& text,
-                int64_t expected_bytes,
+  void OnResult(StreamItems::Work work,
                 absl::StatusOr<std::vector<RequestResult>> results) {
     if (results.ok()) {
       MutexLock lock(&mutex_);
       for (const RequestResult& result : *results) call_.AddResult(result);
     }
-    std::unique_ptr<Message> response =
-        results.ok() ? items_->Result(id, text, *std::move(results))
-                     : items_->Error(id, results.status());
+    const int64_t expected_bytes = work.response_bytes;
+    StreamItems::Outcome outcome;
+    if (results.ok()) {
+      outcome = items_->Take(std::move(work), *std::move(results));
+    } else {
+      outcome.response = items_->Error(work.id, results.status());
+    }
     Next next;
     {
       MutexLock lock(&mutex_);
-      --in_flight_;
-      in_flight_bytes_ -= expected_bytes;
-      if (!abandoned_) PushLocked(std::move(response));
+      if (outcome.work && !abandoned_) {
+        again_.push_back(*std::move(outcome.work));
+      } else {
+        --in_flight_;
+        in_flight_bytes_ -= expected_bytes;
+        if (!abandoned_) PushLocked(std::move(outcome.response));
+      }
       next = NextLocked();
     }
     Do(this, std::move(next));
@@ -337,6 +367,9 @@ class ItemStreamCall final : public Handler {
   bool retry_ ABSL_GUARDED_BY(mutex_) = true;         // held_ may be submitted
   absl::Status end_ ABSL_GUARDED_BY(mutex_);          // not OK: read no more
   std::optional<StreamItems::Work> held_ ABSL_GUARDED_BY(mutex_);
+  // To be submitted once more; counted in in_flight_.
+  std::deque<StreamItems::Work> again_ ABSL_GUARDED_BY(mutex_);
+  bool submitting_again_ ABSL_GUARDED_BY(mutex_) = false;
   size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;         // at the batcher
   int64_t in_flight_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of their responses
   std::deque<std::unique_ptr<Message>> outbox_ ABSL_GUARDED_BY(mutex_);

@@ -42,14 +42,14 @@ void PreparedCall::PrepareParts(int end) {
   call_.AddTokenizeTime(environment().clock->Now() - before);
   if (!status.ok()) return Finish(status);
   if (prepared_ < parts()) return RunNextParts();
-  Submit();
+  if (requests_.empty()) return AnswerAtOnce();
+  Submit(std::move(requests_));
 }
 
-void PreparedCall::Submit() {
-  if (requests_.empty()) return AnswerAtOnce();
-  Observe(&requests_);
+void PreparedCall::Submit(std::vector<Request> requests) {
+  Observe(&requests);
   const absl::Status status = call_.Submit(
-      std::move(requests_), [this](int request) { return FieldOf(request); });
+      std::move(requests), [this](int request) { return FieldOf(request); });
   // Once the batcher has taken the requests, this may be deleted already.
   if (!status.ok()) Finish(status);
 }

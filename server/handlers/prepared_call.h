@@ -53,6 +53,10 @@ class PreparedCall : public Handler {
   // There are no requests.
   virtual void AnswerAtOnce() = 0;
 
+  // Gives requests to the batcher, or ends the call. Afterwards this may be
+  // deleted already.
+  void Submit(std::vector<Request> requests);
+
   const Environment& environment() const { return call_.environment(); }
   Call& call() { return call_; }
   const Call& call() const { return call_; }
@@ -67,7 +71,6 @@ class PreparedCall : public Handler {
  private:
   void RunNextParts();
   void PrepareParts(int end);
-  void Submit();
 
   Call call_;
   Transport* const transport_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -17,39 +18,41 @@ namespace {
 constexpr size_t kMaxIdBytes = 256;
 
 // What is different of the two calls: how the start says what is wanted, and
-// what an item gives; without requests, which only Translating knows, of a
-// blank text.
+// what an item gives, in one round of requests or several; without requests,
+// which only Translating knows, of a blank text.
 struct Translating {
-  using Request = v1::TranslateStreamRequest;
+  using Message = v1::TranslateStreamRequest;
   using Response = v1::TranslateStreamResponse;
   using Work = Translation;
+  using Item = Translation::Item;
 
-  static absl::StatusOr<Translation> Start(const Request::Start& start,
+  static absl::StatusOr<Translation> Start(const Message::Start& start,
                                            const Call& call) {
     return Translation::Create(call.environment(), call.model(),
                                start.options(), "start.options",
                                [&call] { return call.Wanted(); });
   }
-  static v1::TranslateResult Result(const Translation& work,
-                                    const TextParts& text,
-                                    std::vector<RequestResult> results) {
-    std::vector<v1::TranslateResult> parts;
-    for (size_t i = 0; i < results.size(); ++i) {
-      parts.push_back(
-          work.PartResult(text.parts[i].input, std::move(results[i])));
-    }
-    return work.Result(text, std::move(parts));
+  static std::vector<Request> TakeRequests(Translation::Item* item) {
+    return std::exchange(item->requests, {});
   }
-  static void Move(Translation::Item item, StreamItems::Work* work) {
-    work->text = std::make_shared<const TextParts>(std::move(item.text));
-    work->requests = std::move(item.requests);
+  static absl::Status Take(const Translation& work, RequestResult result,
+                           Translation::Item* item) {
+    return work.Take(item, std::move(result));
+  }
+  static v1::TranslateResult Result(const Translation& work,
+                                    Translation::Item* item) {
+    return work.Result(std::move(*item));
   }
 };
 
 struct Embedding {
-  using Request = v1::EncodeStreamRequest;
+  using Message = v1::EncodeStreamRequest;
   using Response = v1::EncodeStreamResponse;
   using Work = EncodeWork;
+  struct Item : EncodeWork::Item {
+    Item(EncodeWork::Item item) : EncodeWork::Item(std::move(item)) {}
+    std::optional<v1::EncodeResult> result;
+  };
 
   static absl::StatusOr<EncodeWork> Start(const v1::EncodeRequest& start,
                                           const Call& call) {
@@ -59,15 +62,18 @@ struct Embedding {
     return EncodeWork::Create(call.environment(), call.model(), start, "start.",
                               [&call] { return call.Wanted(); });
   }
-  static v1::EncodeResult Result(const EncodeWork& work, const TextParts& text,
-                                 std::vector<RequestResult> results) {
-    return work.Result(text.parts[0].input, std::move(results[0]));
+  static std::vector<Request> TakeRequests(Item* item) {
+    std::vector<Request> requests;
+    if (!item->result) requests.push_back(std::move(item->request));
+    return requests;
   }
-  static void Move(EncodeWork::Item item, StreamItems::Work* work) {
-    TextParts text;
-    text.parts.emplace_back().input = std::move(item.input);
-    work->text = std::make_shared<const TextParts>(std::move(text));
-    work->requests.push_back(std::move(item.request));
+  static absl::Status Take(const EncodeWork& work, RequestResult result,
+                           Item* item) {
+    item->result = work.Result(item->input, std::move(result));
+    return absl::OkStatus();
+  }
+  static v1::EncodeResult Result(const EncodeWork&, Item* item) {
+    return *std::move(item->result);
   }
 };
 
@@ -78,7 +84,7 @@ class TypedItems final : public StreamItems {
 
   Outcome Read(RequestStream* transport) override {
     Outcome outcome;
-    typename Kind::Request message;
+    typename Kind::Message message;
     const absl::Status status = transport->Take(&message);
     if (message.item().id().size() > kMaxIdBytes) {
       outcome.end = InvalidField(
@@ -113,31 +119,22 @@ class TypedItems final : public StreamItems {
     if (status.ok()) {
       status = CheckResponseBytes(prepared->response_bytes, environment.limits);
     }
-    Outcome outcome;
-    if (!status.ok()) {
-      outcome.response = Error(in.id, status);
-      return outcome;
-    }
+    if (!status.ok()) return Failed(in.id, status);
     Work work;
     work.id = in.id;
     work.response_bytes = prepared->response_bytes;
-    Kind::Move(*std::move(prepared), &work);
-    if (work.requests.empty()) {
-      outcome.response = Result(in.id, *work.text, {});
-    } else {
-      outcome.work = std::move(work);
-    }
-    return outcome;
+    work.state = std::make_shared<State>(*std::move(prepared));
+    return Next(std::move(work));
   }
 
-  std::unique_ptr<Message> Result(
-      const std::string& id, const TextParts& text,
-      std::vector<RequestResult> results) const override {
-    std::unique_ptr<Message> message =
-        Response(id, Kind::Result(*work_, text, std::move(results)));
-    const absl::Status size =
-        CheckResponseSize(*message, call_->environment().limits);
-    return size.ok() ? std::move(message) : Error(id, size);
+  Outcome Take(Work work, std::vector<RequestResult> results) const override {
+    for (RequestResult& result : results) {
+      const absl::Status status =
+          Kind::Take(*work_, std::move(result), &ItemOf(work));
+      if (!status.ok()) return Failed(work.id, status);
+    }
+    work.again = true;
+    return Next(std::move(work));
   }
 
   std::unique_ptr<Message> Error(const std::string& id,
@@ -149,7 +146,35 @@ class TypedItems final : public StreamItems {
   }
 
  private:
-  absl::Status Start(const typename Kind::Request& message) {
+  struct State final : Work::State {
+    explicit State(typename Kind::Item item) : item(std::move(item)) {}
+    typename Kind::Item item;
+  };
+  static typename Kind::Item& ItemOf(const Work& work) {
+    return static_cast<State&>(*work.state).item;
+  }
+
+  Outcome Failed(const std::string& id, const absl::Status& status) const {
+    Outcome outcome;
+    outcome.response = Error(id, status);
+    return outcome;
+  }
+
+  // What the item asks of the model now, or its response.
+  Outcome Next(Work work) const {
+    Outcome outcome;
+    work.requests = Kind::TakeRequests(&ItemOf(work));
+    if (!work.requests.empty()) {
+      outcome.work = std::move(work);
+      return outcome;
+    }
+    outcome.response = Response(work.id, Kind::Result(*work_, &ItemOf(work)));
+    const absl::Status size =
+        CheckResponseSize(*outcome.response, call_->environment().limits);
+    return size.ok() ? std::move(outcome) : Failed(work.id, size);
+  }
+
+  absl::Status Start(const typename Kind::Message& message) {
     if (!message.has_start()) {
       return InvalidField("start", "the first message must be the start");
     }

@@ -10,14 +10,13 @@
 #include "absl/status/status.h"
 #include "server/handlers/call.h"
 #include "server/handlers/convert.h"
-#include "server/handlers/text_parts.h"
 
 namespace trivium {
 
 // What a call says that reads a start and then items (TranslateStream,
 // EncodeStream), apart from when: its messages read and its responses made.
-// Reading is for one thread at a time; Result is thread-safe once the first
-// message was read.
+// Reading is for one thread at a time; Take and Error are thread-safe once the
+// first message was read, for items that differ.
 class StreamItems {
  public:
   using Message = google::protobuf::Message;
@@ -30,19 +29,25 @@ class StreamItems {
     v1::Input input;
   };
 
-  // One that is ready for the batcher.
+  // One that is ready for the batcher, for the first time, or again where the
+  // results of its requests call for more.
   struct Work {
+    // What a kind of items knows of one that is prepared.
+    struct State {
+      virtual ~State() = default;
+    };
     std::string id;
-    std::shared_ptr<const TextParts> text;
-    std::vector<Request> requests;  // [text->parts], at least one
+    std::shared_ptr<State> state;
+    std::vector<Request> requests;  // at least one
     int64_t response_bytes = 0;     // about, of what grows without text
+    bool again = false;
   };
 
   // What comes of a message: one of these, or nothing (a good start).
   struct Outcome {
     std::optional<Item> item;  // to prepare; its text may be long
     std::optional<Work> work;  // to submit
-    // To write: the item has failed, or was blank.
+    // To write: the item is done, has failed, or was blank.
     std::unique_ptr<Message> response;
     absl::Status end;  // not OK: the stream ends with it
   };
@@ -51,9 +56,9 @@ class StreamItems {
   virtual Outcome Read(RequestStream* transport) = 0;
   virtual Outcome Prepare(const Item& item) = 0;
 
-  virtual std::unique_ptr<Message> Result(
-      const std::string& id, const TextParts& text,
-      std::vector<RequestResult> results) const = 0;
+  // Takes the results of work's requests, which may be moved: a response, or
+  // more work.
+  virtual Outcome Take(Work work, std::vector<RequestResult> results) const = 0;
   virtual std::unique_ptr<Message> Error(const std::string& id,
                                          const absl::Status& status) const = 0;
 };

@@ -116,6 +116,20 @@ class JoinedHypothesis {
   Places places_;
 };
 
+// Several hypotheses may lack the same span; others come later in the text.
+void PlaceUnkept(std::string_view text, v1::UnkeptSpan span, Places* places,
+                 v1::TranslateResult* out) {
+  const auto& added = out->unkept();
+  if (!added.empty() &&
+      added.rbegin()->source().byte_begin() == span.source().byte_begin()) {
+    *span.mutable_source() = added.rbegin()->source();
+  } else {
+    *span.mutable_source() = places->Next(
+        text, {span.source().byte_begin(), span.source().byte_end()});
+  }
+  *out->add_unkept() = std::move(span);
+}
+
 }  // namespace
 
 v1::TranslateResult JoinParts(const TextParts& text,
@@ -127,7 +141,7 @@ v1::TranslateResult JoinParts(const TextParts& text,
   }
   std::vector<JoinedHypothesis> joined(hypotheses, JoinedHypothesis(text));
   v1::TranslateResult out;
-  Places sources;
+  Places sources, unkept;
   for (size_t i = 0; i < results.size(); ++i) {
     v1::TranslateResult& result = results[i];
     const TextParts::Part& part = text.parts[i];
@@ -149,6 +163,9 @@ v1::TranslateResult JoinParts(const TextParts& text,
                              result.truncated_tokens());
     out.mutable_source_pieces()->MergeFrom(result.source_pieces());
     out.mutable_prefix_pieces()->MergeFrom(result.prefix_pieces());
+    for (v1::UnkeptSpan& span : *result.mutable_unkept()) {
+      PlaceUnkept(text.text, std::move(span), &unkept, &out);
+    }
     if (result.has_seed()) out.set_seed(result.seed());
     if (result.has_beam_trace())
       out.mutable_beam_trace()->Swap(result.mutable_beam_trace());

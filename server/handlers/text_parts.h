@@ -4,19 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "server/handlers/convert.h"
 #include "server/text/sentences.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 
-// An input as the model reads it, a request for each part: the sentences of a
-// text, or the input itself.
+// An input as the model reads it, in parts: the sentences of a text, or the
+// input itself.
 struct TextParts {
   struct Part {
-    PreparedInput input;
     TextSpan span;     // of a split text
     bool cut = false;  // not a whole sentence
+    // What of the span is protected: ascending, apart.
+    std::vector<TextSpan> kept = {};
   };
   bool split = false;
   std::string text;         // if split
@@ -25,7 +25,8 @@ struct TextParts {
 
 // One result of those of a split text's parts, [parts], as the messages
 // describe it; `sentences`: tell where they are. A single one's hypotheses keep
-// every number, and get the white space around.
+// every number, and get the white space around. What they have `unkept` gets
+// its characters' places.
 v1::TranslateResult JoinParts(const TextParts& text,
                               std::vector<v1::TranslateResult> results,
                               bool sentences);

@@ -47,12 +47,18 @@ class TranslateCall : public UnaryCall {
                       most));
     }
     ExpectResponseBytes(item.response_bytes);
-    for (Request& request : item.requests) {
-      requests->push_back(std::move(request));
-      input_of_request_.push_back(part);
-    }
-    texts_.push_back(std::move(item.text));
+    response_.add_results();
+    items_.push_back(std::move(item));
+    MoveRequests(part, requests);
+    AnswerIfDone(part);
     return absl::OkStatus();
+  }
+
+  void MoveRequests(int input, std::vector<Request>* out) {
+    for (Request& request : std::exchange(items_[input].requests, {})) {
+      out->push_back(std::move(request));
+      input_of_request_.push_back(input);
+    }
   }
 
   static std::string Path(int input) {
@@ -65,35 +71,40 @@ class TranslateCall : public UnaryCall {
 
   absl::Status Respond(int request, RequestResult result) override {
     const int input = input_of_request_[request];
-    AddResults(input);  // of the inputs before, which are blank
-    const auto& parts = texts_[input].parts;
-    parts_.push_back(translation_->PartResult(parts[parts_.size()].input,
-                                              std::move(result)));
-    if (parts_.size() == parts.size()) AddResults(input + 1);
+    TRIVIUM_RETURN_IF_ERROR(
+        translation_->Take(&items_[input], std::move(result)));
+    AnswerIfDone(input);
     return absl::OkStatus();
   }
 
-  const google::protobuf::Message& Response() override {
-    AddResults(request_.inputs_size());
-    return WithTimings(&response_);
+  void AnswerIfDone(int input) {
+    if (!items_[input].done()) return;
+    *response_.mutable_results(input) =
+        translation_->Result(std::move(items_[input]));
   }
 
-  // Of the inputs in front of `end`: of the first of them parts_ are the
-  // results.
-  void AddResults(int end) {
-    while (response_.results_size() < end) {
-      const TextParts& text = texts_[response_.results_size()];
-      *response_.add_results() =
-          translation_->Result(text, std::exchange(parts_, {}));
+  // Of as many inputs as together have what a call may have; of one at least.
+  std::vector<Request> More() override {
+    std::vector<Request> more;
+    input_of_request_.clear();
+    const auto most = static_cast<size_t>(environment().limits.max_inputs);
+    for (int i = 0; i < request_.inputs_size(); ++i) {
+      const size_t count = items_[i].requests.size();
+      if (!more.empty() && more.size() + count > most) continue;
+      MoveRequests(i, &more);
     }
+    return more;
+  }
+
+  const google::protobuf::Message& Response() override {
+    return WithTimings(&response_);
   }
 
   v1::TranslateRequest request_;
   v1::TranslateResponse response_;
   std::optional<Translation> translation_;
-  std::vector<TextParts> texts_;
-  std::vector<int> input_of_request_;
-  std::vector<v1::TranslateResult> parts_;  // of the text that is answered
+  std::vector<Translation::Item> items_;  // [inputs] that are prepared
+  std::vector<int> input_of_request_;     // of those that were submitted last
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
-#include "base/utf8.h"
 #include "server/handlers/status.h"
 
 namespace trivium {
@@ -14,11 +13,6 @@ namespace {
 
 // About what a TokenLogprob with its piece takes on the wire.
 constexpr int64_t kLogprobBytes = 24;
-// A sentence that is too long and has more bytes is cut by its TokenCounts:
-// what these say to be far longer than the model reads is not tokenized again.
-constexpr size_t kLongBytes = 16 << 10;
-constexpr size_t kPartOfUnsure = 8;  // of what the model reads ...
-constexpr size_t kUnsure = 16;       // ... and so many tokens more
 
 // The BCP 47 tag of the language that texts are in, as far as it is said or
 // there is no choice; else empty.
@@ -47,21 +41,9 @@ std::string SourceLanguage(const v1::TranslateOptions& options,
   return found;
 }
 
-absl::Status TooManySentences(const std::string& path,
-                              const RequestLimits& limits) {
-  return InvalidField(
-      path + ".text",
-      fmt::format("has more than {} sentences, and a call takes no more; send "
-                  "the text in parts",
-                  limits.max_inputs));
-}
-
-// Sentences of a text are bounded as a call's inputs are.
-absl::Status CheckCount(size_t sentences, const std::string& path,
-                        const RequestLimits& limits) {
-  return sentences <= static_cast<size_t>(limits.max_inputs)
-             ? absl::OkStatus()
-             : TooManySentences(path, limits);
+// As a summary.
+bool IsOtherTask(const v1::TranslateOptions& options) {
+  return options.has_task() && !absl::StartsWith(options.task(), "translation");
 }
 
 }  // namespace
@@ -76,8 +58,7 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
                                                      static_cast<int>(split_)));
   }
   // A summary is of a whole text.
-  if (split_ == v1::SPLIT_UNSPECIFIED && options.has_task() &&
-      !absl::StartsWith(options.task(), "translation")) {
+  if (split_ == v1::SPLIT_UNSPECIFIED && IsOtherTask(options)) {
     split_ = v1::SPLIT_NONE;
   }
   if (split_ != v1::SPLIT_NONE) {
@@ -87,6 +68,33 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
                         "is given, and texts are not split; leave one of them "
                         "out");
   }
+  return absl::OkStatus();
+}
+
+absl::Status Translation::ReadProtection(const v1::TranslateOptions& options,
+                                         const std::string& path) {
+  if (!options.has_protect()) return absl::OkStatus();
+  const auto refuse = [](const std::string& field, const char* why) {
+    return InvalidField(field, fmt::format("{}; leave one of them out", why));
+  };
+  if (IsOtherTask(options)) {
+    return refuse(path + ".protect",
+                  "is for translations, and the task is another");
+  }
+  constexpr char kOneSearch[] =
+      "is of one search, and sentences with protected spans may take several";
+  if (options.has_cross_attention()) {
+    return refuse(path + ".cross_attention", kOneSearch);
+  }
+  if (options.has_decoder_attention()) {
+    return refuse(path + ".decoder_attention", kOneSearch);
+  }
+  if (decoding_.options.trace) {
+    return refuse(path + ".decoding.trace", kOneSearch);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      protection_,
+      SpanProtection::Create(options.protect(), path + ".protect"));
   return absl::OkStatus();
 }
 
@@ -118,6 +126,7 @@ absl::StatusOr<Translation> Translation::Create(
   input.wanted = std::move(wanted);
   result.tokens_ = options.tokens();
   TRIVIUM_RETURN_IF_ERROR(result.ReadSplit(options, path));
+  TRIVIUM_RETURN_IF_ERROR(result.ReadProtection(options, path));
   const int layers = model.info().decoder_layers;
   const int heads = model.info().decoder_heads;
   if (options.has_cross_attention()) {
@@ -135,141 +144,11 @@ absl::StatusOr<Translation> Translation::Create(
   return result;
 }
 
-absl::StatusOr<Translation::Item> Translation::Prepare(
-    const v1::Input& input, const std::string& path) const {
-  Item item;
-  if (!input.has_text() && (sentences_ || split_ == v1::SPLIT_SENTENCES)) {
-    return InvalidField(
-        fmt::format("{}.{}", path_, sentences_ ? "sentences" : "split"),
-        fmt::format("is about texts, and {} is none; leave it out", path));
-  }
-  const bool prefixed = input.target_case() != v1::Input::TARGET_NOT_SET;
-  // With a prefix there is something to continue, also of a blank text.
-  item.text.split =
-      splitter_ && input.has_text() && !(prefixed && IsBlank(input.text()));
-  if (item.text.split) {
-    TRIVIUM_RETURN_IF_ERROR(PrepareSentences(input, path, &item));
-    return item;
-  }
-  TextParts::Part part;
-  TRIVIUM_ASSIGN_OR_RETURN(part.input,
-                           ConvertInput(input, path, input_options_));
-  if (!part.input.blank) {
-    TRIVIUM_RETURN_IF_ERROR(AddPart(std::move(part), path, &item));
-  }
-  return item;
-}
-
-absl::Status Translation::PrepareSentences(const v1::Input& input,
-                                           const std::string& path,
-                                           Item* item) const {
-  TRIVIUM_RETURN_IF_ERROR(
-      CheckText(input.text(), path + ".text", input_options_));
-  item->text.text = input.text();
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::vector<TextSpan> sentences,
-      splitter_->Split(item->text.text, input_options_.wanted));
-  TRIVIUM_RETURN_IF_ERROR(
-      CheckCount(sentences.size(), path, *input_options_.limits));
-  if (sentences.size() > 1) {
-    TRIVIUM_RETURN_IF_ERROR(CheckSeveral(input, path));
-  }
-  for (const TextSpan& sentence : sentences) {
-    TRIVIUM_RETURN_IF_ERROR(
-        AddSentence(input, sentence, /*cut=*/false, nullptr, path, item));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Translation::CheckSeveral(const v1::Input& input,
-                                       const std::string& path) const {
-  const auto refuse = [&path](const std::string& field) {
-    return InvalidField(
-        field, fmt::format("is for one sentence, and {}.text has several; send "
-                           "each as an input, or split: SPLIT_NONE",
-                           path));
-  };
-  if (input.has_target_prefix()) return refuse(path + ".target_prefix");
-  if (input.has_target_prefix_ids()) return refuse(path + ".target_prefix_ids");
-  if (cross_attention_) return refuse(path_ + ".cross_attention");
-  if (decoder_attention_) return refuse(path_ + ".decoder_attention");
-  if (decoding_.options.trace) return refuse(path_ + ".decoding.trace");
-  return absl::OkStatus();
-}
-
-absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
-                                      bool cut, const TokenCounts* counts,
-                                      const std::string& path,
-                                      Item* item) const {
-  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
-  TRIVIUM_RETURN_IF_ERROR(
-      CheckCount(item->requests.size() + 1, path, *input_options_.limits));
-  const auto limit = static_cast<size_t>(model_->info().max_source_tokens);
-  const std::string_view sentence = span.Of(item->text.text);
-  // A single character cannot be cut.
-  const bool divides = FirstCodePoint(sentence).size < sentence.size();
-  if (divides && counts != nullptr &&
-      counts->In(span) > limit + limit / kPartOfUnsure + kUnsure) {
-    return AddHalves(input, span, counts, path, item);
-  }
-  v1::Input one;
-  one.set_text(std::string(sentence));
-  // Of one sentence: others have none.
-  if (input.has_target_prefix()) one.set_target_prefix(input.target_prefix());
-  if (input.has_target_prefix_ids()) {
-    *one.mutable_target_prefix_ids() = input.target_prefix_ids();
-  }
-  InputOptions options = input_options_;
-  options.divides = divides;
-  TextParts::Part part;
-  part.span = span;
-  part.cut = cut;
-  TRIVIUM_ASSIGN_OR_RETURN(part.input, ConvertInput(one, path, options));
-  if (!part.input.too_long) return AddPart(std::move(part), path, item);
-
-  TRIVIUM_RETURN_IF_ERROR(CheckSeveral(input, path));
-  if (counts != nullptr || sentence.size() <= kLongBytes) {
-    return AddHalves(input, span, counts, path, item);
-  }
-  TRIVIUM_ASSIGN_OR_RETURN(const TokenCounts found,
-                           CountTokens(span, path, *item));
-  return AddHalves(input, span, &found, path, item);
-}
-
-absl::StatusOr<TokenCounts> Translation::CountTokens(TextSpan span,
-                                                     const std::string& path,
-                                                     const Item& item) const {
-  const RequestLimits& limits = *input_options_.limits;
-  const auto most =
-      static_cast<size_t>((1 + 1.0 / kPartOfUnsure) * limits.max_inputs *
-                          model_->info().max_source_tokens);
-  TRIVIUM_ASSIGN_OR_RETURN(TokenCounts counts,
-                           TokenCounts::Of(*model_->tokenizer(), item.text.text,
-                                           span, most, input_options_.wanted));
-  if (counts.all() > most) return TooManySentences(path, limits);
-  return counts;
-}
-
-absl::Status Translation::AddHalves(const v1::Input& input, TextSpan span,
-                                    const TokenCounts* counts,
-                                    const std::string& path, Item* item) const {
-  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
-  const size_t middle = span.begin + ClauseBorder(span.Of(item->text.text));
-  for (const TextSpan half :
-       {TextSpan{span.begin, middle}, TextSpan{middle, span.end}}) {
-    TRIVIUM_RETURN_IF_ERROR(
-        AddSentence(input, WithoutWhiteSpace(item->text.text, half),
-                    /*cut=*/true, counts, path, item));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Translation::AddPart(TextParts::Part part, const std::string& path,
-                                  Item* item) const {
+absl::Status Translation::AddRequest(Asked asked, Item* item) const {
   TRIVIUM_ASSIGN_OR_RETURN(
       DecodingOptions decoding,
-      ForInput(decoding_, part.input, input_options_.direction,
-               /*per_source=*/true, path, *model_));
+      ForInput(decoding_, asked.input, input_options_.direction,
+               /*per_source=*/true, item->path, *model_));
   const int64_t tokens = int64_t{decoding.hypotheses} * decoding.max_new_tokens;
   const int layers = model_->info().decoder_layers;
   const int heads = model_->info().decoder_heads;
@@ -281,23 +160,23 @@ absl::Status Translation::AddPart(TextParts::Part part, const std::string& path,
                                              decoding.max_new_tokens,
                                              static_cast<int64_t>(keys));
   };
-  add_maps(cross_attention_, part.input.source.ids.size());
+  add_maps(cross_attention_, asked.input.source.ids.size());
   add_maps(decoder_attention_,
-           part.input.prefix.size() + decoding.max_new_tokens - 1);
+           asked.input.prefix.size() + decoding.max_new_tokens - 1);
   item->response_bytes += TraceBytes(decoding);
   if (decoding.top_logprobs > 0) {
     item->response_bytes +=
         tokens * (1 + decoding.top_logprobs) * kLogprobBytes;
   }
   Request& request = item->requests.emplace_back();
-  request.source = part.input.source;
-  request.prefix = part.input.prefix;
+  request.source = asked.input.source;
+  request.prefix = asked.input.prefix;
   request.default_max_new_tokens = decoding_.default_max_new_tokens;
   request.decoding = std::move(decoding);
   request.stop = decoding_.matcher;
   if (cross_attention_) request.cross_attention = cross_attention_->maps;
   if (decoder_attention_) request.decoder_attention = decoder_attention_->maps;
-  item->text.parts.push_back(std::move(part));
+  item->asked.push_back(std::move(asked));
   return absl::OkStatus();
 }
 
@@ -334,16 +213,18 @@ v1::TranslateResult Translation::PartResult(const PreparedInput& input,
   return out;
 }
 
-v1::TranslateResult Translation::Result(
-    const TextParts& text, std::vector<v1::TranslateResult> parts) const {
-  if (!parts.empty()) {
-    if (text.split) return JoinParts(text, std::move(parts), sentences_);
-    parts[0].set_sentence_count(1);
-    return std::move(parts[0]);
+v1::TranslateResult Translation::Result(Item item) const {
+  if (!item.results.empty()) {
+    if (item.text.split) {
+      return JoinParts(item.text, std::move(item.results), sentences_);
+    }
+    item.results[0].set_sentence_count(1);
+    return std::move(item.results[0]);
   }
   v1::TranslateResult blank;
   v1::Hypothesis* const hypothesis = blank.add_hypotheses();
-  hypothesis->set_text(text.text);  // white space
+  // White space, and what is protected.
+  hypothesis->set_text(item.text.text);
   hypothesis->set_finish_reason(v1::FINISH_REASON_END);
   if (decoding_.options.sample) blank.set_seed(decoding_.options.seed);
   return blank;

@@ -1,13 +1,16 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_TRANSLATION_H_
 #define TRIVIUM_SERVER_HANDLERS_TRANSLATION_H_
 
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/handlers/convert.h"
+#include "server/handlers/protection.h"
 #include "server/handlers/text_parts.h"
 #include "server/handlers/token_counts.h"
 #include "server/text/sentences.h"
@@ -26,45 +29,78 @@ class Translation {
       const v1::TranslateOptions& options, const std::string& path,
       std::function<absl::Status()> wanted);
 
+  // What is asked of the model for a part: the part itself, with placeholders
+  // for what is protected, or what is between, piece after piece.
+  struct Asked {
+    size_t part = 0;
+    PreparedInput input;
+    int style = 0;  // of the placeholders, or kInPieces
+  };
+  struct Pieces {
+    TextParts text;  // the part
+    std::vector<v1::TranslateResult> results;
+  };
+  // An input on its way. Requests come in rounds: those of a part whose
+  // translation lacks what is protected follow when it is known.
+  //
+  //   item = translation.Prepare(input, path)
+  //   while (!item.done()) {
+  //     submit item.requests, which are the caller's to take
+  //     translation.Take(&item, result) of each, in their order
+  //   }
+  //   translation.Result(std::move(item))
   struct Item {
     TextParts text;
-    std::vector<Request> requests;  // [text.parts]; none where all is blank
+    std::vector<Request> requests;  // to submit; none where all is blank
     int64_t response_bytes = 0;     // about, of what grows without text
+
+    bool done() const { return asked.empty(); }
+
+    // Translation's own.
+    std::string path;
+    std::deque<Asked> asked;  // what no result was taken of, in order
+    std::vector<v1::TranslateResult> results;  // [text.parts], the best so far
+    std::vector<int> losses;                   // [text.parts] of these
+    std::map<size_t, Pieces> pieces;           // of parts that are in pieces
   };
 
   // Splits and tokenizes. `path`: "inputs[3]".
   absl::StatusOr<Item> Prepare(const v1::Input& input,
                                const std::string& path) const;
-
-  // Of one part.
-  v1::TranslateResult PartResult(const PreparedInput& part,
-                                 RequestResult result) const;
-  // Of an input, of its parts' results: [text.parts], or none where it is
-  // blank.
-  v1::TranslateResult Result(const TextParts& text,
-                             std::vector<v1::TranslateResult> parts) const;
+  absl::Status Take(Item* item, RequestResult result) const;
+  v1::TranslateResult Result(Item item) const;
 
  private:
   Translation() = default;
 
   absl::Status ReadSplit(const v1::TranslateOptions& options,
                          const std::string& path);
-  absl::Status PrepareSentences(const v1::Input& input, const std::string& path,
-                                Item* item) const;
-  // Of span of item's text, or parts of it. `counts`: of a sentence that is far
-  // too long; null of others.
+  absl::Status ReadProtection(const v1::TranslateOptions& options,
+                              const std::string& path);
+  absl::Status PrepareSentences(const v1::Input& input, Item* item) const;
+  // Of span of item's text, or parts of it. `kept`: all of the text's.
+  // `counts`: of a sentence that is far too long; null of others.
   absl::Status AddSentence(const v1::Input& input, TextSpan span, bool cut,
-                           const TokenCounts* counts, const std::string& path,
-                           Item* item) const;
-  absl::Status AddHalves(const v1::Input& input, TextSpan span,
-                         const TokenCounts* counts, const std::string& path,
-                         Item* item) const;
+                           const std::vector<TextSpan>& kept,
+                           const TokenCounts* counts, Item* item) const;
+  // Of what is before `middle`, a place in the item's text, and after it.
+  absl::Status AddHalves(const v1::Input& input, TextSpan span, size_t middle,
+                         const std::vector<TextSpan>& kept,
+                         const TokenCounts* counts, Item* item) const;
   // INVALID_ARGUMENT where there are more than a call's sentences may have.
   absl::StatusOr<TokenCounts> CountTokens(TextSpan span,
-                                          const std::string& path,
                                           const Item& item) const;
-  absl::Status AddPart(TextParts::Part part, const std::string& path,
-                       Item* item) const;
+  // Appends a request, unless the input is too long and `divides`; tells
+  // whether.
+  absl::StatusOr<bool> Ask(const v1::Input& input, bool divides, Asked asked,
+                           Item* item) const;
+  absl::Status AddRequest(Asked asked, Item* item) const;
+  // Asks for a protected part with placeholders of the style, or the next one
+  // that serves, at last in pieces; does nothing where there is no other way.
+  absl::Status Try(size_t part, int style, Item* item) const;
+  absl::Status TryInPieces(size_t part, Item* item) const;
+  v1::TranslateResult PartResult(const PreparedInput& part,
+                                 RequestResult result) const;
   // Whether an input may have several parts.
   absl::Status CheckSeveral(const v1::Input& input,
                             const std::string& path) const;
@@ -77,6 +113,7 @@ class Translation {
   v1::Split split_ = v1::SPLIT_UNSPECIFIED;  // as the request's
   bool sentences_ = false;
   std::optional<SentenceSplitter> splitter_;  // unless SPLIT_NONE
+  std::optional<SpanProtection> protection_;
   std::optional<MapSelection> cross_attention_;
   std::optional<MapSelection> decoder_attention_;
 };

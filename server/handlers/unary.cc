@@ -78,7 +78,11 @@ void UnaryCall::RespondTo(size_t end) {
   }
   if (!status.ok()) return Finish(status);
   if (responded_ < answered_.size()) return RunNextResponses();
-  Complete();
+  answered_.clear();
+  responded_ = 0;
+  std::vector<Request> more = More();
+  if (more.empty()) return Complete();
+  Submit(std::move(more));
 }
 
 void UnaryCall::Complete() {

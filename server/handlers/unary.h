@@ -12,7 +12,8 @@ namespace trivium {
 // how to open, prepare and respond; the rest of the order is
 //
 //   workers:  the results come in
-//   a pool:   once all are there, Respond to each, a few at a time; Response
+//   a pool:   once all are there, Respond to each, a few at a time; where they
+//             call for more requests (More), the same with those; Response
 //
 // Between results it asks whether the call is still wanted.
 class UnaryCall : public PreparedCall {
@@ -20,9 +21,11 @@ class UnaryCall : public PreparedCall {
   using PreparedCall::PreparedCall;
 
  protected:
-  // Makes what the response says of request i's result; in their order. An
-  // error ends the call.
+  // Makes what the response says of the result of request i, of those that were
+  // submitted last; in their order. An error ends the call.
   virtual absl::Status Respond(int request, RequestResult result) = 0;
+  // What is to be asked next, when all results are taken; mostly nothing.
+  virtual std::vector<Request> More() { return {}; }
   // The whole response, which lives as long as the call.
   virtual const google::protobuf::Message& Response() = 0;
 

@@ -91,16 +91,24 @@ absl::Status InitLog(std::string_view level, LogFormat format) {
 
 std::string FormatLogLine(LogFormat format, std::string_view message,
                           std::initializer_list<LogField> fields) {
-  std::string line = format == LogFormat::kJson
-                         ? fmt::format("\"message\":{}", Quote(message))
-                         : std::string(message);
+  if (format == LogFormat::kJson) {
+    return fmt::format("\"message\":{}{}", Quote(message),
+                       FormatJsonFields(fields));
+  }
+  std::string line(message);
   for (const LogField& field : fields) {
-    line +=
-        format == LogFormat::kJson
-            ? fmt::format(",\"{}\":{}", field.key, FormatValue(format, field))
-            : fmt::format(" {}={}", field.key, FormatValue(format, field));
+    line += fmt::format(" {}={}", field.key, FormatValue(format, field));
   }
   return line;
+}
+
+std::string FormatJsonFields(std::initializer_list<LogField> fields) {
+  std::string text;
+  for (const LogField& field : fields) {
+    text += fmt::format(",\"{}\":{}", field.key,
+                        FormatValue(LogFormat::kJson, field));
+  }
+  return text;
 }
 
 void FlushLog(absl::Duration most) {

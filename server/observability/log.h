@@ -71,6 +71,9 @@ class LogLimit {
 std::string FormatLogLine(LogFormat format, std::string_view message,
                           std::initializer_list<LogField> fields);
 
+// `,"key":value` for each field, as JSON has them.
+std::string FormatJsonFields(std::initializer_list<LogField> fields);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_OBSERVABILITY_LOG_H_

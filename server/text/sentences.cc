@@ -189,13 +189,17 @@ int Rank(std::string_view left, std::string_view right) {
 
 }  // namespace
 
-size_t ClauseBorder(std::string_view sentence) {
+size_t ClauseBorder(std::string_view sentence,
+                    const std::vector<TextSpan>& whole) {
   const size_t middle = sentence.size() / 2;
   size_t best = 0;
   int best_rank = -1;
   size_t best_distance = 0;
+  auto span = whole.begin();
   for (size_t at = FirstCodePoint(sentence).size; at < sentence.size();
        at += FirstCodePoint(sentence.substr(at)).size) {
+    while (span != whole.end() && span->end <= at) ++span;
+    if (span != whole.end() && span->begin < at) continue;
     int rank = Rank(sentence.substr(0, at), sentence.substr(at));
     const size_t distance = at < middle ? middle - at : at - middle;
     if (distance > sentence.size() / 4) rank = std::min(rank, 1);

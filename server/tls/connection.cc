@@ -36,7 +36,9 @@ void TlsConnection::Handshake() {
       state_ = State::kOpen;
       return;
     case TlsStream::Progress::kFailed:
-      state_ = State::kOver;
+      // The client has been told why, if it speaks TLS.
+      shutdown(stream_.socket(), SHUT_WR);
+      state_ = State::kClosing;
       return;
   }
 }
@@ -89,7 +91,7 @@ void TlsConnection::SendToClient() {
 
 void TlsConnection::MoveFromClient() {
   if (state_ == State::kClosing) {
-    const ssize_t got = stream_.Read(Piece().data(), kPieceBytes);
+    const ssize_t got = recv(stream_.socket(), Piece().data(), kPieceBytes, 0);
     if (got == 0 || (got < 0 && !WouldWait())) state_ = State::kOver;
     return;
   }

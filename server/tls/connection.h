@@ -30,7 +30,7 @@ class TlsConnection {
       : stream_(std::move(context), std::move(client), true, protocol),
         address_(address) {}
 
-  // kOpen when it is done: Connect is next. kOver: it failed (error()).
+  // kOpen when it is done: Connect is next. kClosing: it failed (error()).
   void Handshake();
   // The server's end of a new pair; none, with errno, where there is none.
   UniqueFd Connect();

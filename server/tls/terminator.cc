@@ -1,6 +1,6 @@
 // Invariants: handshakes_ has the ids of all connections whose handshake is not
-// done, the oldest first, as ids only grow; deadlines_ has those that end at a
-// time: handshakes, and connections that are closing.
+// done, or has failed, the oldest first, as ids only grow; deadlines_ has those
+// that end at a time: handshakes, and connections that are closing.
 #include "server/tls/terminator.h"
 
 #include <netinet/in.h>
@@ -109,7 +109,9 @@ class TlsTerminatorImpl : public TlsTerminator {
   void PauseAccepting(bool pause);
   void Accept();
   void Advance(Id id, Entry* entry);
+  // Ends a connection of handshakes_.
   void Refuse(Id id, const std::string& reason);
+  void TellRefusal(const TlsConnection& connection, const std::string& reason);
   // Of an entry whose handshake is done; false where it could not.
   bool DeliverToServer(Id id, Entry* entry);
   void SetDeadline(Id id, Entry* entry, absl::Time deadline);
@@ -259,8 +261,9 @@ void TlsTerminatorImpl::Advance(Id id, Entry* entry) {
   if (handshakes_left_-- <= 0) return;  // epoll tells again
   TlsConnection& connection = *entry->connection;
   connection.Handshake();
-  if (connection.state() == State::kOver) {
-    return Refuse(id, connection.error());
+  if (connection.state() == State::kClosing) {
+    TellRefusal(connection, connection.error());
+    SetDeadline(id, entry, now_ + kClosingTime);
   }
   if (connection.state() == State::kOpen) {
     if (!DeliverToServer(id, entry)) return End(id);
@@ -289,12 +292,17 @@ bool TlsTerminatorImpl::DeliverToServer(Id id, Entry* entry) {
   return true;
 }
 
-void TlsTerminatorImpl::Refuse(Id id, const std::string& reason) {
+void TlsTerminatorImpl::TellRefusal(const TlsConnection& connection,
+                                    const std::string& reason) {
   metrics_->OnConnectionEnded("handshake");
   refused_log_.Log(
       spdlog::level::warn, "a handshake of TLS failed",
-      {{"peer", AddressText(entries_.at(id)->connection->address())},
-       {"reason", reason}});
+      {{"peer", AddressText(connection.address())}, {"reason", reason}});
+}
+
+void TlsTerminatorImpl::Refuse(Id id, const std::string& reason) {
+  const TlsConnection& connection = *entries_.at(id)->connection;
+  if (connection.state() == State::kHandshake) TellRefusal(connection, reason);
   End(id);
 }
 

@@ -1,5 +1,6 @@
 // Every call of the API against a real server with the embedded model.
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <thread>
@@ -50,6 +51,54 @@ TEST_F(CallsTest, TranslatesIntoEnglishWhereToldTo) {
   ASSERT_TRUE(english.ok()) << english.status();
   EXPECT_THAT(english->results(0).hypotheses(0).text(),
               HasSubstr("ood morning"));
+}
+
+TEST_F(CallsTest, ProtectedSpansComeThrough) {
+  const struct {
+    const char* target;
+    std::string text;
+    std::vector<std::string> spans;
+  } cases[] = {
+      {"de",
+       "Could not copy %1$s to %2$s. Please write to help@example.com!\n"
+       "{{user}} has {n, plural, one {# file} other {# files. All}} left.",
+       {"%1$s", "%2$s", "help@example.com", "{{user}}",
+        "{n, plural, one {# file} other {# files. All}}"}},
+      {"de",
+       "Only 3.5 GB are free; see https://example.com/a?b=c. Bye, %s!",
+       {"3.5 GB", "https://example.com/a?b=c", "%s"}},
+      {"en",
+       "Die Datei /etc/trivium/server.conf (12 kB) fehlt auf %(host)s.",
+       {"/etc/trivium/server.conf", "12 kB", "%(host)s"}},
+      {"en",
+       "%s %s %s %s, und %s kamen mit %s, %s, %s, %s und %s nach %s.",
+       {}},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.text);
+    v1::TranslateRequest request;
+    request.add_inputs()->set_text(one.text);
+    request.mutable_options()->set_target_language(one.target);
+    for (int kind = v1::PROTECTED_KIND_PRINTF;
+         kind <= v1::PROTECTED_KIND_NUMBER_WITH_UNIT; ++kind) {
+      request.mutable_options()->mutable_protect()->add_kinds(
+          static_cast<v1::ProtectedKind>(kind));
+    }
+    const auto response = client_->Translate(request);
+    ASSERT_TRUE(response.ok()) << response.status();
+    const v1::TranslateResult& result = response->results(0);
+    const std::string& text = result.hypotheses(0).text();
+    EXPECT_EQ(result.unkept_size(), 0) << result.unkept(0).ShortDebugString();
+    EXPECT_NE(text, one.text);
+    for (const std::string& span : one.spans) {
+      const size_t at = text.find(span);
+      ASSERT_NE(at, std::string::npos) << span << " in " << text;
+      EXPECT_EQ(text.find(span, at + 1), std::string::npos) << text;
+    }
+    EXPECT_EQ(std::count(text.begin(), text.end(), '%'),
+              std::count(one.text.begin(), one.text.end(), '%'))
+        << text;
+  }
 }
 
 TEST_F(CallsTest, OddTextsGetAnswers) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "nlohmann/json.hpp"
@@ -122,6 +123,7 @@ TEST_F(HttpTest, ConnectsCallsSayTheSameInJsonAndInBytes) {
     for (const GoodCall& call : GoodCalls()) {
       std::string name = call.method.substr(1);
       name[name.find('/')] = '.';
+      if (!absl::StartsWith(name, "trivium.")) continue;  // KServe's, on gRPC
       const auto* const method = pool->FindMethodByName(name);
       ASSERT_NE(method, nullptr) << name;
       if (method->client_streaming() || method->server_streaming()) continue;

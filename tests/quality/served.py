@@ -65,10 +65,11 @@ class Served:
         # A model of several languages must be told.
         return ["--target-language", language] if len(self.targets) > 1 else []
 
-    def translate(self, texts, language, beam=4):
+    def translate(self, texts, language, beam=4, flags=()):
         """A TranslateStreamResponse, as JSON, for each text."""
         lines = self._call("translate", "--beam-size", str(beam), "--json",
-                           *self._to(language), "--file", "-", texts=texts)
+                           *flags, *self._to(language), "--file", "-",
+                           texts=texts)
         return [json.loads(line) for line in lines]
 
     def complete(self, texts, prefixes, language):

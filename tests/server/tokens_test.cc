@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -17,6 +18,7 @@ namespace trivium {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr char kToken[] = "a-token-of-somebody-who-may-call";
 constexpr char kLimited[] = "a-token-of-somebody-with-limits";
@@ -167,6 +169,28 @@ TEST_F(TokensTest, OrdersNeedLeave) {
   EXPECT_EQ(
       models_->LoadModel(With(kToken).get(), request, &model).error_code(),
       grpc::FAILED_PRECONDITION);
+}
+
+TEST_F(TokensTest, CallsAreAuditedWithoutTexts) {
+  options_.audit_log = options_.tokens_file + ".audit";
+  StartServer();
+  v1::TranslateResponse response;
+  EXPECT_TRUE(stub_
+                  ->Translate(With(kToken).get(), TextsRequest({"abc", "de"}),
+                              &response)
+                  .ok());
+  EXPECT_FALSE(Translate("").ok());
+  server_.reset();
+  std::ifstream file(options_.audit_log);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::filesystem::remove(options_.audit_log);
+  EXPECT_THAT(text, HasSubstr(R"("client":"any","peer":"ipv4:127.0.0.1:)"));
+  EXPECT_THAT(text,
+              HasSubstr(R"("call":"Translate","model":"translator",)"
+                        R"("status":"OK","results":2,"source_tokens":7)"));
+  EXPECT_THAT(text, HasSubstr(R"("status":"UNAUTHENTICATED")"));
+  EXPECT_THAT(text, Not(HasSubstr("abc")));
+  EXPECT_THAT(text, Not(HasSubstr(kToken)));
 }
 
 TEST(TokensFlagsTest, TheKeyOfClientsIsTheToken) {

@@ -67,6 +67,7 @@ OUTSIDE = {
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
+    r"re2/.*": ("server/text",),
     r"openssl/.*": ("server/tls", "server/handlers"),
     r"(google|trivium)/.*": (
         "server/handlers", "server/http", "server/kserve", "server/rpc", "client"),

@@ -51,6 +51,9 @@ class TranslateArguments(TypedDict, total=False):
     split: inference_pb2.Split | str  # "SPLIT_SENTENCES" (default), "SPLIT_NONE"
     sentences: bool  # return where sentences are
     task: str  # instead of languages, one of Model.tasks by name
+    # {"kinds": ["PROTECTED_KIND_URL"], "patterns": [r"#\d+"]}: what comes through
+    # byte for byte
+    protect: inference_pb2.Protection | Mapping[str, Any]
 
 
 class GenerateArguments(TruncationArguments, total=False):

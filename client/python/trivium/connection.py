@@ -92,7 +92,8 @@ def tls_credentials(
     channel = grpc.ssl_channel_credentials(contents(ca), contents(key), contents(certificate))
     if token is None:
         return channel
-    return grpc.composite_channel_credentials(channel, grpc.access_token_call_credentials(token))
+    bearer = grpc.access_token_call_credentials(token)
+    return grpc.composite_channel_credentials(channel, bearer)
 
 
 def check_timeout(value: float, name: str = "timeout") -> float:

@@ -82,6 +82,7 @@ class TlsTerminatorTest : public testing::Test {
     TlsClient client = Connect(options);
     client.Send("ask");
     EXPECT_EQ(client.Receive(1), "");
+    EXPECT_THAT(TlsClient::Error(), HasSubstr("alert"));
   }
 
   const Authority authority_{"authority"};

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
@@ -99,6 +100,11 @@ class TlsClient {
     std::string all, piece;
     while (!(piece = Receive(1)).empty()) all += piece;
     return all;
+  }
+  // What OpenSSL last said is wrong.
+  static std::string Error() {
+    const char* const reason = ERR_reason_error_string(ERR_peek_last_error());
+    return reason == nullptr ? "" : reason;
   }
   void CloseWrite() { SSL_shutdown(ssl_.get()); }
   // "CN = server"

@@ -25,6 +25,14 @@ POOLING_MEAN: Pooling
 POOLING_NONE: Pooling
 POOLING_POOLER: Pooling
 POOLING_UNSPECIFIED: Pooling
+PROTECTED_KIND_EMAIL: ProtectedKind
+PROTECTED_KIND_FILE_NAME: ProtectedKind
+PROTECTED_KIND_ICU_MESSAGE: ProtectedKind
+PROTECTED_KIND_MUSTACHE: ProtectedKind
+PROTECTED_KIND_NUMBER_WITH_UNIT: ProtectedKind
+PROTECTED_KIND_PRINTF: ProtectedKind
+PROTECTED_KIND_UNSPECIFIED: ProtectedKind
+PROTECTED_KIND_URL: ProtectedKind
 SPLIT_NONE: Split
 SPLIT_SENTENCES: Split
 SPLIT_UNSPECIFIED: Split
@@ -449,6 +457,16 @@ class Label(_message.Message):
     score: float
     def __init__(self, label: _Optional[str] = ..., score: _Optional[float] = ..., logit: _Optional[float] = ..., index: _Optional[int] = ...) -> None: ...
 
+class Protection(_message.Message):
+    __slots__ = ["kinds", "patterns", "pieces"]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    PATTERNS_FIELD_NUMBER: _ClassVar[int]
+    PIECES_FIELD_NUMBER: _ClassVar[int]
+    kinds: _containers.RepeatedScalarFieldContainer[ProtectedKind]
+    patterns: _containers.RepeatedScalarFieldContainer[str]
+    pieces: bool
+    def __init__(self, kinds: _Optional[_Iterable[_Union[ProtectedKind, str]]] = ..., patterns: _Optional[_Iterable[str]] = ..., pieces: bool = ...) -> None: ...
+
 class RerankRequest(_message.Message):
     __slots__ = ["documents", "model", "prompt", "prompt_name", "query", "return_text", "top", "truncate", "truncation_direction"]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
@@ -673,10 +691,11 @@ class TokenizedText(_message.Message):
     def __init__(self, tokens: _Optional[_Iterable[_Union[Token, _Mapping]]] = ...) -> None: ...
 
 class TranslateOptions(_message.Message):
-    __slots__ = ["cross_attention", "decoder_attention", "decoding", "sentences", "source_language", "split", "target_language", "task", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["cross_attention", "decoder_attention", "decoding", "protect", "sentences", "source_language", "split", "target_language", "task", "tokens", "truncate", "truncation_direction"]
     CROSS_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODING_FIELD_NUMBER: _ClassVar[int]
+    PROTECT_FIELD_NUMBER: _ClassVar[int]
     SENTENCES_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     SPLIT_FIELD_NUMBER: _ClassVar[int]
@@ -688,6 +707,7 @@ class TranslateOptions(_message.Message):
     cross_attention: _common_pb2.AttentionSelection
     decoder_attention: _common_pb2.AttentionSelection
     decoding: _common_pb2.DecodingOptions
+    protect: Protection
     sentences: bool
     source_language: str
     split: Split
@@ -696,7 +716,7 @@ class TranslateOptions(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., task: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ..., sentences: bool = ...) -> None: ...
+    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., task: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ..., sentences: bool = ..., protect: _Optional[_Union[Protection, _Mapping]] = ...) -> None: ...
 
 class TranslateRequest(_message.Message):
     __slots__ = ["inputs", "model", "options"]
@@ -719,7 +739,7 @@ class TranslateResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TranslateResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class TranslateResult(_message.Message):
-    __slots__ = ["beam_trace", "cut_count", "hypotheses", "prefix_pieces", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "truncated_tokens"]
+    __slots__ = ["beam_trace", "cut_count", "hypotheses", "prefix_pieces", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "truncated_tokens", "unkept"]
     BEAM_TRACE_FIELD_NUMBER: _ClassVar[int]
     CUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     HYPOTHESES_FIELD_NUMBER: _ClassVar[int]
@@ -730,6 +750,7 @@ class TranslateResult(_message.Message):
     SOURCE_PIECES_FIELD_NUMBER: _ClassVar[int]
     SOURCE_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    UNKEPT_FIELD_NUMBER: _ClassVar[int]
     beam_trace: _common_pb2.BeamTrace
     cut_count: int
     hypotheses: _containers.RepeatedCompositeFieldContainer[_common_pb2.Hypothesis]
@@ -740,7 +761,8 @@ class TranslateResult(_message.Message):
     source_pieces: _containers.RepeatedScalarFieldContainer[str]
     source_token_count: int
     truncated_tokens: int
-    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ...) -> None: ...
+    unkept: _containers.RepeatedCompositeFieldContainer[UnkeptSpan]
+    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ..., unkept: _Optional[_Iterable[_Union[UnkeptSpan, _Mapping]]] = ...) -> None: ...
 
 class TranslateStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -774,6 +796,18 @@ class TranslateStreamResponse(_message.Message):
     result: TranslateResult
     def __init__(self, id: _Optional[str] = ..., result: _Optional[_Union[TranslateResult, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
+class UnkeptSpan(_message.Message):
+    __slots__ = ["count", "hypothesis", "source", "text"]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    HYPOTHESIS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    hypothesis: int
+    source: SentencePair.Span
+    text: str
+    def __init__(self, text: _Optional[str] = ..., source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., hypothesis: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
+
 class Usage(_message.Message):
     __slots__ = ["cached_tokens", "new_tokens", "prompt_tokens"]
     CACHED_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -791,6 +825,9 @@ class EmbeddingFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Split(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class ProtectedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Aggregation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

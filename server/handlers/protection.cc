@@ -1,0 +1,171 @@
+// A span counts as kept where its placeholder was copied once and the rest of
+// the translation has no other span of the same bytes.
+#include "server/handlers/protection.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "server/handlers/status.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kMostPatterns = 16;
+constexpr size_t kMostPatternBytes = 512;
+
+std::optional<ProtectedKind> ToKind(int kind) {
+  switch (kind) {
+    case v1::PROTECTED_KIND_PRINTF:
+      return ProtectedKind::kPrintf;
+    case v1::PROTECTED_KIND_ICU_MESSAGE:
+      return ProtectedKind::kIcuMessage;
+    case v1::PROTECTED_KIND_MUSTACHE:
+      return ProtectedKind::kMustache;
+    case v1::PROTECTED_KIND_URL:
+      return ProtectedKind::kUrl;
+    case v1::PROTECTED_KIND_EMAIL:
+      return ProtectedKind::kEmail;
+    case v1::PROTECTED_KIND_FILE_NAME:
+      return ProtectedKind::kFileName;
+    case v1::PROTECTED_KIND_NUMBER_WITH_UNIT:
+      return ProtectedKind::kNumberWithUnit;
+  }
+  return std::nullopt;
+}
+
+absl::Status CheckPatterns(const v1::Protection& in, const std::string& path) {
+  if (in.patterns_size() > kMostPatterns) {
+    return InvalidField(path + ".patterns",
+                        fmt::format("has {}; give at most {}, joined by |",
+                                    in.patterns_size(), kMostPatterns));
+  }
+  for (int i = 0; i < in.patterns_size(); ++i) {
+    const size_t bytes = in.patterns(i).size();
+    if (bytes > 0 && bytes <= kMostPatternBytes) continue;
+    return InvalidField(fmt::format("{}.patterns[{}]", path, i),
+                        fmt::format("has {} bytes; a pattern has 1 to {}",
+                                    bytes, kMostPatternBytes));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string_view> Texts(const TextParts& text,
+                                    const TextParts::Part& part) {
+  std::vector<std::string_view> texts;
+  for (const TextSpan& span : part.kept) texts.push_back(span.Of(text.text));
+  return texts;
+}
+
+// What of `counts`, [hypotheses][kept], is not 1.
+int AddUnkept(const TextParts& text, const TextParts::Part& part,
+              const std::vector<std::vector<int>>& counts,
+              v1::TranslateResult* result) {
+  int wrong = 0;
+  for (size_t i = 0; i < part.kept.size(); ++i) {
+    for (size_t h = 0; h < counts.size(); ++h) {
+      if (counts[h][i] == 1) continue;
+      ++wrong;
+      v1::UnkeptSpan* const unkept = result->add_unkept();
+      unkept->set_text(std::string(part.kept[i].Of(text.text)));
+      auto* const source = unkept->mutable_source();
+      source->set_byte_begin(static_cast<uint32_t>(part.kept[i].begin));
+      source->set_byte_end(static_cast<uint32_t>(part.kept[i].end));
+      unkept->set_hypothesis(static_cast<uint32_t>(h));
+      unkept->set_count(static_cast<uint32_t>(counts[h][i]));
+    }
+  }
+  return wrong;
+}
+
+}  // namespace
+
+absl::StatusOr<SpanProtection> SpanProtection::Create(const v1::Protection& in,
+                                                      const std::string& path) {
+  if (in.kinds().empty() && in.patterns().empty()) {
+    return InvalidField(path,
+                        "protects nothing; give kinds or patterns, or leave "
+                        "it out");
+  }
+  std::vector<ProtectedKind> kinds;
+  for (int i = 0; i < in.kinds_size(); ++i) {
+    const std::optional<ProtectedKind> kind = ToKind(in.kinds(i));
+    if (!kind) {
+      return InvalidField(
+          fmt::format("{}.kinds[{}]", path, i),
+          fmt::format("has no value {}", static_cast<int>(in.kinds(i))));
+    }
+    kinds.push_back(*kind);
+  }
+  TRIVIUM_RETURN_IF_ERROR(CheckPatterns(in, path));
+  absl::StatusOr<ProtectedSpans> spans = ProtectedSpans::Create(
+      kinds, {in.patterns().begin(), in.patterns().end()});
+  if (!spans.ok()) {
+    return InvalidField(
+        path + ".patterns",
+        std::string(spans.status().message()) + "; write it as RE2 reads it");
+  }
+  SpanProtection result(*std::move(spans));
+  if (in.has_pieces()) result.pieces_ = in.pieces();
+  return result;
+}
+
+absl::StatusOr<std::vector<TextSpan>> SpanProtection::Find(
+    std::string_view text, const std::function<absl::Status()>& wanted) const {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<TextSpan> found,
+                           spans_.Find(text, wanted));
+  std::vector<TextSpan> spans;
+  for (const TextSpan& span : found) {
+    const TextSpan inner = WithoutWhiteSpace(text, span);
+    if (inner.begin < inner.end) spans.push_back(inner);
+  }
+  return spans;
+}
+
+void SpanProtection::Count(std::string_view text,
+                           const std::vector<std::string_view>& kept,
+                           std::vector<int>* counts) const {
+  const auto found = Find(text, nullptr);
+  if (!found.ok()) return;  // without `wanted` nothing fails
+  for (const TextSpan& span : *found) {
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i] == span.Of(text)) ++(*counts)[i];
+    }
+  }
+}
+
+int SpanProtection::Restore(const TextParts& text, const TextParts::Part& part,
+                            int style, v1::TranslateResult* result) const {
+  const std::vector<std::string_view> kept = Texts(text, part);
+  std::vector<std::vector<int>> counts;
+  int strays = 0;
+  for (v1::Hypothesis& hypothesis : *result->mutable_hypotheses()) {
+    Restored restored = RestoreSpans(hypothesis.text(), kept, style);
+    for (const std::string& between : restored.between) {
+      Count(between, kept, &restored.counts);
+    }
+    strays += restored.stray ? 1 : 0;
+    hypothesis.set_text(std::move(restored.text));
+    counts.push_back(std::move(restored.counts));
+  }
+  return strays + AddUnkept(text, part, counts, result);
+}
+
+int SpanProtection::CheckPieces(const TextParts& text,
+                                const TextParts::Part& part,
+                                const std::vector<v1::TranslateResult>& pieces,
+                                v1::TranslateResult* joined) const {
+  const std::vector<std::string_view> kept = Texts(text, part);
+  std::vector<std::vector<int>> counts(joined->hypotheses_size(),
+                                       std::vector<int>(kept.size(), 1));
+  for (const v1::TranslateResult& piece : pieces) {
+    for (int h = 0; h < piece.hypotheses_size(); ++h) {
+      Count(piece.hypotheses(h).text(), kept, &counts[h]);
+    }
+  }
+  return AddUnkept(text, part, counts, joined);
+}
+
+}  // namespace trivium

@@ -1,0 +1,55 @@
+#ifndef TRIVIUM_SERVER_HANDLERS_PROTECTION_H_
+#define TRIVIUM_SERVER_HANDLERS_PROTECTION_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/handlers/text_parts.h"
+#include "server/text/placeholders.h"
+#include "server/text/protected_spans.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// What v1::Protection asks for, and whether a sentence's translation has it.
+// Immutable.
+class SpanProtection {
+ public:
+  // `path` of the message: "options.protect".
+  static absl::StatusOr<SpanProtection> Create(const v1::Protection& in,
+                                               const std::string& path);
+
+  // The text's spans, without white space at their ends; `wanted` as
+  // InputOptions'.
+  absl::StatusOr<std::vector<TextSpan>> Find(
+      std::string_view text, const std::function<absl::Status()>& wanted) const;
+
+  bool pieces() const { return pieces_; }
+
+  // Puts the spans of a part back into the hypotheses of `result`, which were
+  // made of its text with placeholders. Adds to `unkept` those that are not in
+  // them exactly once, and returns how much is wrong: 0, all came through.
+  int Restore(const TextParts& text, const TextParts::Part& part, int style,
+              v1::TranslateResult* result) const;
+
+  // The same of a part in pieces, which were translated by themselves and of
+  // which `joined` was made: what is wrong is spans that a model made up.
+  int CheckPieces(const TextParts& text, const TextParts::Part& part,
+                  const std::vector<v1::TranslateResult>& pieces,
+                  v1::TranslateResult* joined) const;
+
+ private:
+  explicit SpanProtection(ProtectedSpans spans) : spans_(std::move(spans)) {}
+
+  // Adds to `counts` of `kept` how often each is in text.
+  void Count(std::string_view text, const std::vector<std::string_view>& kept,
+             std::vector<int>* counts) const;
+
+  ProtectedSpans spans_;
+  bool pieces_ = true;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HANDLERS_PROTECTION_H_

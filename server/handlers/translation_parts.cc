@@ -1,0 +1,340 @@
+// An input's parts, and what is asked of the model for each: first the part,
+// with placeholders for what is protected; where a hypothesis lacks one, or has
+// it twice, the part again with the next style, and at last what is between the
+// spans, each piece by itself.
+//
+// Invariants: results are taken in the order of requests, whichever round they
+// are of; the result of a part that is kept is the first one with the fewest
+// losses, and with none it is asked about no more; no call has more than
+// max_inputs requests in a round of one input.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/handlers/status.h"
+#include "server/handlers/translation.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kInPieces = kPlaceholderStyles;
+// A sentence that is too long and has more bytes is cut by its TokenCounts:
+// what these say to be far longer than the model reads is not tokenized again.
+constexpr size_t kLongBytes = 16 << 10;
+constexpr size_t kPartOfUnsure = 8;  // of what the model reads ...
+constexpr size_t kUnsure = 16;       // ... and so many tokens more
+
+absl::Status TooManySentences(const std::string& path,
+                              const RequestLimits& limits) {
+  return InvalidField(
+      path + ".text",
+      fmt::format("has more than {} sentences, and a call takes no more; send "
+                  "the text in parts",
+                  limits.max_inputs));
+}
+
+// Sentences of a text are bounded as a call's inputs are.
+absl::Status CheckCount(size_t sentences, const std::string& path,
+                        const RequestLimits& limits) {
+  return sentences <= static_cast<size_t>(limits.max_inputs)
+             ? absl::OkStatus()
+             : TooManySentences(path, limits);
+}
+
+std::vector<TextSpan> SpansIn(TextSpan outer,
+                              const std::vector<TextSpan>& spans) {
+  const auto begin = std::partition_point(
+      spans.begin(), spans.end(),
+      [outer](TextSpan span) { return span.begin < outer.begin; });
+  const auto end = std::partition_point(
+      begin, spans.end(),
+      [outer](TextSpan span) { return span.end <= outer.end; });
+  return {begin, end};
+}
+
+std::vector<TextSpan> Shifted(std::vector<TextSpan> spans, size_t by) {
+  for (TextSpan& span : spans) span = {span.begin - by, span.end - by};
+  return spans;
+}
+
+}  // namespace
+
+absl::StatusOr<Translation::Item> Translation::Prepare(
+    const v1::Input& input, const std::string& path) const {
+  Item item;
+  item.path = path;
+  const bool asks_for_text =
+      sentences_ || split_ == v1::SPLIT_SENTENCES || protection_;
+  if (!input.has_text() && asks_for_text) {
+    return InvalidField(fmt::format("{}.{}", path_,
+                                    sentences_    ? "sentences"
+                                    : protection_ ? "protect"
+                                                  : "split"),
+                        fmt::format("is about texts, and {} is none; leave it "
+                                    "out",
+                                    path));
+  }
+  const bool prefixed = input.target_case() != v1::Input::TARGET_NOT_SET;
+  if (prefixed && protection_) {
+    return InvalidField(
+        path + (input.has_target_prefix() ? ".target_prefix"
+                                          : ".target_prefix_ids"),
+        fmt::format("is of one search, and {}.protect may take several; leave "
+                    "one of them out",
+                    path_));
+  }
+  // With a prefix there is something to continue, also of a blank text.
+  item.text.split = (splitter_ || protection_) && input.has_text() &&
+                    !(prefixed && IsBlank(input.text()));
+  if (item.text.split) {
+    TRIVIUM_RETURN_IF_ERROR(PrepareSentences(input, &item));
+  } else {
+    Asked asked;
+    TRIVIUM_ASSIGN_OR_RETURN(asked.input,
+                             ConvertInput(input, path, input_options_));
+    if (!asked.input.blank) {
+      item.text.parts.emplace_back();
+      TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), &item));
+    }
+  }
+  item.results.resize(item.text.parts.size());
+  item.losses.resize(item.text.parts.size(), -1);
+  return item;
+}
+
+absl::Status Translation::PrepareSentences(const v1::Input& input,
+                                           Item* item) const {
+  const std::string& path = item->path;
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckText(input.text(), path + ".text", input_options_));
+  const std::string& text = item->text.text = input.text();
+  std::vector<TextSpan> sentences;
+  if (splitter_) {
+    TRIVIUM_ASSIGN_OR_RETURN(sentences,
+                             splitter_->Split(text, input_options_.wanted));
+  } else if (!IsBlank(text)) {
+    sentences = {WithoutWhiteSpace(text, {0, text.size()})};
+  }
+  std::vector<TextSpan> kept;
+  if (protection_) {
+    TRIVIUM_ASSIGN_OR_RETURN(kept,
+                             protection_->Find(text, input_options_.wanted));
+    sentences = JoinAtSpans(sentences, kept);
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckCount(sentences.size(), path, *input_options_.limits));
+  if (sentences.size() > 1) {
+    TRIVIUM_RETURN_IF_ERROR(CheckSeveral(input, path));
+  }
+  for (const TextSpan& sentence : sentences) {
+    TRIVIUM_RETURN_IF_ERROR(
+        AddSentence(input, sentence, /*cut=*/false, kept, nullptr, item));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Translation::CheckSeveral(const v1::Input& input,
+                                       const std::string& path) const {
+  const auto refuse = [&path](const std::string& field) {
+    return InvalidField(
+        field, fmt::format("is for one sentence, and {}.text has several; send "
+                           "each as an input, or split: SPLIT_NONE",
+                           path));
+  };
+  if (input.has_target_prefix()) return refuse(path + ".target_prefix");
+  if (input.has_target_prefix_ids()) return refuse(path + ".target_prefix_ids");
+  if (cross_attention_) return refuse(path_ + ".cross_attention");
+  if (decoder_attention_) return refuse(path_ + ".decoder_attention");
+  if (decoding_.options.trace) return refuse(path_ + ".decoding.trace");
+  return absl::OkStatus();
+}
+
+absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
+                                      bool cut,
+                                      const std::vector<TextSpan>& kept,
+                                      const TokenCounts* counts,
+                                      Item* item) const {
+  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
+  TRIVIUM_RETURN_IF_ERROR(CheckCount(item->requests.size() + 1, item->path,
+                                     *input_options_.limits));
+  const std::string& text = item->text.text;
+  const std::string_view sentence = span.Of(text);
+  const std::vector<TextSpan> inner = SpansIn(span, kept);
+  // Without words it is in the gap between others, as it is.
+  if (!inner.empty() && WordsBetween(text, span, inner).empty()) {
+    return absl::OkStatus();
+  }
+  // A single character cannot be cut.
+  const bool divides =
+      splitter_ && FirstCodePoint(sentence).size < sentence.size();
+  const auto limit = static_cast<size_t>(model_->info().max_source_tokens);
+  // Placeholders may be far shorter than what they stand for.
+  if (divides && inner.empty() && counts != nullptr &&
+      counts->In(span) > limit + limit / kPartOfUnsure + kUnsure) {
+    return AddHalves(input, span, span.begin + ClauseBorder(sentence, {}), kept,
+                     counts, item);
+  }
+  v1::Input one;
+  one.set_text(std::string(sentence));
+  // Of one sentence: others have none.
+  if (input.has_target_prefix()) one.set_target_prefix(input.target_prefix());
+  if (input.has_target_prefix_ids()) {
+    *one.mutable_target_prefix_ids() = input.target_prefix_ids();
+  }
+  Asked asked;
+  asked.part = item->text.parts.size();
+  item->text.parts.push_back({span, cut, inner});
+  if (!inner.empty()) {
+    while (asked.style < kInPieces) {
+      if (auto read = WithPlaceholders(text, span, inner, asked.style)) {
+        one.set_text(*std::move(read));
+        break;
+      }
+      ++asked.style;
+    }
+    if (asked.style == kInPieces && !protection_->pieces()) {
+      return InvalidField(item->path + ".text",
+                          "has <x1>, {1} and %1, so no placeholder is left; "
+                          "protect those, too, or leave out protect.pieces");
+    }
+    if (asked.style == kInPieces) return TryInPieces(asked.part, item);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(bool fits, Ask(one, divides, asked, item));
+  if (fits) return absl::OkStatus();
+
+  const size_t border = ClauseBorder(sentence, Shifted(inner, span.begin));
+  if (border == 0) return Ask(one, /*divides=*/false, asked, item).status();
+  item->text.parts.pop_back();
+  TRIVIUM_RETURN_IF_ERROR(CheckSeveral(input, item->path));
+  const size_t middle = span.begin + border;
+  if (counts != nullptr || sentence.size() <= kLongBytes) {
+    return AddHalves(input, span, middle, kept, counts, item);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const TokenCounts found, CountTokens(span, *item));
+  return AddHalves(input, span, middle, kept, &found, item);
+}
+
+absl::StatusOr<TokenCounts> Translation::CountTokens(TextSpan span,
+                                                     const Item& item) const {
+  const RequestLimits& limits = *input_options_.limits;
+  const auto most =
+      static_cast<size_t>((1 + 1.0 / kPartOfUnsure) * limits.max_inputs *
+                          model_->info().max_source_tokens);
+  TRIVIUM_ASSIGN_OR_RETURN(TokenCounts counts,
+                           TokenCounts::Of(*model_->tokenizer(), item.text.text,
+                                           span, most, input_options_.wanted));
+  if (counts.all() > most) return TooManySentences(item.path, limits);
+  return counts;
+}
+
+absl::Status Translation::AddHalves(const v1::Input& input, TextSpan span,
+                                    size_t middle,
+                                    const std::vector<TextSpan>& kept,
+                                    const TokenCounts* counts,
+                                    Item* item) const {
+  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
+  for (const TextSpan half :
+       {TextSpan{span.begin, middle}, TextSpan{middle, span.end}}) {
+    TRIVIUM_RETURN_IF_ERROR(
+        AddSentence(input, WithoutWhiteSpace(item->text.text, half),
+                    /*cut=*/true, kept, counts, item));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Translation::Ask(const v1::Input& input, bool divides,
+                                      Asked asked, Item* item) const {
+  InputOptions options = input_options_;
+  options.divides = divides;
+  TRIVIUM_ASSIGN_OR_RETURN(asked.input,
+                           ConvertInput(input, item->path, options));
+  if (asked.input.too_long) return false;
+  TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), item));
+  return true;
+}
+
+absl::Status Translation::Try(size_t part, int style, Item* item) const {
+  const TextParts::Part& sentence = item->text.parts[part];
+  for (; style < kInPieces; ++style) {
+    const std::optional<std::string> read =
+        WithPlaceholders(item->text.text, sentence.span, sentence.kept, style);
+    if (!read) continue;
+    v1::Input one;
+    one.set_text(*read);
+    Asked asked;
+    asked.part = part;
+    asked.style = style;
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const bool fits, Ask(one, /*divides=*/true, std::move(asked), item));
+    if (fits) return absl::OkStatus();
+  }
+  if (!protection_->pieces()) return absl::OkStatus();
+  return TryInPieces(part, item);
+}
+
+absl::Status Translation::TryInPieces(size_t part, Item* item) const {
+  const TextParts::Part& sentence = item->text.parts[part];
+  TextParts pieces;
+  pieces.split = true;
+  pieces.text = std::string(sentence.span.Of(item->text.text));
+  for (const TextSpan& words :
+       WordsBetween(pieces.text, {0, pieces.text.size()},
+                    Shifted(sentence.kept, sentence.span.begin))) {
+    pieces.parts.push_back({words});
+  }
+  if (const absl::Status count =
+          CheckCount(item->requests.size() + pieces.parts.size(), item->path,
+                     *input_options_.limits);
+      !count.ok()) {
+    // What was made with placeholders stands.
+    return item->results.empty() ? count : absl::OkStatus();
+  }
+  for (const TextParts::Part& piece : pieces.parts) {
+    v1::Input one;
+    one.set_text(std::string(piece.span.Of(pieces.text)));
+    Asked asked;
+    asked.part = part;
+    asked.style = kInPieces;
+    TRIVIUM_RETURN_IF_ERROR(
+        Ask(one, /*divides=*/false, std::move(asked), item).status());
+  }
+  item->pieces[part].text = std::move(pieces);
+  return absl::OkStatus();
+}
+
+absl::Status Translation::Take(Item* item, RequestResult result) const {
+  const Asked asked = std::move(item->asked.front());
+  item->asked.pop_front();
+  v1::TranslateResult made = PartResult(asked.input, std::move(result));
+  v1::TranslateResult& best = item->results[asked.part];
+  const TextParts::Part& part = item->text.parts[asked.part];
+  if (part.kept.empty()) {
+    best = std::move(made);
+    return absl::OkStatus();
+  }
+  int losses = 0;
+  if (asked.style == kInPieces) {
+    Pieces& pieces = item->pieces[asked.part];
+    pieces.results.push_back(std::move(made));
+    if (pieces.results.size() < pieces.text.parts.size()) {
+      return absl::OkStatus();
+    }
+    made = JoinParts(pieces.text, pieces.results, /*sentences=*/false);
+    losses = protection_->CheckPieces(item->text, part, pieces.results, &made);
+    item->pieces.erase(asked.part);
+  } else {
+    losses = protection_->Restore(item->text, part, asked.style, &made);
+  }
+  int& least = item->losses[asked.part];
+  if (least < 0 || losses < least) {
+    least = losses;
+    best = std::move(made);
+  }
+  if (least == 0 || asked.style == kInPieces) return absl::OkStatus();
+  return Try(asked.part, asked.style + 1, item);
+}
+
+}  // namespace trivium

@@ -1,0 +1,330 @@
+// Protected spans: placeholders, other placeholders, pieces.
+#include <gmock/gmock.h>
+
+#include "tests/server/handlers/handlers_fixture.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+
+std::string TextOf(const Request& request) {
+  std::string text;
+  for (const int32_t id : request.source.ids) {
+    if (id >= PuppetTokenizer::kFirst) {
+      text += static_cast<char>(id - PuppetTokenizer::kFirst);
+    }
+  }
+  return text;
+}
+
+RequestResult Translated(const std::vector<std::string>& texts) {
+  RequestResult result;
+  for (const std::string& text : texts) {
+    Hypothesis& hypothesis = result.hypotheses.emplace_back();
+    for (const char c : text) {
+      hypothesis.ids.push_back(PuppetTokenizer::kFirst +
+                               static_cast<unsigned char>(c));
+    }
+    hypothesis.logprobs.resize(hypothesis.ids.size());
+    hypothesis.reason = FinishReason::kEnd;
+  }
+  return result;
+}
+
+class ProtectTest : public HandlersTest {
+ protected:
+  ProtectTest() {
+    options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
+    options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_URL);
+  }
+
+  v1::TranslateOptions* options() { return request_.mutable_options(); }
+  void Start(const std::vector<std::string>& texts) {
+    request_.clear_inputs();
+    for (const std::string& text : texts) request_.add_inputs()->set_text(text);
+    Start();
+  }
+  void Start() {
+    transport_.Bring(request_);
+    handler_ = NewTranslate(environment_, {}, &transport_);
+    handler_->Start();
+  }
+  // Request i reads `source`, and its hypotheses are `translations`.
+  void Expect(size_t i, const std::string& source,
+              const std::vector<std::string>& translations) {
+    EXPECT_EQ(TextOf(batcher_.Wait(i)), source);
+    batcher_.Wait(i).observer->OnDone(Translated(translations));
+  }
+  v1::TranslateResult Result(int input = 0) {
+    const Ending ending = transport_.WaitForFinish();
+    EXPECT_TRUE(ending.status.ok()) << ending.status;
+    return transport_.Response<v1::TranslateResponse>(0).results(input);
+  }
+  std::string Refused() {
+    Start();
+    return MessageOf(transport_.WaitForFinish());
+  }
+
+  v1::TranslateRequest request_;
+};
+
+TEST_F(ProtectTest, TheModelReadsPlaceholders) {
+  options()->set_sentences(true);
+  Start({" Open %s for %d. Äh, see https://a.b/c?day. Now! \n"});
+  Expect(0, "Open <x1> for <x2>.", {"Für <x2> <x1> öffnen."});
+  Expect(1, "Äh, see <x1>.", {"Siehe <x1>."});
+  Expect(2, "Now!", {"Jetzt!"});
+  const v1::TranslateResult result = Result();
+  EXPECT_EQ(result.hypotheses(0).text(),
+            " Für %d %s öffnen. Siehe https://a.b/c?day. Jetzt! \n");
+  EXPECT_EQ(result.unkept_size(), 0);
+  ASSERT_EQ(result.sentences_size(), 3);
+  // Of the original text.
+  EXPECT_EQ(result.sentences(1).source().byte_begin(), 17);
+  EXPECT_EQ(result.sentences(1).source().byte_end(), 44);
+  EXPECT_EQ(result.sentences(1).source().char_end(), 43);
+}
+
+TEST_F(ProtectTest, AnotherStyleIsTriedWhereOneIsLostOrDoubled) {
+  Start({"Open %s.", "Close %s.", "Plain."});
+  Expect(2, "Plain.", {"Schlicht."});
+  Expect(0, "Open <x1>.", {"Öffnen."});
+  Expect(1, "Close <x1>.", {"<x1> und <x1> schließen."});
+  Expect(3, "Open {1}.", {"{1} öffnen."});
+  Expect(4, "Close {1}.", {"{1} schließen."});
+  Result();
+  const auto response = transport_.Response<v1::TranslateResponse>(0);
+  EXPECT_EQ(response.results(0).hypotheses(0).text(), "%s öffnen.");
+  EXPECT_EQ(response.results(1).hypotheses(0).text(), "%s schließen.");
+  EXPECT_EQ(response.results(2).hypotheses(0).text(), "Schlicht.");
+  EXPECT_EQ(batcher_.count(), 5);
+}
+
+TEST_F(ProtectTest, AtLastPiecesAreTranslatedByThemselves) {
+  options()->set_sentences(true);
+  Start({"Oh. Open %s for %d (%s)!"});
+  Expect(0, "Oh.", {"Ach."});
+  Expect(1, "Open <x1> for <x2> (<x3>)!", {"Öffnen!"});
+  Expect(2, "Open {1} for {2} ({3})!", {"Öffnen!"});
+  Expect(3, "Open %1 for %2 (%3)!", {"Öffnen!"});
+  Expect(4, "Open", {"Öffne"});
+  Expect(5, "for", {"für"});
+  const v1::TranslateResult result = Result();
+  EXPECT_EQ(result.hypotheses(0).text(), "Ach. Öffne %s für %d (%s)!");
+  EXPECT_EQ(result.hypotheses(0).token_count(), 4 + 6 + 4);
+  EXPECT_EQ(result.unkept_size(), 0);
+  EXPECT_EQ(result.sentence_count(), 2);
+  EXPECT_EQ(result.cut_count(), 0);
+  EXPECT_EQ(result.sentences(1).targets(0).byte_begin(), 5);
+}
+
+TEST_F(ProtectTest, WithoutPiecesItSaysWhatIsMissing) {
+  options()->mutable_protect()->set_pieces(false);
+  Start({"Äh. Open %s for %d."});
+  Expect(0, "Äh.", {"Äh."});
+  Expect(1, "Open <x1> for <x2>.", {"Öffnen."});
+  Expect(2, "Open {1} for {2}.", {"{1} für {1} öffnen.", "{1}"});
+  Expect(3, "Open %1 for %2.", {"%1 öffnen."});
+  const v1::TranslateResult result = Result();
+  EXPECT_EQ(result.hypotheses(0).text(), "Äh. %s öffnen.");
+  ASSERT_EQ(result.unkept_size(), 1);
+  const v1::UnkeptSpan& unkept = result.unkept(0);
+  EXPECT_EQ(unkept.text(), "%d");
+  EXPECT_EQ(unkept.count(), 0);
+  EXPECT_EQ(unkept.hypothesis(), 0);
+  EXPECT_EQ(unkept.source().byte_begin(), 17);
+  EXPECT_EQ(unkept.source().char_begin(), 16);
+  EXPECT_EQ(unkept.source().char_end(), 18);
+}
+
+TEST_F(ProtectTest, ASpanThatTheModelMakesUpCounts) {
+  Start({"Open %s."});
+  Expect(0, "Open <x1>.", {"<x1> mit %s öffnen."});
+  Expect(1, "Open {1}.", {"{1} öffnen."});
+  EXPECT_EQ(Result().hypotheses(0).text(), "%s öffnen.");
+}
+
+TEST_F(ProtectTest, SoDoesAPlaceholderThatNoSpanHas) {
+  Start({"Open %s."});
+  Expect(0, "Open <x1>.", {"<x1> mit <x2> öffnen."});
+  Expect(1, "Open {1}.", {"{1} öffnen."});
+  EXPECT_EQ(Result().hypotheses(0).text(), "%s öffnen.");
+}
+
+TEST_F(ProtectTest, EveryHypothesisIsLookedAt) {
+  options()->mutable_decoding()->set_num_hypotheses(2);
+  Start({"Open %s."});
+  Expect(0, "Open <x1>.", {"<x1> öffnen.", "Öffnen."});
+  Expect(1, "Open {1}.", {"{1} auf.", "Öffne {1}."});
+  const v1::TranslateResult result = Result();
+  EXPECT_EQ(result.hypotheses(0).text(), "%s auf.");
+  EXPECT_EQ(result.hypotheses(1).text(), "Öffne %s.");
+}
+
+TEST_F(ProtectTest, NoModelIsAskedWhereNothingElseHasLetters) {
+  Start({" %s: %d \n", "https://a.b. %s!"});
+  EXPECT_EQ(Result(0).hypotheses(0).text(), " %s: %d \n");
+  EXPECT_EQ(Result(1).hypotheses(0).text(), "https://a.b. %s!");
+  EXPECT_EQ(batcher_.count(), 0);
+}
+
+TEST_F(ProtectTest, BordersOfSentencesAreInNoSpan) {
+  options()->mutable_protect()->add_patterns("<!--(?s:.*?)-->");
+  Start({"One <!-- Two! Three.\nFour --> five. Six."});
+  Expect(0, "One <x1> five.", {"Eins <x1> fünf."});
+  Expect(1, "Six.", {"Sechs."});
+  EXPECT_EQ(Result().hypotheses(0).text(),
+            "Eins <!-- Two! Three.\nFour --> fünf. Sechs.");
+}
+
+TEST_F(ProtectTest, ALongSentenceIsNotCutInASpan) {
+  const std::string url = "https://a.b/" + std::string(200, 'c');
+  const std::string a(40, 'a'), b(40, 'b');
+  Start({a + " " + url + " " + b});
+  Expect(0, a + " <x1>", {"A <x1>"});
+  Expect(1, b, {"B"});
+  const v1::TranslateResult result = Result();
+  EXPECT_EQ(result.hypotheses(0).text(), "A " + url + " B");
+  EXPECT_EQ(result.cut_count(), 2);
+}
+
+TEST_F(ProtectTest, TextsThatAreNotSplitAreProtectedToo) {
+  options()->set_split(v1::SPLIT_NONE);
+  Start({" One %s. Two.\n"});
+  Expect(0, "One <x1>. Two.", {"Eins <x1>. Zwei."});
+  EXPECT_EQ(Result().hypotheses(0).text(), " Eins %s. Zwei.\n");
+}
+
+TEST_F(ProtectTest, AFullQueueRefusesWhatIsTriedAgain) {
+  Start({"Open %s."});
+  batcher_.Wait(0);
+  batcher_.Refuse({absl::ResourceExhaustedError("full")});
+  Expect(0, "Open <x1>.", {"Öffnen."});
+  EXPECT_TRUE(absl::IsResourceExhausted(transport_.WaitForFinish().status));
+}
+
+TEST_F(ProtectTest, WhatWouldBeIgnoredIsRefused) {
+  request_.add_inputs()->mutable_ids()->add_ids(5);
+  EXPECT_THAT(Refused(), HasSubstr("options.protect: is about texts, and "
+                                   "inputs[0] is none"));
+}
+
+TEST_F(ProtectTest, NothingToProtectIsRefused) {
+  request_.add_inputs()->set_text("a");
+  options()->mutable_protect()->clear_kinds();
+  EXPECT_THAT(Refused(), HasSubstr("options.protect: protects nothing"));
+}
+
+TEST_F(ProtectTest, ABadPatternIsRefused) {
+  request_.add_inputs()->set_text("a");
+  options()->mutable_protect()->add_patterns("(");
+  EXPECT_THAT(Refused(),
+              HasSubstr("options.protect.patterns: patterns[0]: missing )"));
+}
+
+TEST_F(ProtectTest, AnUnknownKindIsRefused) {
+  request_.add_inputs()->set_text("a");
+  options()->mutable_protect()->add_kinds(static_cast<v1::ProtectedKind>(99));
+  EXPECT_THAT(Refused(),
+              HasSubstr("options.protect.kinds[2]: has no value 99"));
+}
+
+TEST_F(ProtectTest, ALongPatternIsRefused) {
+  request_.add_inputs()->set_text("a");
+  options()->mutable_protect()->add_patterns(std::string(513, 'a'));
+  EXPECT_THAT(Refused(), HasSubstr("patterns[0]: has 513 bytes"));
+}
+
+TEST_F(ProtectTest, WhatIsOfOneSearchIsRefused) {
+  request_.add_inputs()->set_text("a");
+  options()->mutable_cross_attention();
+  EXPECT_THAT(Refused(),
+              HasSubstr("options.cross_attention: is of one search"));
+}
+
+TEST_F(ProtectTest, SoIsATargetPrefix) {
+  request_.add_inputs()->set_text("a");
+  request_.mutable_inputs(0)->set_target_prefix("b");
+  EXPECT_THAT(Refused(),
+              HasSubstr("inputs[0].target_prefix: is of one search"));
+}
+
+// Items of a stream, of which one is tried again while the queue is full.
+class ProtectStreamTest : public ProtectTest {
+ protected:
+  void StartStream() {
+    v1::TranslateStreamRequest start;
+    *start.mutable_start()->mutable_options() = *options();
+    handler_ = NewTranslateStream(environment_, {}, &transport_);
+    handler_->Start();
+    transport_.WaitForReads(1);
+    transport_.Bring(start);
+    handler_->OnRead(true);
+  }
+  void SendItem(const std::string& id, const std::string& text) {
+    transport_.WaitForReads(++items_ + 1);
+    v1::TranslateStreamRequest message;
+    message.mutable_item()->set_id(id);
+    message.mutable_item()->mutable_input()->set_text(text);
+    transport_.Bring(message);
+    handler_->OnRead(true);
+  }
+
+  int items_ = 0;
+};
+
+TEST_F(ProtectStreamTest, ItemsAreTriedAgain) {
+  StartStream();
+  SendItem("a", "Open %s.");
+  Expect(0, "Open <x1>.", {"Öffnen."});
+  Expect(1, "Open {1}.", {"{1} öffnen."});
+  const auto response = transport_.Response<v1::TranslateStreamResponse>(0);
+  EXPECT_EQ(response.id(), "a");
+  EXPECT_EQ(response.result().hypotheses(0).text(), "%s öffnen.");
+  handler_->OnWritten(true);
+  transport_.WaitForReads(3);
+  handler_->OnRead(false);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+}
+
+TEST_F(ProtectStreamTest, AndWaitForRoom) {
+  StartStream();
+  SendItem("a", "Open %s.");
+  batcher_.Wait(0);
+  transport_.WaitForReads(3);
+  batcher_.Refuse({absl::ResourceExhaustedError("full")});
+  Expect(0, "Open <x1>.", {"Öffnen."});
+  WaitForDelivery();
+  // The client has sent all, and the stream still owes an answer.
+  handler_->OnRead(false);
+  Tick();
+  EXPECT_FALSE(transport_.finished());
+  batcher_.Refuse({});
+  Tick();
+  Expect(1, "Open {1}.", {"{1} öffnen."});
+  EXPECT_EQ(transport_.Response<v1::TranslateStreamResponse>(0)
+                .result()
+                .hypotheses(0)
+                .text(),
+            "%s öffnen.");
+  handler_->OnWritten(true);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+}
+
+TEST_F(ProtectStreamTest, AStreamThatIsCancelledLeavesThem) {
+  StartStream();
+  SendItem("a", "Open %s.");
+  batcher_.Wait(0);
+  transport_.WaitForReads(3);
+  batcher_.Refuse({absl::ResourceExhaustedError("full")});
+  Expect(0, "Open <x1>.", {"Öffnen."});
+  WaitForDelivery();
+  handler_->OnCancel();
+  handler_->OnRead(false);
+  EXPECT_TRUE(absl::IsCancelled(transport_.WaitForFinish().status));
+}
+
+}  // namespace
+}  // namespace trivium

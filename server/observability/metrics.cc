@@ -127,9 +127,15 @@ Metrics::ModelTotals Metrics::TotalsOf(const ServedModel& model) {
   MutexLock lock(&mutex_);
   const ModelFigures* const figures = Find(model);
   if (figures == nullptr) return {};
+  CallFigures::Total queued{};
+  for (const prometheus::Histogram* const wait : figures->queue_wait) {
+    const CallFigures::Total one = total(*wait);
+    queued.count += one.count;
+    queued.seconds += one.seconds;
+  }
   return {.succeeded = figures->succeeded(),
           .failed = figures->failed(),
-          .queued = total(*figures->queue_wait),
+          .queued = queued,
           .iterations = total(*figures->iteration_duration),
           .texts = static_cast<int64_t>(figures->texts->Value())};
 }

@@ -311,10 +311,9 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
       }
       Forecast& forecast = one->forecast;
       const Forecast::Times times =
-          model == nullptr
-              ? forecast.OfNext(*one->queue, sender, call)
-              : forecast.Of(*one->queue, sender, call,
-                            forecast.usual_demand(sender.client));
+          model == nullptr ? forecast.OfNext(*one->queue, sender, call)
+                           : forecast.Of(*one->queue, sender, call,
+                                         forecast.usual_demand(sender.client));
       Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
       if (its.late) forecast.Refused(now);
       if (its.ok()) {

@@ -120,6 +120,11 @@ TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
 }
 
 TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP()
+      << "skipped: calls bounded by memory, of which a sanitizer takes "
+         "more than the limit";
+#endif
   constexpr int kMost = 3072;
   options_.memory_bytes =
       kMost * OpenCalls::kBytesACall * OpenCalls::kPartOfMemory;  // 384 MiB

@@ -82,9 +82,11 @@ class OwnEngine:
         return report["tokens"] / min(report["seconds"])
 
     def prompt(self, threads):
-        """Different ones, for a prompt that was read before is remembered."""
+        """Different ones, for a prompt that was read before is remembered; as
+        many rows a step as a server chooses."""
         tokens = self._options.prompt_tokens
-        return tokens * self._run(random_prompts(4, tokens), 1, threads, 1)
+        return tokens * self._run(random_prompts(4, tokens), 256, threads, 1,
+                                  "--choose-rows")
 
     def streams(self, count, threads):
         return self._run(random_prompts(count, 1), count, threads,

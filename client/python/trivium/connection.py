@@ -51,9 +51,7 @@ class Options:
         for name in ("timeout", "stream_timeout", "stall_timeout"):
             check_timeout(getattr(self, name), name)
         if self.priority not in (None, "interactive", "batch"):
-            raise ValueError(
-                f"the priority is {self.priority!r}; it is interactive or batch"
-            )
+            raise ValueError(f"the priority is {self.priority!r}; it is interactive or batch")
 
     def call_metadata(self) -> tuple[tuple[str, str], ...]:
         """What is sent with each call."""

@@ -120,7 +120,7 @@ TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
 }
 
 TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRIVIUM_SANITIZED
   GTEST_SKIP()
       << "skipped: calls bounded by memory, of which a sanitizer takes "
          "more than the limit";

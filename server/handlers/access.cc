@@ -7,13 +7,13 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/status.h"
@@ -121,12 +121,20 @@ absl::StatusOr<std::vector<std::shared_ptr<const Grant>>> ParseGrants(
         R"(must be {"tokens": [...]} and have nothing else)");
   }
   std::vector<std::shared_ptr<const Grant>> grants;
+  std::map<Sha256, size_t> tokens;  // places in grants
   for (const nlohmann::json& entry : file["tokens"]) {
     absl::StatusOr<Grant::Rules> rules = ParseEntry(entry);
     if (!rules.ok()) {
       return absl::InvalidArgumentError(
           fmt::format("tokens[{}]: {}", grants.size(),
                       std::string(rules.status().message())));
+    }
+    const auto [same, is_new] = tokens.emplace(rules->hash, grants.size());
+    if (!is_new) {
+      return absl::InvalidArgumentError(
+          fmt::format("tokens[{}] has the sha256 of tokens[{}]; give each "
+                      "client a token of its own",
+                      grants.size(), same->second));
     }
     grants.push_back(std::make_shared<Grant>(*std::move(rules)));
   }
@@ -169,18 +177,9 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Load(const std::string& path,
     MutexLock lock(&access->reload_mutex_);
     TRIVIUM_RETURN_IF_ERROR(access->ReloadLocked());
   }
-  access->thread_ =
-      std::thread([self = access.get(), interval] { self->Run(interval); });
+  access->reloading_.emplace(
+      interval, [self = access.get()] { self->Reload().IgnoreError(); });
   return access;
-}
-
-Access::~Access() {
-  {
-    MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  changed_.SignalAll();
-  if (thread_.joinable()) thread_.join();
 }
 
 absl::StatusOr<std::shared_ptr<const Grant>> Access::Find(
@@ -249,21 +248,6 @@ absl::Status Access::ReloadLocked() {
   MutexLock lock(&mutex_);
   grants_ = std::make_shared<const Grants>(*std::move(grants));
   return absl::OkStatus();
-}
-
-void Access::Run(absl::Duration interval) {
-  while (true) {
-    {
-      MutexLock lock(&mutex_);
-      const absl::Time next = absl::Now() + interval;
-      while (!stopping_ && absl::Now() < next) {
-        changed_.WaitFor(&mutex_,
-                         absl::ToChronoNanoseconds(next - absl::Now()));
-      }
-      if (stopping_) return;
-    }
-    Reload().IgnoreError();
-  }
 }
 
 void Admit(const Access* access, std::string_view authorization,

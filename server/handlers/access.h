@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/repeating_thread.h"
 
 namespace trivium {
 
@@ -62,7 +62,6 @@ class Access {
   static absl::StatusOr<std::unique_ptr<Access>> Load(
       const std::string& path, const Clock* clock = Clock::Real(),
       absl::Duration interval = absl::Seconds(5));
-  ~Access();
 
   // Of the value of a call's `authorization`: "Bearer TOKEN". UNAUTHENTICATED
   // where that is no token of the file.
@@ -81,19 +80,16 @@ class Access {
   Access(const std::string& path, const Clock* clock)
       : path_(path), clock_(clock) {}
   absl::Status ReloadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reload_mutex_);
-  void Run(absl::Duration interval);
 
   const std::string path_;
   const Clock* const clock_;
   mutable Mutex mutex_;
-  CondVar changed_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(mutex_);
   Mutex reload_mutex_;  // taken before mutex_
   // The file's, of grants_.
   std::optional<std::string> text_ ABSL_GUARDED_BY(reload_mutex_);
   std::string told_ ABSL_GUARDED_BY(reload_mutex_);  // the last problem
-  std::thread thread_;
+  std::optional<RepeatingThread> reloading_;
 };
 
 struct CallContext;

@@ -84,16 +84,7 @@ OverloadManager::OverloadManager(const Options& options, Metrics* metrics,
         "workers, models or --kv-cache-bytes",
         {{"memory", memory_.load()}, {"limit", options_.limit_bytes}});
   }
-  if (watch) thread_ = std::thread([this] { Run(); });
-}
-
-OverloadManager::~OverloadManager() {
-  {
-    MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  changed_.SignalAll();
-  if (thread_.joinable()) thread_.join();
+  if (watch) watching_.emplace(kInterval, [this] { Look(); });
 }
 
 void OverloadManager::Add(AccountedCall* call) {
@@ -218,19 +209,6 @@ void OverloadManager::Shed(int64_t bytes) {
                    {"memory", memory_.load()},
                    {"limit", options_.limit_bytes}});
     candidate.call->Shed();
-  }
-}
-
-void OverloadManager::Run() {
-  while (true) {
-    {
-      MutexLock lock(&mutex_);
-      if (!stopping_) {
-        changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(kInterval));
-      }
-      if (stopping_) return;
-    }
-    Look();
   }
 }
 

@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
+#include "base/repeating_thread.h"
 #include "server/handlers/byte_account.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
@@ -76,7 +77,6 @@ class OverloadManager {
   // Looks once before it returns, and on its own thread from then on, unless
   // `watch` is false: then Look() is called by hand.
   OverloadManager(const Options& options, Metrics* metrics, bool watch = true);
-  ~OverloadManager();
 
   // The process's memory without what is backed by files, and malloc_trim;
   // `limit_bytes` 0: what the cgroup or the machine has.
@@ -110,7 +110,6 @@ class OverloadManager {
   Stage stage() const { return stage_; }
 
  private:
-  void Run();
   void TrimWhereItHelps();
   bool ReadsStreams() const {
     return stage_ < Stage::kPausing || account_.total() < kAlwaysHeld;
@@ -139,10 +138,7 @@ class OverloadManager {
   uint64_t calls_seen_ ABSL_GUARDED_BY(calls_mutex_) = 0;
   std::set<AccountedCall*> paused_ ABSL_GUARDED_BY(calls_mutex_);
 
-  Mutex mutex_;
-  CondVar changed_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::optional<RepeatingThread> watching_;
 };
 
 }  // namespace trivium

@@ -3,8 +3,8 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/status.h"
 #include "kserve/open_inference.pb.h"
@@ -154,12 +154,8 @@ class ModelStatistics : public Adapter {
     inference::ModelStatisticsRequest request;
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request));
     TRIVIUM_RETURN_IF_ERROR(CheckKserveVersion(request.version()));
-    if (request.name().empty()) {
-      models_ = environment().models.List();
-      return Unary(NewListModels, v1::ListModelsRequest());
-    }
-    TRIVIUM_ASSIGN_OR_RETURN(models_.emplace_back(),
-                             environment().models.Find(request.name()));
+    all_ = request.name().empty();
+    if (all_) return Unary(NewListModels, v1::ListModelsRequest());
     v1::GetModelRequest get;
     get.set_name(request.name());
     return Unary(NewGetModel, std::move(get));
@@ -171,25 +167,38 @@ class ModelStatistics : public Adapter {
     out->set_ns(static_cast<uint64_t>(std::llround(total.seconds * 1e9)));
   }
 
-  const Message* Answer(absl::Status*, const Message*) override {
-    for (const ModelHandle& model : models_) {
-      const Metrics::ModelTotals totals =
-          environment().metrics->TotalsOf(*model);
-      inference::ModelStatistics* const out = response_.add_model_stats();
-      out->set_name(model->name);
-      out->set_version(kKserveVersion);
-      out->set_inference_count(totals.texts);
-      out->set_execution_count(totals.iterations.count);
-      inference::InferStatistics& stats = *out->mutable_inference_stats();
-      Tell(totals.succeeded, stats.mutable_success());
-      Tell(totals.failed, stats.mutable_fail());
-      Tell(totals.queued, stats.mutable_queue());
-      Tell(totals.iterations, stats.mutable_compute_infer());
+  // Of those that the inner call tells of: no others are this client's.
+  const Message* Answer(absl::Status* status, const Message* last) override {
+    if (!status->ok()) return nullptr;
+    if (!all_) {
+      Add(static_cast<const v1::Model*>(last)->name());
+      return &response_;
+    }
+    for (const v1::Model& model :
+         static_cast<const v1::ListModelsResponse*>(last)->models()) {
+      Add(model.name());
     }
     return &response_;
   }
 
-  std::vector<ModelHandle> models_;
+  void Add(const std::string& name) {
+    const auto model = environment().models.Find(name);
+    if (!model.ok()) return;  // unloaded meanwhile
+    const Metrics::ModelTotals totals =
+        environment().metrics->TotalsOf(**model);
+    inference::ModelStatistics* const out = response_.add_model_stats();
+    out->set_name(name);
+    out->set_version(kKserveVersion);
+    out->set_inference_count(totals.texts);
+    out->set_execution_count(totals.iterations.count);
+    inference::InferStatistics& stats = *out->mutable_inference_stats();
+    Tell(totals.succeeded, stats.mutable_success());
+    Tell(totals.failed, stats.mutable_fail());
+    Tell(totals.queued, stats.mutable_queue());
+    Tell(totals.iterations, stats.mutable_compute_infer());
+  }
+
+  bool all_ = false;
   inference::ModelStatisticsResponse response_;
 };
 

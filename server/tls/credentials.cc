@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "server/observability/log.h"
@@ -190,18 +189,9 @@ absl::StatusOr<std::unique_ptr<TlsCredentials>> TlsCredentials::Load(
     MutexLock lock(&credentials->reload_mutex_);
     TRIVIUM_RETURN_IF_ERROR(credentials->ReloadLocked());
   }
-  credentials->thread_ = std::thread(
-      [self = credentials.get(), interval] { self->Run(interval); });
+  credentials->reloading_.emplace(
+      interval, [self = credentials.get()] { self->Reload().IgnoreError(); });
   return credentials;
-}
-
-TlsCredentials::~TlsCredentials() {
-  {
-    MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  changed_.SignalAll();
-  if (thread_.joinable()) thread_.join();
 }
 
 std::shared_ptr<SSL_CTX> TlsCredentials::server() const {
@@ -275,21 +265,6 @@ absl::Status TlsCredentials::ReloadLocked() {
   MutexLock lock(&mutex_);
   contexts_ = std::move(contexts);
   return absl::OkStatus();
-}
-
-void TlsCredentials::Run(absl::Duration interval) {
-  while (true) {
-    {
-      MutexLock lock(&mutex_);
-      const absl::Time next = absl::Now() + interval;
-      while (!stopping_ && absl::Now() < next) {
-        changed_.WaitFor(&mutex_,
-                         absl::ToChronoNanoseconds(next - absl::Now()));
-      }
-      if (stopping_) return;
-    }
-    Reload().IgnoreError();
-  }
 }
 
 }  // namespace trivium

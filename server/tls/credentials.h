@@ -4,11 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
+#include "base/repeating_thread.h"
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX
 
@@ -34,7 +34,6 @@ class TlsCredentials {
   // The error names the file, and says what is wrong with it.
   static absl::StatusOr<std::unique_ptr<TlsCredentials>> Load(
       const Files& files, absl::Duration interval = absl::Seconds(5));
-  ~TlsCredentials();
 
   // For the next connection of a client.
   std::shared_ptr<ssl_ctx_st> server() const;
@@ -58,18 +57,15 @@ class TlsCredentials {
   absl::StatusOr<Contents> Read() const;
   absl::StatusOr<Contexts> Make(const Contents& contents) const;
   absl::Status ReloadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reload_mutex_);
-  void Run(absl::Duration interval);
 
   const Files files_;
   mutable Mutex mutex_;
-  CondVar changed_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Contexts contexts_ ABSL_GUARDED_BY(mutex_);
   Mutex reload_mutex_;  // taken before mutex_
   // Of contexts_.
   std::optional<Contents> contents_ ABSL_GUARDED_BY(reload_mutex_);
   std::string told_ ABSL_GUARDED_BY(reload_mutex_);  // the last problem
-  std::thread thread_;
+  std::optional<RepeatingThread> reloading_;
 };
 
 }  // namespace trivium

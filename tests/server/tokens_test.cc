@@ -9,6 +9,7 @@
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
+#include "kserve/open_inference.grpc.pb.h"
 #include "server/handlers/access.h"
 #include "server/startup.h"
 #include "tests/server/rpc/rpc_fixture.h"
@@ -143,6 +144,20 @@ TEST_F(TokensTest, ATokenHasItsModels) {
   EXPECT_THAT(
       status.error_message(),
       HasSubstr("does not allow model 'translator'; it allows encoder"));
+}
+
+TEST_F(TokensTest, KservesStatisticsAreOfItsModels) {
+  const auto kserve = inference::GRPCInferenceService::NewStub(channel_);
+  inference::ModelStatisticsRequest request;
+  inference::ModelStatisticsResponse response;
+  ASSERT_TRUE(
+      kserve->ModelStatistics(With(kLimited).get(), request, &response).ok());
+  ASSERT_EQ(response.model_stats_size(), 1);
+  EXPECT_EQ(response.model_stats(0).name(), "encoder");
+  request.set_name("translator");
+  EXPECT_EQ(kserve->ModelStatistics(With(kLimited).get(), request, &response)
+                .error_code(),
+            grpc::PERMISSION_DENIED);
 }
 
 TEST_F(TokensTest, ATokenHasItsRate) {

@@ -123,6 +123,8 @@ TEST_F(AccessTest, ErrorsNameTheEntryAndWhatIsWrong) {
   EXPECT_THAT(ErrorOf(R"({"tokens": [], "more": 1})"), HasSubstr("tokens"));
   const std::string good = Entry("one", kFirstHash);
   EXPECT_THAT(ErrorOf(File(good + ", 1")), HasSubstr("tokens[1]: must be"));
+  EXPECT_THAT(ErrorOf(File(good + ", " + Entry("two", kFirstHash))),
+              HasSubstr("tokens[1] has the sha256 of tokens[0]"));
   EXPECT_THAT(ErrorOf(File(Entry("", kFirstHash))),
               HasSubstr("must have a name"));
   EXPECT_THAT(ErrorOf(File(R"({"name": "one"})")),

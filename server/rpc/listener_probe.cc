@@ -101,43 +101,21 @@ ListenerProbe::ListenerProbe(const sockaddr_storage& address,
                              absl::Duration interval, absl::Duration timeout,
                              const TlsCredentials* tls)
     : address_(address),
-      interval_(interval),
       timeout_(timeout),
       tls_(tls),
-      answering_(IsAnswered(address, timeout, tls)),
-      thread_([this] { Run(); }) {}
-
-ListenerProbe::~ListenerProbe() { Stop(); }
-
-void ListenerProbe::Stop() {
-  {
-    MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  changed_.SignalAll();
-  if (thread_.joinable()) thread_.join();
+      answering_(IsAnswered(address, timeout, tls)) {
+  probing_.emplace(interval, [this] { Probe(); });
 }
 
-void ListenerProbe::Run() {
-  while (true) {
-    {
-      MutexLock lock(&mutex_);
-      const absl::Time next = absl::Now() + interval_;
-      while (!stopping_ && absl::Now() < next) {
-        changed_.WaitFor(&mutex_,
-                         absl::ToChronoNanoseconds(next - absl::Now()));
-      }
-      if (stopping_) return;
-    }
-    const bool answering = IsAnswered(address_, timeout_, tls_);
-    if (answering != answering_) {
-      Log(answering ? spdlog::level::info : spdlog::level::err,
-          answering ? "new connections are answered again"
-                    : "new connections are not answered: not ready until they "
-                      "are; are there files left to open (ulimit -n)?");
-    }
-    answering_ = answering;
+void ListenerProbe::Probe() {
+  const bool answering = IsAnswered(address_, timeout_, tls_);
+  if (answering != answering_) {
+    Log(answering ? spdlog::level::info : spdlog::level::err,
+        answering ? "new connections are answered again"
+                  : "new connections are not answered: not ready until they "
+                    "are; are there files left to open (ulimit -n)?");
   }
+  answering_ = answering;
 }
 
 }  // namespace trivium

@@ -4,10 +4,10 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <thread>
+#include <optional>
 
 #include "absl/time/time.h"
-#include "base/mutex.h"
+#include "base/repeating_thread.h"
 #include "server/tls/credentials.h"
 
 namespace trivium {
@@ -22,24 +22,19 @@ class ListenerProbe {
                          absl::Duration interval = absl::Seconds(1),
                          absl::Duration timeout = absl::Seconds(2),
                          const TlsCredentials* tls = nullptr);
-  ~ListenerProbe();
 
   bool answering() const { return answering_; }
   // Tries no more.
-  void Stop();
+  void Stop() { probing_.reset(); }
 
  private:
-  void Run();
+  void Probe();
 
   const sockaddr_storage address_;
-  const absl::Duration interval_;
   const absl::Duration timeout_;
   const TlsCredentials* const tls_;
   std::atomic<bool> answering_;
-  Mutex mutex_;
-  CondVar changed_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::optional<RepeatingThread> probing_;
 };
 
 }  // namespace trivium

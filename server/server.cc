@@ -39,6 +39,8 @@ class ServerImpl : public Server {
     environment_.max_waiting_tokens = options.max_waiting_tokens;
     environment_.batcher = parts_.batcher.get();
     environment_.metrics = parts_.metrics.get();
+    environment_.access = parts_.access.get();
+    environment_.audit = parts_.audit.get();
     environment_.calls = &calls_;
     environment_.refusals = &refusals_;
     environment_.tokenizing = &tokenizing_;
@@ -65,18 +67,6 @@ class ServerImpl : public Server {
         environment_.model_control = parts_.manager.get();
       }
     }
-    if (!options_.tls.certificate.empty()) {
-      TRIVIUM_ASSIGN_OR_RETURN(tls_, TlsCredentials::Load(options_.tls));
-    }
-    if (!options_.audit_log.empty()) {
-      TRIVIUM_ASSIGN_OR_RETURN(audit_, AuditLog::Open(options_.audit_log));
-      environment_.audit = audit_.get();
-    }
-    if (!options_.tokens_file.empty()) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          access_, Access::Load(options_.tokens_file, options_.clock));
-      environment_.access = access_.get();
-    }
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.listen));
     GrpcServer::Options grpc;
@@ -84,7 +74,7 @@ class ServerImpl : public Server {
     grpc.port = address.port;
     grpc.max_connections = options_.max_connections;
     grpc.max_streams = options_.max_streams;
-    grpc.tls = tls_.get();
+    grpc.tls = parts_.tls.get();
     TRIVIUM_ASSIGN_OR_RETURN(
         grpc_, GrpcServer::Create(grpc, environment_, &overload_));
     TRIVIUM_RETURN_IF_ERROR(ListenForHttp());
@@ -120,7 +110,7 @@ class ServerImpl : public Server {
     http.port = address.port;
     http.max_connections = options_.max_connections;
     http.stall_timeout = options_.limits.stall_timeout;
-    http.tls = tls_.get();
+    http.tls = parts_.tls.get();
     TRIVIUM_ASSIGN_OR_RETURN(http_,
                              HttpApi::Create(http, environment_, &overload_));
     return absl::OkStatus();
@@ -142,7 +132,7 @@ class ServerImpl : public Server {
     if (!options_.metrics_tls) return nullptr;
     return [this](std::unique_ptr<Acceptor> acceptor) {
       return NewTlsAcceptor({.protocol = &kHttp1Protocol}, std::move(acceptor),
-                            tls_.get(), parts_.metrics.get());
+                            parts_.tls.get(), parts_.metrics.get());
     };
   }
 
@@ -190,9 +180,6 @@ class ServerImpl : public Server {
   RefusalLog refusals_;
   CallRegistry calls_;
   OverloadManager overload_;
-  std::unique_ptr<TlsCredentials> tls_;  // null: none
-  std::unique_ptr<Access> access_;       // null: anybody may call
-  std::unique_ptr<AuditLog> audit_;      // null: none
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;
   WorkPool tokenizing_;

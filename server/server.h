@@ -7,8 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "server/batching/batcher.h"
+#include "server/handlers/access.h"
 #include "server/handlers/environment.h"
 #include "server/model_manager.h"
+#include "server/observability/audit_log.h"
 #include "server/observability/metrics.h"
 #include "server/tls/credentials.h"
 
@@ -28,10 +30,7 @@ class Server {
     int max_streams = 1024;      // calls at a time, of a connection
     std::string http_listen;     // empty: none
     std::string metrics_listen;  // empty: none
-    TlsCredentials::Files tls;   // no certificate: gRPC and HTTP without TLS
-    bool metrics_tls = false;    // metrics with it, too
-    std::string tokens_file;     // of Access; empty: anybody may call
-    std::string audit_log;       // a file's path; empty: none
+    bool metrics_tls = false;    // metrics as gRPC and HTTP
     RequestLimits limits;
     bool truncate = false;
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's
@@ -47,7 +46,10 @@ class Server {
     std::vector<ModelHandle> models;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<Batcher> batcher;
-    // May be null.
+    // Each may be null.
+    std::unique_ptr<TlsCredentials> tls = nullptr;  // of gRPC and HTTP
+    std::unique_ptr<Access> access = nullptr;       // who may call
+    std::unique_ptr<AuditLog> audit = nullptr;
     std::unique_ptr<ModelManager> manager = nullptr;
   };
 

@@ -105,6 +105,22 @@ absl::Status CheckSecurity(const Options& options) {
   return absl::OkStatus();
 }
 
+// Before models are read, which may take minutes.
+absl::Status OpenSecurityFiles(const Options& options, Server::Parts* parts) {
+  // Each has one.
+  TRIVIUM_RETURN_IF_ERROR(CheckThreads(kOtherThreads));
+  if (!options.tls.certificate.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(parts->tls, TlsCredentials::Load(options.tls));
+  }
+  if (!options.tokens_file.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(parts->access, Access::Load(options.tokens_file));
+  }
+  if (!options.audit_log.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(parts->audit, AuditLog::Open(options.audit_log));
+  }
+  return absl::OkStatus();
+}
+
 void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
@@ -144,6 +160,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options));
   TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
   TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
+  Server::Parts parts;
+  TRIVIUM_RETURN_IF_ERROR(OpenSecurityFiles(options, &parts));
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
@@ -163,7 +181,6 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
       {{"workers", int64_t{workers.count}},
        {"worker_threads", int64_t{workers.threads}}});
 
-  Server::Parts parts;
   parts.metrics = std::make_unique<Metrics>(workers.count);
   Batcher::Options batching;
   batching.workers = workers.count;
@@ -195,10 +212,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.memory_bytes = options.memory_limit_bytes;
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
-  server.tls = options.tls;
   server.metrics_tls = options.metrics_tls;
-  server.tokens_file = options.tokens_file;
-  server.audit_log = options.audit_log;
   if (options.tls.certificate.empty()) {
     const bool with_tokens = !options.tokens_file.empty();
     WarnOfOpenPort(options.listen, with_tokens);

@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "server/batching/request.h"
+#include "server/batching/admission.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 
@@ -14,8 +13,8 @@ namespace trivium {
 
 // How many calls are open on all connections together: a call takes memory of
 // its transport from its head on, also where no message of it ever comes, or
-// no end. A client that has many is refused before one that has few (the .cc
-// says how they are shared). Of one thread.
+// no end. A client that has many is refused before one that has few: they are
+// shared as the queue's tokens are (Admission). Of one thread.
 //
 //   auto place = calls.Take(client);   // when the head of a call is there
 //   if (!place.ok()) refuse;
@@ -33,7 +32,7 @@ class OpenCalls {
   class Place {
    public:
     Place(OpenCalls* owner, ClientId client) : owner_(owner), client_(client) {}
-    ~Place() { owner_->Free(client_); }
+    ~Place() { owner_->places_.Remove(client_, 1); }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
@@ -49,13 +48,8 @@ class OpenCalls {
   absl::StatusOr<std::unique_ptr<Place>> Take(ClientId client);
 
  private:
-  bool HasRoom(ClientId client) const;
-  void Free(ClientId client);
-
-  const int64_t most_;
+  Admission places_;
   Metrics* const metrics_;
-  int64_t open_ = 0;
-  absl::flat_hash_map<ClientId, int64_t> of_client_;  // none is 0
   LogLimit refused_log_;
 };
 

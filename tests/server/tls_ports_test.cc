@@ -25,8 +25,10 @@ class TlsPortsTest : public RpcTest {
  protected:
   void SetUp() override {
     options_.http_listen = options_.metrics_listen = "127.0.0.1:0";
-    options_.tls = authority_.Issue("server");
     StartServer();
+  }
+  void AddParts(Server::Parts* parts) override {
+    parts->tls = *TlsCredentials::Load(files_);
   }
 
   grpc::Status Translate(const TlsClient::Options& with) {
@@ -62,6 +64,7 @@ class TlsPortsTest : public RpcTest {
   }
 
   const Authority authority_{"authority"};
+  TlsCredentials::Files files_ = authority_.Issue("server");
   const TlsClient::Options trusting_ = {.ca = authority_.file()};
 };
 
@@ -82,7 +85,7 @@ TEST_F(TlsPortsTest, ServeGrpcAndHttp) {
 }
 
 TEST_F(TlsPortsTest, AskForCertificates) {
-  options_.tls.client_ca = authority_.file();
+  files_.client_ca = authority_.file();
   options_.metrics_tls = true;
   StartServer();
   EXPECT_FALSE(Translate(trusting_).ok());
@@ -113,14 +116,19 @@ TEST_F(TlsPortsTest, AClientThatGoesCancelsItsCall) {
 }
 
 TEST_F(TlsPortsTest, BadFilesAreErrorsOfTheStart) {
-  options_.tls = authority_.Issue("old", -10, -1);
-  Server::Parts parts;
-  parts.models.push_back(ServedPuppet("m", std::make_unique<PuppetModel>()));
-  parts.metrics = std::make_unique<Metrics>(1);
-  parts.batcher = std::make_unique<PuppetBatcher>();
-  const auto server = Server::Create(options_, std::move(parts));
-  ASSERT_FALSE(server.ok());
-  EXPECT_THAT(std::string(server.status().message()), HasSubstr("expired"));
+  Options options;
+  options.models = {{.name = "nothing", .folder = "nowhere"}};
+  const auto error = [&options] {
+    return std::string(trivium::StartServer(options).status().message());
+  };
+  EXPECT_THAT(error(), HasSubstr("nowhere"));
+  // Before models are read.
+  options.audit_log = "nowhere/audit.log";
+  EXPECT_THAT(error(), HasSubstr("audit.log"));
+  options.tokens_file = "nowhere/tokens.json";
+  EXPECT_THAT(error(), HasSubstr("tokens.json"));
+  options.tls = authority_.Issue("old", -10, -1);
+  EXPECT_THAT(error(), HasSubstr("expired"));
 }
 
 TEST(TlsFlagsTest, WhatWouldBeIgnoredIsAnError) {

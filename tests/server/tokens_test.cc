@@ -36,7 +36,7 @@ std::string Entry(const char* token, const std::string& name,
 class TokensTest : public RpcTest {
  protected:
   void SetUp() override {
-    std::ofstream(options_.tokens_file)
+    std::ofstream(tokens_file_)
         << R"({"tokens": [)" << Entry(kToken, "any", R"(, "orders": true)")
         << ","
         << Entry(kLimited, "limited",
@@ -46,10 +46,14 @@ class TokensTest : public RpcTest {
     StartServer();
   }
   TokensTest() {
-    options_.tokens_file =
+    tokens_file_ =
         testing::TempDir() + "/tokens_test" + std::to_string(getpid());
   }
-  ~TokensTest() override { std::filesystem::remove(options_.tokens_file); }
+  ~TokensTest() override { std::filesystem::remove(tokens_file_); }
+  void AddParts(Server::Parts* parts) override {
+    parts->access = *Access::Load(tokens_file_);
+    if (!audit_log_.empty()) parts->audit = *AuditLog::Open(audit_log_);
+  }
 
   static std::unique_ptr<grpc::ClientContext> With(const std::string& token) {
     auto context = Context();
@@ -68,6 +72,9 @@ class TokensTest : public RpcTest {
                     R"({"inputs":[{"text":"abc"}]})",
                     "Content-Type: application/json\r\n" + headers);
   }
+
+  std::string tokens_file_;
+  std::string audit_log_;  // empty: none
 };
 
 TEST_F(TokensTest, CallsNeedOne) {
@@ -187,24 +194,24 @@ TEST_F(TokensTest, OrdersNeedLeave) {
 }
 
 TEST_F(TokensTest, CallsAreAuditedWithoutTexts) {
-  options_.audit_log = options_.tokens_file + ".audit";
+  audit_log_ = tokens_file_ + ".audit";
   StartServer();
   v1::TranslateResponse response;
   EXPECT_TRUE(stub_
-                  ->Translate(With(kToken).get(), TextsRequest({"abc", "de"}),
+                  ->Translate(With(kToken).get(), TextsRequest({"xyz", "de"}),
                               &response)
                   .ok());
   EXPECT_FALSE(Translate("").ok());
   server_.reset();
-  std::ifstream file(options_.audit_log);
+  std::ifstream file(audit_log_);
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  std::filesystem::remove(options_.audit_log);
+  std::filesystem::remove(audit_log_);
   EXPECT_THAT(text, HasSubstr(R"("client":"any","peer":"ipv4:127.0.0.1:)"));
   EXPECT_THAT(text,
               HasSubstr(R"("call":"Translate","model":"translator",)"
                         R"("status":"OK","results":2,"source_tokens":7)"));
   EXPECT_THAT(text, HasSubstr(R"("status":"UNAUTHENTICATED")"));
-  EXPECT_THAT(text, Not(HasSubstr("abc")));
+  EXPECT_THAT(text, Not(HasSubstr("xyz")));  // as no id in hexadecimal has
   EXPECT_THAT(text, Not(HasSubstr(kToken)));
 }
 

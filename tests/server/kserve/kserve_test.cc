@@ -35,7 +35,7 @@ class KserveTest : public RpcTest {
     kserve_ = inference::GRPCInferenceService::NewStub(channel_);
   }
 
-  void AddModels(Server::Parts* parts) override {
+  void AddParts(Server::Parts* parts) override {
     auto classifier = std::make_unique<PuppetModel>(Design::kEncoder);
     classifier->mutable_info().head = {
         HeadKind::kClassify, HeadInfo::Scores::kSoftmax, {"no", "yes"}};

@@ -149,7 +149,7 @@ TEST_F(GenerateTest, ErrorsNameTheField) {
 // A decoder alone: the puppet answers with the prompt.
 class PromptTest : public GenerateTest {
  protected:
-  void AddModels(Server::Parts* parts) override {
+  void AddParts(Server::Parts* parts) override {
     auto model = std::make_unique<PuppetModel>(Design::kDecoder);
     model->mutable_decoding().max_new_tokens = 20;
     model->mutable_decoding().beam_size = 1;

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 // Puppet ids: 'a' is 101 (4 + 97), an end is 0.
 class HeadsTest : public RpcTest {
  protected:
-  void AddModels(Server::Parts* parts) override {
+  void AddParts(Server::Parts* parts) override {
     Add("classifier",
         {HeadKind::kClassify,
          HeadInfo::Scores::kSoftmax,

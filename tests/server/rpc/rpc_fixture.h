@@ -31,8 +31,8 @@ class RpcTest : public testing::Test {
 
   void SetUp() override { StartServer(); }
 
-  // For tests that need others besides.
-  virtual void AddModels(Server::Parts* parts) {}
+  // For tests that need others besides, of models or of what may be null.
+  virtual void AddParts(Server::Parts* parts) {}
 
   // A test may change options_ and start again.
   void StartServer() {
@@ -45,7 +45,7 @@ class RpcTest : public testing::Test {
     parts.models.push_back(ServedPuppet(
         "encoder", std::make_unique<PuppetModel>(Design::kEncoder)));
     parts.models.push_back(ServedPuppet("ids", std::move(ids)));
-    AddModels(&parts);
+    AddParts(&parts);
     parts.metrics = std::make_unique<Metrics>(1);
     metrics_ = parts.metrics.get();
     for (const ModelHandle& model : parts.models) metrics_->AddModel(*model);

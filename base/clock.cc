@@ -14,9 +14,8 @@ const Clock* Clock::Real() {
                    Mutex* mutex) const override
         ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
       if (deadline == absl::InfiniteFuture()) return condition->Wait(mutex);
-      condition->WaitFor(
-          mutex, absl::ToChronoNanoseconds(std::clamp(
-                     deadline - Now(), absl::Milliseconds(1), absl::Hours(1))));
+      condition->WaitFor(mutex,
+                         std::max(deadline - Now(), absl::Milliseconds(1)));
     }
   };
   static const RealClock* clock = new RealClock;

@@ -1,11 +1,13 @@
 #ifndef TRIVIUM_BASE_MUTEX_H_
 #define TRIVIUM_BASE_MUTEX_H_
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
 
 namespace trivium {
 
@@ -51,15 +53,16 @@ class CondVar {
     lock.release();
   }
 
-  // False when the timeout passed first.
-  bool WaitFor(Mutex* mutex, std::chrono::nanoseconds timeout)
+  // Waits for a signal or until the timeout, which may be infinite, has
+  // passed; an hour at most, since the clock's own numbers end: a longer
+  // timeout is what the caller's loop waits again for.
+  void WaitFor(Mutex* mutex, absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
-    const bool signalled =
-        condition_.wait_until(lock, std::chrono::system_clock::now() +
-                                        timeout) == std::cv_status::no_timeout;
+    condition_.wait_until(
+        lock, std::chrono::system_clock::now() +
+                  absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(1))));
     lock.release();
-    return signalled;
   }
 
   void Signal() { condition_.notify_one(); }

@@ -25,8 +25,7 @@ void RepeatingThread::Run() {
       MutexLock lock(&mutex_);
       const absl::Time next = absl::Now() + interval_;
       while (!stopping_ && absl::Now() < next) {
-        changed_.WaitFor(&mutex_,
-                         absl::ToChronoNanoseconds(next - absl::Now()));
+        changed_.WaitFor(&mutex_, next - absl::Now());
       }
       if (stopping_) return;
     }

@@ -197,8 +197,7 @@ void OrderedTranslation::Watch() {
           owed_since_ + options_.stall_timeout - absl::Now();
       if (left > absl::ZeroDuration()) {
         // Looks again at least once a second: the time may have been moved.
-        changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(
-                                      std::min(left, absl::Seconds(1))));
+        changed_.WaitFor(&mutex_, std::min(left, absl::Seconds(1)));
         continue;
       }
     }

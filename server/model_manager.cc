@@ -223,8 +223,7 @@ void ModelManager::Loop() {
         }
         const absl::Duration left = next_look - absl::Now();
         if (left <= absl::ZeroDuration()) break;
-        orders_->changed.WaitFor(&orders_->mutex,
-                                 absl::ToChronoNanoseconds(left));
+        orders_->changed.WaitFor(&orders_->mutex, left);
       }
       if (orders_->stopping) return;
       if (!orders_->waiting.empty()) {

@@ -27,7 +27,7 @@ class Inbox {
     if (samples_.empty()) {
       const absl::Duration left = until - absl::Now();
       if (left > absl::ZeroDuration()) {
-        changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(left));
+        changed_.WaitFor(&mutex_, left);
       }
     }
     return std::exchange(samples_, {});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -366,11 +365,9 @@ bool ThreadedBatcher::Drain(absl::Duration timeout) {
   MutexLock lock(&state_.mutex);
   Enter(Phase::kDraining);
   while (state_.unanswered > 0) {
-    const absl::Duration remaining =
-        std::min(end - absl::Now(), absl::Hours(1));
+    const absl::Duration remaining = end - absl::Now();
     if (remaining <= absl::ZeroDuration()) break;
-    state_.answered.WaitFor(&state_.mutex,
-                            absl::ToChronoNanoseconds(remaining));
+    state_.answered.WaitFor(&state_.mutex, remaining);
   }
   if (state_.unanswered == 0) return true;
   Enter(Phase::kCancelling);

@@ -1,6 +1,5 @@
 #include "server/handlers/call_registry.h"
 
-#include <chrono>
 
 #include "absl/time/clock.h"
 
@@ -53,7 +52,7 @@ bool CallRegistry::Drain(absl::Duration timeout) {
   while (calls_ > 0) {
     const absl::Duration left = end - absl::Now();
     if (left <= absl::ZeroDuration()) return false;
-    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(left));
+    changed_.WaitFor(&mutex_, left);
   }
   return true;
 }

@@ -44,7 +44,7 @@ void LogWriter::Flush(absl::Duration most) {
   while (writing_ || !lines_.empty()) {
     const absl::Duration left = end - absl::Now();
     if (left <= absl::ZeroDuration()) return;
-    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(left));
+    changed_.WaitFor(&mutex_, left);
   }
 }
 

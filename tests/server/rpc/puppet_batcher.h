@@ -177,7 +177,7 @@ class PuppetBatcher : public Batcher {
         failure = failure_;
         if (!next && dropped.empty()) {
           // Cancellation and deadlines make no noise.
-          changed_.WaitFor(&mutex_, std::chrono::milliseconds(1));
+          changed_.WaitFor(&mutex_, absl::Milliseconds(1));
         }
       }
       for (Request& request : dropped) {

@@ -1,10 +1,12 @@
 #include "base/cpu_limits.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -83,13 +85,13 @@ int AffinityCores(const std::string& root) {
 }
 
 // The folders of the process's own cgroup and its ancestors, all of whose
-// limits hold. `controller` is empty for v2. Inside a container the path of
+// limits hold. `controller` is empty for v2, which is mounted below v1's
+// controllers where a system has both. Inside a container the path of
 // /proc/self/cgroup may be the host's, of which only the end is mounted: then
 // the mount point itself is the container's cgroup.
 std::vector<std::string> CgroupFolders(const std::string& root,
                                        std::string_view controller) {
   std::string path;
-  std::string mount = root + "/sys/fs/cgroup";
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     // "hierarchy:controller,controller:path"
@@ -105,13 +107,13 @@ std::vector<std::string> CgroupFolders(const std::string& root,
                                   std::string::npos;
     if (wanted && line[second + 1] == '/') path = line.substr(second + 1);
   }
-  if (!controller.empty()) mount = fmt::format("{}/{}", mount, controller);
-  std::vector<std::string> folders;
-  while (path.size() > 1) {
-    folders.push_back(mount + path);
-    path.resize(path.find_last_of('/'));
+  const std::string top = root + "/sys/fs/cgroup";
+  std::vector<std::string> mounts = {fmt::format("{}/{}", top, controller)};
+  if (controller.empty()) mounts = {top, top + "/unified"};
+  std::vector<std::string> folders = mounts;
+  for (; path.size() > 1; path.resize(path.find_last_of('/'))) {
+    for (const std::string& mount : mounts) folders.push_back(mount + path);
   }
-  folders.push_back(mount);
   return folders;
 }
 
@@ -138,6 +140,13 @@ double CpuQuota(const std::string& root) {
   return quota;
 }
 
+// A field of /proc/meminfo.
+int64_t MachineMemory(const std::string& root, std::string_view field) {
+  const std::optional<int64_t> kibibytes =
+      ParseNumber(Field(root + "/proc/meminfo", field));
+  return kibibytes ? *kibibytes * 1024 : kUnlimited;
+}
+
 int64_t CgroupMemory(const std::string& root) {
   int64_t bytes = kUnlimited;
   const auto lower_to = [&bytes](const std::string& path) {
@@ -162,10 +171,21 @@ int UsableCores(const std::string& root) {
 }
 
 int64_t UsableMemory(const std::string& root) {
-  const std::optional<int64_t> kibibytes =
-      ParseNumber(Field(root + "/proc/meminfo", "MemTotal:"));
-  return std::min(kibibytes ? *kibibytes * 1024 : kUnlimited,
-                  CgroupMemory(root));
+  return std::min(MachineMemory(root, "MemTotal:"), CgroupMemory(root));
+}
+
+int64_t AvailableMemory(const std::string& root) {
+  return std::min(MachineMemory(root, "MemAvailable:"), UsableMemory(root));
+}
+
+int64_t PrivateMemory() {
+  long total = 0, resident = 0, shared = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  const int fields =
+      std::fscanf(file, "%ld %ld %ld", &total, &resident, &shared);
+  std::fclose(file);
+  return fields == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
 }
 
 }  // namespace trivium

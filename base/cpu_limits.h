@@ -15,6 +15,15 @@ int UsableCores(const std::string& root = "");
 // cgroup's limit.
 int64_t UsableMemory(const std::string& root = "");
 
+// Of these, what other processes of the machine leave free now (files that the
+// system keeps in memory count as free); UsableMemory where the system does not
+// tell.
+int64_t AvailableMemory(const std::string& root = "");
+
+// What this process has of it, without what is shared, which is files of models
+// mostly and can be read again; 0 where the system does not tell.
+int64_t PrivateMemory();
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_BASE_CPU_LIMITS_H_

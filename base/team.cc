@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/thread.h"
-
 // The caller writes what is to be run, then counts up `begin` of each member
 // that takes part; a member counts up `end` when it is done, and the caller
 // returns when all have. So whatever either writes before, the other sees.

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 
 namespace trivium {
 
@@ -69,7 +69,7 @@ class Team {
     Signal begin;            // counts what it has been told to run ...
     alignas(64) Signal end;  // ... and what it has run
     uint32_t runs = 0;       // the caller's count
-    std::thread thread;
+    Thread thread;
   };
 
   void RunTogether(int items, int ranges, Work work);

@@ -9,26 +9,43 @@
 #include "base/mutex.h"
 
 namespace trivium {
+namespace {
 
-std::optional<std::thread> StartThread(std::function<void()> run) {
+thread_local const ThreadSource* source_in_use = nullptr;
+
+}  // namespace
+
+std::optional<Thread> StartThread(std::function<void()> run) {
+  if (source_in_use != nullptr) {
+    std::function<void()> join = (*source_in_use)(std::move(run));
+    if (join == nullptr) return std::nullopt;
+    return Thread(std::move(join));
+  }
   try {
-    return std::thread(std::move(run));
+    return Thread(std::thread(std::move(run)));
   } catch (const std::system_error&) {
     return std::nullopt;
   }
 }
 
+UseThreadSource::UseThreadSource(const ThreadSource& source)
+    : before_(source_in_use) {
+  if (source != nullptr) source_in_use = &source;
+}
+
+UseThreadSource::~UseThreadSource() { source_in_use = before_; }
+
 absl::Status CheckThreads(int count) {
   Mutex mutex;
   mutex.Lock();  // what the threads wait for
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   while (static_cast<int>(threads.size()) < count) {
     auto thread = StartThread([&mutex] { MutexLock lock(&mutex); });
     if (!thread) break;
     threads.push_back(*std::move(thread));
   }
   mutex.Unlock();
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   if (static_cast<int>(threads.size()) == count) return absl::OkStatus();
   return absl::ResourceExhaustedError(fmt::format(
       "the system gives {} threads where {} are wanted (ulimit -u, the "

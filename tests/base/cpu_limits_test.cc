@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -18,7 +19,9 @@ class CpuLimitsTest : public ::testing::Test {
   CpuLimitsTest() {
     const ::testing::TestInfo* info =
         ::testing::UnitTest::GetInstance()->current_test_info();
-    root_ = ::testing::TempDir() + "/cpu_limits_" + info->name();
+    std::string name = info->name();  // of a parameter: with a slash
+    std::replace(name.begin(), name.end(), '/', '_');
+    root_ = ::testing::TempDir() + "/cpu_limits_" + name;
     std::filesystem::remove_all(root_);
     Write("/proc/meminfo", "MemTotal:  1048576 kB\nMemFree: 5 kB\n");
   }
@@ -111,6 +114,64 @@ TEST_F(CpuLimitsTest, QuotaV1) {
   EXPECT_EQ(UsableCores(root_), 3);
 }
 
+// A quota of v2, and of v1's two files, with the same meaning.
+struct Quota {
+  const char* name;
+  int microseconds;  // of each 100 ms
+  int cores;
+};
+class QuotaTest : public CpuLimitsTest,
+                  public testing::WithParamInterface<Quota> {
+ protected:
+  // What both versions say together is the lower of the two.
+  void SetQuotas(int v2, int v1) {
+    const auto text = [](int quota, const char* none) {
+      return quota == 0 ? std::string(none) : std::to_string(quota);
+    };
+    Write("/proc/self/cgroup", "4:cpu,cpuacct:/pod\n0::/pod\n");
+    Write("/sys/fs/cgroup/unified/pod/cpu.max", text(v2, "max") + " 100000\n");
+    Write("/sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", text(v1, "-1") + "\n");
+    Write("/sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "100000\n");
+  }
+};
+
+// A part of a core is worth a thread: 1 thread of a quota of 1.5 would leave a
+// third of it unused, for ever; 2 use all of it, and then wait together for a
+// quarter of each period. tests/deploy/measure_quota.py measures both.
+TEST_P(QuotaTest, IsRoundedUpInBothVersions) {
+  SetAffinity("0-15");
+  SetQuotas(GetParam().microseconds, 0);
+  EXPECT_EQ(UsableCores(root_), GetParam().cores);
+  SetQuotas(0, GetParam().microseconds);
+  EXPECT_EQ(UsableCores(root_), GetParam().cores);
+  SetQuotas(800000, GetParam().microseconds);
+  EXPECT_EQ(UsableCores(root_), GetParam().cores);
+}
+
+// A cpuset, of either version, is in the mask already: the kernel takes what it
+// forbids out of it.
+TEST_P(QuotaTest, TheSmallerOfQuotaAndCpusetHolds) {
+  SetQuotas(GetParam().microseconds, 0);
+  SetAffinity("4");
+  Write("/sys/fs/cgroup/unified/pod/cpuset.cpus.effective", "4\n");
+  Write("/sys/fs/cgroup/cpuset/pod/cpuset.effective_cpus", "4\n");
+  EXPECT_EQ(UsableCores(root_), 1);
+  SetAffinity("4-5");
+  EXPECT_EQ(UsableCores(root_), std::min(2, GetParam().cores));
+  // Two hyper-threads of a core do the work of one.
+  SetSiblings(4, "4-5");
+  SetSiblings(5, "4-5");
+  EXPECT_EQ(UsableCores(root_), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, QuotaTest,
+                         testing::Values(Quota{"half", 50000, 1},
+                                         Quota{"one", 100000, 1},
+                                         Quota{"one_and_a_half", 150000, 2},
+                                         Quota{"two", 200000, 2},
+                                         Quota{"two_and_a_bit", 201000, 3}),
+                         [](const auto& info) { return info.param.name; });
+
 TEST_F(CpuLimitsTest, AtLeastOneCoreWhateverTheFilesSay) {
   EXPECT_EQ(UsableCores(root_), 1);
   SetAffinity("");
@@ -150,7 +211,18 @@ TEST_F(CpuLimitsTest, MemoryOfTheCgroupV1) {
   EXPECT_EQ(UsableMemory(root_), 128 * kMiB);
 }
 
+TEST_F(CpuLimitsTest, MemoryThatOthersLeave) {
+  EXPECT_EQ(AvailableMemory(root_), 1024 * kMiB);
+  Write("/proc/meminfo", "MemTotal:  1048576 kB\nMemAvailable: 524288 kB\n");
+  EXPECT_EQ(AvailableMemory(root_), 512 * kMiB);
+  Write("/proc/self/cgroup", "0::/a\n");
+  Write("/sys/fs/cgroup/a/memory.max", "268435456\n");
+  EXPECT_EQ(AvailableMemory(root_), 256 * kMiB);
+}
+
 TEST(RealMachine, HasCoresAndMemory) {
+  EXPECT_GT(PrivateMemory(), 0);
+  EXPECT_LT(PrivateMemory(), UsableMemory());
   EXPECT_GE(UsableCores(), 1);
   EXPECT_GT(UsableMemory(), kMiB);
   EXPECT_LT(UsableMemory(), std::numeric_limits<int64_t>::max());

@@ -82,7 +82,11 @@ Restored RestoreSpans(std::string_view translation,
       continue;
     }
     add(found->begin);
-    out.text += spans[found->number - 1];
+    const std::string_view span = spans[found->number - 1];
+    out.places.push_back({found->number - 1,
+                          {found->begin, found->end},
+                          {out.text.size(), out.text.size() + span.size()}});
+    out.text += span;
     ++out.counts[found->number - 1];
     begin = found->end;
   }

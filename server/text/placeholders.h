@@ -31,6 +31,13 @@ struct Restored {
   std::vector<std::string> between;
   // It has a placeholder that no span has.
   bool stray = false;
+  // A placeholder, and the span in its place.
+  struct Place {
+    size_t span = 0;       // its index
+    TextSpan placeholder;  // of the translation
+    TextSpan restored;     // of `text`
+  };
+  std::vector<Place> places;  // ascending
 };
 Restored RestoreSpans(std::string_view translation,
                       const std::vector<std::string_view>& spans, int style);

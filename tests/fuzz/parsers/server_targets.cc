@@ -14,6 +14,7 @@
 #include "server/rpc/http2_guard.h"
 #include "server/rpc/relayed_refusal.h"
 #include "server/rpc/wire.h"
+#include "server/text/markup.h"
 #include "tests/fuzz/parsers/targets.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -177,6 +178,41 @@ void RunKserve(std::string_view bytes) {
   }
 }
 
+// A text with markup, whose lines are translated to themselves.
+void RunMarkup(MarkupFormat format, std::string_view bytes) {
+  if (!IsUtf8(bytes)) return;
+  const absl::StatusOr<Markup> markup =
+      Markup::Parse(format, std::string(bytes));
+  if (!markup.ok()) return;
+  const std::string_view plain = markup->plain();
+  std::string out;
+  size_t at = 0;
+  for (size_t begin = 0; begin < plain.size();) {
+    const size_t end = std::min(plain.find('\n', begin), plain.size());
+    const TextSpan span = WithoutWhiteSpace(plain, {begin, end});
+    begin = end + 1;
+    if (span.begin == span.end) continue;
+    const Markup::Sentence sentence = markup->In(span);
+    Ensure(at <= sentence.source.begin &&
+               sentence.source.begin <= sentence.source.end &&
+               sentence.source.end <= bytes.size(),
+           "sentences are apart, and in the text");
+    std::vector<AlignedWords> words;
+    for (size_t i = span.begin; i < span.end; ++i) {
+      words.push_back({{i - span.begin, i - span.begin + 1}, {i, i + 1}, 1.0f});
+    }
+    out += bytes.substr(at, sentence.source.begin - at);
+    out += markup->Place(sentence, span.Of(plain), words);
+    at = sentence.source.end;
+  }
+  out += bytes.substr(at);
+  const absl::StatusOr<Markup> again = Markup::Parse(format, out);
+  Ensure(format != MarkupFormat::kXml || again.ok(),
+         "what comes of well-formed XML is so, too");
+}
+void RunHtml(std::string_view bytes) { RunMarkup(MarkupFormat::kHtml, bytes); }
+void RunXml(std::string_view bytes) { RunMarkup(MarkupFormat::kXml, bytes); }
+
 void RunTimeout(std::string_view bytes) {
   const std::optional<absl::Duration> timeout = ParseTimeout(bytes);
   Ensure(!timeout || *timeout >= absl::ZeroDuration(),
@@ -187,9 +223,13 @@ void RunTimeout(std::string_view bytes) {
 
 std::span<const FuzzTarget> ServerTargets() {
   static constexpr FuzzTarget kTargets[] = {
-      {"http_request", RunHttpRequest}, {"http2_guard", RunHttp2Guard},
-      {"messages", RunMessages},        {"kserve", RunKserve},
+      {"http_request", RunHttpRequest},
+      {"http2_guard", RunHttp2Guard},
+      {"messages", RunMessages},
+      {"kserve", RunKserve},
       {"timeout", RunTimeout},
+      {"html", RunHtml},
+      {"xml", RunXml},
   };
   return kTargets;
 }

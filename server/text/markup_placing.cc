@@ -1,0 +1,617 @@
+// Where a translation's tags go. The sentence's elements are a tree; each word
+// of the source belongs to one of them, and so does each word of the
+// translation, by what it stands for. From the root down, an element gets an
+// interval of its parent's words, apart from its siblings': the run of its own
+// words with the fewest others between, so the tree stays as it is. What has no
+// words of its own goes to a gap between words.
+//
+// Takes time for each word and element around it, of which there are at most a
+// hundred.
+#include <unicode/brkiter.h>
+#include <unicode/uchar.h>
+#include <unicode/utext.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "base/utf8.h"
+#include "server/text/characters.h"
+#include "server/text/markup.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kNone = -1;
+
+}  // namespace
+
+class MarkupPlacing {
+ public:
+  MarkupPlacing(const Markup& markup, const Markup::Sentence& sentence,
+                std::string_view translation)
+      : markup_(markup), sentence_(sentence), translation_(translation) {}
+
+  std::string Run(std::span<const AlignedWords> words) {
+    GrowTree();
+    FindSourceWords();
+    targets_ = WordsOf(translation_, {});
+    FindOwners(words);
+    nodes_[0].end = static_cast<int>(targets_.size());
+    Assign(0);
+    raw_ = nodes_[0].raw;
+    Write(0);
+    EmitWords(nodes_[0].end);
+    Emit(translation_.size());
+    return std::move(out_);
+  }
+
+ private:
+  using Kind = MarkupPiece::Kind;
+  static constexpr std::string_view kObject = Markup::kObject;
+
+  // What only stands for its like.
+  enum class WordKind { kWord, kPunctuation, kObject };
+
+  struct Word {
+    TextSpan span;
+    WordKind kind = WordKind::kWord;
+    bool dropped = false;  // it is not written
+  };
+
+  static WordKind KindOf(std::string_view text) {
+    if (text == kObject) return WordKind::kObject;
+    while (!text.empty()) {
+      if (u_isalnum(FirstCharacter(text))) return WordKind::kWord;
+      text.remove_prefix(FirstCodePoint(text).size);
+    }
+    return WordKind::kPunctuation;
+  }
+
+  // ICU's words (dictionaries tell those of Chinese, Japanese and Thai) and
+  // what else is no white space, cut at `cuts`, which ascend.
+  static std::vector<Word> WordsOf(std::string_view text,
+                                   const std::vector<size_t>& cuts) {
+    static const icu::BreakIterator* const prototype = [] {
+      UErrorCode error = U_ZERO_ERROR;
+      return icu::BreakIterator::createWordInstance(icu::Locale::getRoot(),
+                                                    error);
+    }();
+    std::vector<size_t> borders = cuts;
+    UErrorCode error = U_ZERO_ERROR;
+    const std::unique_ptr<icu::BreakIterator> iterator(
+        prototype == nullptr ? nullptr : prototype->clone());
+    UText* const utext = utext_openUTF8(
+        nullptr, text.data(), static_cast<int64_t>(text.size()), &error);
+    if (iterator != nullptr) iterator->setText(utext, error);
+    if (iterator != nullptr && U_SUCCESS(error)) {
+      for (int32_t at = iterator->next(); at != icu::BreakIterator::DONE;
+           at = iterator->next()) {
+        borders.push_back(static_cast<size_t>(at));
+      }
+    }
+    utext_close(utext);
+    borders.push_back(text.size());
+    std::inplace_merge(borders.begin(), borders.begin() + cuts.size(),
+                       borders.end());
+    std::vector<Word> words;
+    size_t begin = 0;
+    for (const size_t border : borders) {
+      const TextSpan span = WithoutWhiteSpace(text, {begin, border});
+      if (span.begin < span.end) {
+        words.push_back({span, KindOf(span.Of(text))});
+      }
+      begin = std::max(begin, border);
+    }
+    return words;
+  }
+
+  // An element, or a tag or opaque piece alone. Node 0 is the sentence;
+  // children follow their parent, in the source's order.
+  struct Node {
+    size_t open = kNoTag;   // what is written before its words
+    size_t close = kNoTag;  // and after them
+    int last = 0;           // the last node in it
+    std::vector<int> children;
+    bool opaque = false;
+    bool raw = false;
+    // It began in an earlier sentence, so all before its end is in it; it ends
+    // in a later one.
+    bool begins_before = false, ends_after = false;
+    TextSpan plain;
+    // The words of the translation that are in it. Of none, the gap where it
+    // stands: before word `begin`.
+    int begin = 0, end = 0;
+    // In a gap: at the word before it, so that a space comes behind.
+    bool leans_left = false;
+  };
+  static constexpr size_t kNoTag = std::numeric_limits<size_t>::max();
+
+  struct Link {
+    int source = 0;  // word
+    float weight = 0;
+  };
+
+  const Markup::Tag& tag(size_t i) const { return markup_.tags_[i]; }
+  bool IsInside(size_t i) const {
+    return i >= sentence_.first_tag && i < sentence_.last_tag;
+  }
+
+  int AddNode(std::vector<int>* path) {
+    const int id = static_cast<int>(nodes_.size());
+    nodes_.emplace_back();
+    nodes_[path->back()].children.push_back(id);
+    return id;
+  }
+
+  void GrowTree() {
+    nodes_.emplace_back().plain = sentence_.plain;
+    nodes_[0].raw = markup_.IsRaw(sentence_.plain.begin);
+    std::vector<int> path = {0};
+    // The outermost of those that began before ends last.
+    for (size_t i = sentence_.last_tag; i-- > sentence_.first_tag;) {
+      if (tag(i).kind != Kind::kClose || IsInside(tag(i).partner)) continue;
+      const int id = AddNode(&path);
+      nodes_[id].begins_before = true;
+      nodes_[id].plain.begin = sentence_.plain.begin;
+      nodes_[id].raw = tag(tag(i).partner).raw;
+      path.push_back(id);
+    }
+    if (path.size() > 1) nodes_[0].raw = false;
+    for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
+      const Markup::Tag& one = tag(i);
+      if (one.kind == Kind::kClose) {
+        Node& node = nodes_[path.back()];
+        node.close = i;
+        node.plain.end = one.plain;
+        node.last = static_cast<int>(nodes_.size()) - 1;
+        path.pop_back();
+        continue;
+      }
+      const int id = AddNode(&path);
+      Node& node = nodes_[id];
+      node.open = i;
+      node.last = id;
+      node.plain = {one.plain, one.plain};
+      if (one.kind == Kind::kOpen) {
+        node.raw = one.raw;
+        node.ends_after = !IsInside(one.partner);
+        path.push_back(id);
+      } else if (one.kind == Kind::kOpaque) {
+        node.opaque = true;
+        node.plain.end += kObject.size();
+      }
+    }
+    for (const int id : path) {
+      nodes_[id].last = static_cast<int>(nodes_.size()) - 1;
+      nodes_[id].plain.end = sentence_.plain.end;
+    }
+  }
+
+  // And whose they are.
+  void FindSourceWords() {
+    const TextSpan plain = sentence_.plain;
+    std::vector<size_t> cuts;
+    for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
+      const size_t at =
+          std::clamp<size_t>(tag(i).plain, plain.begin, plain.end);
+      cuts.push_back(at - plain.begin);
+      if (tag(i).kind == Kind::kOpaque) {
+        cuts.push_back(at - plain.begin + kObject.size());
+      }
+    }
+    sources_ = WordsOf(plain.Of(markup_.plain_), cuts);
+    for (Word& word : sources_) {
+      word.span.begin += plain.begin;
+      word.span.end += plain.begin;
+    }
+    owner_of_source_.resize(sources_.size());
+    // Nodes are in the order of their beginnings.
+    std::vector<int> path = {0};
+    int next = 1;
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const size_t at = sources_[i].span.begin;
+      for (; next < static_cast<int>(nodes_.size()) &&
+             nodes_[next].plain.begin <= at;
+           ++next) {
+        while (nodes_[path.back()].last < next) path.pop_back();
+        path.push_back(next);
+      }
+      while (nodes_[path.back()].plain.end <= at && path.size() > 1) {
+        path.pop_back();
+      }
+      owner_of_source_[i] = path.back();
+    }
+  }
+
+  void FindOwners(std::span<const AlignedWords> words) {
+    links_.resize(targets_.size());
+    size_t first = 0;
+    for (const AlignedWords& one : words) {
+      const auto source = std::partition_point(
+          sources_.begin(), sources_.end(), [&one](const Word& word) {
+            return word.span.begin < one.source.end;
+          });
+      if (source == sources_.begin() ||
+          (source - 1)->span.end <= one.source.begin) {
+        continue;
+      }
+      const int index = static_cast<int>(source - sources_.begin()) - 1;
+      while (first < targets_.size() &&
+             targets_[first].span.end <= one.target.begin) {
+        ++first;
+      }
+      for (size_t t = first;
+           t < targets_.size() && targets_[t].span.begin < one.target.end;
+           ++t) {
+        if ((targets_[t].kind == WordKind::kObject) !=
+            (sources_[index].kind == WordKind::kObject)) {
+          continue;
+        }
+        links_[t].push_back({index, one.weight});
+      }
+    }
+    source_of_target_.assign(targets_.size(), kNone);
+    first_target_.assign(sources_.size(), kNone);
+    last_target_.assign(sources_.size(), kNone);
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      const int source = BestSource(targets_[t].kind, &links_[t]);
+      source_of_target_[t] = source;
+      if (source == kNone) continue;
+      if (targets_[t].kind == WordKind::kObject &&
+          first_target_[source] != kNone) {
+        // A second one is for nothing.
+        source_of_target_[t] = kNone;
+        targets_[t].dropped = true;
+        continue;
+      }
+      if (first_target_[source] == kNone) {
+        first_target_[source] = static_cast<int>(t);
+      }
+      last_target_[source] = static_cast<int>(t);
+    }
+  }
+
+  // Of the same kind, and of those the surest.
+  int BestSource(WordKind kind, std::vector<Link>* links) const {
+    std::sort(links->begin(), links->end(),
+              [](const Link& a, const Link& b) { return a.source < b.source; });
+    std::vector<Link> sums;
+    for (const Link& link : *links) {
+      if (sums.empty() || sums.back().source != link.source) {
+        sums.push_back({link.source, 0});
+      }
+      sums.back().weight += link.weight;
+    }
+    *links = std::move(sums);
+    const Link* best = nullptr;
+    for (const Link& link : *links) {
+      if (sources_[link.source].kind != kind) continue;
+      if (best == nullptr || link.weight > best->weight) best = &link;
+    }
+    return best == nullptr ? kNone : best->source;
+  }
+
+  // What a word of the translation is to a node's children.
+  static constexpr int kNeutral = -1;  // not theirs
+  static constexpr int kNothing = -2;  // it says nothing
+  int ChildOf(int id, int source) const {
+    if (source == kNone) return kNothing;
+    const int owner = owner_of_source_[source];
+    const Node& node = nodes_[id];
+    if (owner <= id || owner > node.last) return kNeutral;
+    return *(
+        std::upper_bound(node.children.begin(), node.children.end(), owner) -
+        1);
+  }
+  int ChildAt(int id, int target) const {
+    const int child = ChildOf(id, source_of_target_[target]);
+    return child == kNeutral && targets_[target].kind == WordKind::kPunctuation
+               ? kNothing
+               : child;
+  }
+
+  // Gives the children of a node, which has its words, theirs.
+  void Assign(int id) {
+    if (nodes_[id].children.empty()) return;
+    const std::vector<int> children = nodes_[id].children;
+    int begin = nodes_[id].begin, end = nodes_[id].end;
+    Node& first = nodes_[children.front()];
+    if (first.begins_before) {
+      first.begin = begin;
+      begin = first.end = BestCut(id, children.front(), begin, end, 1);
+    }
+    Node& last = nodes_[children.back()];
+    if (last.ends_after) {
+      last.end = end;
+      end = last.begin = BestCut(id, children.back(), end, begin, -1);
+    }
+    std::vector<int> apart;
+    for (const int child : children) {
+      if (!nodes_[child].begins_before && !nodes_[child].ends_after) {
+        apart.push_back(child);
+      }
+    }
+    std::vector<int> score(apart.size(), 0);
+    BestRuns(id, apart, begin, end, &score);
+    BestWords(id, apart, begin, end, &score);
+    for (size_t i = 0; i < apart.size(); ++i) {
+      if (score[i] == 0) FindGap(apart[i], apart, score, begin, end);
+    }
+    for (const int child : children) Assign(child);
+  }
+
+  // Where the words of a child end that has all from `begin` on, in steps of
+  // `step`.
+  int BestCut(int id, int child, int begin, int end, int step) const {
+    int best = begin, score = 0, sum = 0;
+    for (int at = begin; at != end; at += step) {
+      const int whose = ChildAt(id, step > 0 ? at : at - 1);
+      if (whose == kNothing) continue;
+      sum += whose == child ? 1 : -1;
+      if (sum > score) {
+        score = sum;
+        best = at + step;
+      }
+    }
+    return best;
+  }
+
+  static size_t IndexOf(const std::vector<int>& children, int child) {
+    return std::lower_bound(children.begin(), children.end(), child) -
+           children.begin();
+  }
+
+  // Of each child the run that begins and ends with words of its own, has none
+  // of its siblings', and has the most more of its own than of others.
+  void BestRuns(int id, const std::vector<int>& children, int begin, int end,
+                std::vector<int>* score) {
+    int whose = kNeutral, from = 0, sum = 0;
+    for (int at = begin; at < end; ++at) {
+      const int child = ChildAt(id, at);
+      if (child == kNothing) continue;
+      if (child == kNeutral) {
+        if (--sum < 0) whose = kNeutral;
+        continue;
+      }
+      const size_t i = IndexOf(children, child);
+      if (i == children.size() || children[i] != child) {
+        whose = kNeutral;  // of one that has its words already
+        continue;
+      }
+      if (child != whose) {
+        whose = child;
+        from = at;
+        sum = 0;
+      }
+      ++sum;
+      Node& node = nodes_[child];
+      const bool goes_on = (*score)[i] > 0 && node.begin == from;
+      if (sum > (*score)[i] || (goes_on && sum == (*score)[i])) {
+        (*score)[i] = sum;
+        node.begin = from;
+        node.end = at + 1;
+      }
+    }
+  }
+
+  // Gives a child that has words in the source, and none here, the word that
+  // stands for them the most, among those that are nobody's.
+  void BestWords(int id, const std::vector<int>& children, int begin, int end,
+                 std::vector<int>* score) {
+    std::vector<bool> taken(end - begin);
+    for (size_t i = 0; i < children.size(); ++i) {
+      const Node& node = nodes_[children[i]];
+      for (int t = node.begin; (*score)[i] > 0 && t < node.end; ++t) {
+        taken[t - begin] = true;
+      }
+    }
+    std::vector<float> best(children.size(), 0);
+    std::vector<int> word(children.size(), kNone);
+    for (int t = begin; t < end; ++t) {
+      if (taken[t - begin] || targets_[t].kind != WordKind::kWord) continue;
+      for (const Link& link : links_[t]) {
+        const int child = ChildOf(id, link.source);
+        const size_t i = IndexOf(children, child);
+        if (child < 0 || i == children.size() || children[i] != child ||
+            (*score)[i] > 0 || nodes_[child].opaque || link.weight <= best[i]) {
+          continue;
+        }
+        best[i] = link.weight;
+        word[i] = t;
+      }
+    }
+    for (size_t i = 0; i < children.size(); ++i) {
+      if (word[i] == kNone || taken[word[i] - begin]) continue;
+      taken[word[i] - begin] = true;
+      (*score)[i] = 1;
+      nodes_[children[i]].begin = word[i];
+      nodes_[children[i]].end = word[i] + 1;
+    }
+  }
+
+  // Puts a child without words between those of [begin, end): before the word
+  // that stands for what it stood before, or after the one before it.
+  void FindGap(int id, const std::vector<int>& siblings,
+               const std::vector<int>& score, int begin, int end) {
+    Node& node = nodes_[id];
+    const std::string_view text = markup_.plain_;
+    const TextSpan plain = sentence_.plain;
+    const auto touches = [&](size_t at, int side) {
+      const size_t from = side < 0 ? at - 1 : at;
+      return from >= plain.begin && from < plain.end && at > 0 &&
+             text[from] != ' ';
+    };
+    node.leans_left =
+        touches(node.plain.begin, -1) && !touches(node.plain.end, 1);
+    const int next = static_cast<int>(
+        std::partition_point(sources_.begin(), sources_.end(),
+                             [&node](const Word& word) {
+                               return word.span.begin < node.plain.end;
+                             }) -
+        sources_.begin());
+    const int before =
+        static_cast<int>(std::partition_point(sources_.begin(), sources_.end(),
+                                              [&node](const Word& word) {
+                                                return word.span.end <=
+                                                       node.plain.begin;
+                                              }) -
+                         sources_.begin()) -
+        1;
+    const auto inside = [&](int gap) { return gap >= begin && gap <= end; };
+    int gap = kNone;
+    // Neighbours, and theirs.
+    constexpr int kNeighbours = 8;
+    for (int far = 0; far < kNeighbours && gap == kNone; ++far) {
+      const auto try_next = [&] {
+        const int source = next + far;
+        if (source >= static_cast<int>(sources_.size())) return;
+        const int target = first_target_[source];
+        if (target != kNone && inside(target)) gap = target;
+      };
+      const auto try_before = [&] {
+        const int source = before - far;
+        if (source < 0) return;
+        const int target = last_target_[source];
+        if (target != kNone && inside(target + 1)) gap = target + 1;
+      };
+      if (!node.leans_left) try_next();
+      if (gap == kNone) try_before();
+      if (gap == kNone && node.leans_left) try_next();
+    }
+    if (gap == kNone) {
+      // As far as it was in the source.
+      gap = begin + static_cast<int>(int64_t{before + 1} * (end - begin) /
+                                     std::max<int64_t>(sources_.size(), 1));
+    }
+    // Not within a sibling.
+    for (size_t i = 0; i < siblings.size(); ++i) {
+      const Node& other = nodes_[siblings[i]];
+      if (score[i] > 0 && other.begin < gap && gap < other.end) {
+        gap = siblings[i] > id ? other.begin : other.end;
+      }
+    }
+    node.begin = node.end = gap;
+  }
+
+  // The translation up to a byte, which is escaped; an opaque piece that was
+  // there before stays away.
+  void Emit(size_t end) {
+    if (end <= at_) return;
+    out_ += markup_.Escaped(translation_.substr(at_, end - at_), raw_);
+    at_ = end;
+  }
+  void WriteTag(size_t i) {
+    if (i != kNoTag) out_ += tag(i).span().Of(markup_.text_);
+  }
+  size_t EndBefore(int gap) const {
+    return gap == 0 ? 0 : targets_[gap - 1].span.end;
+  }
+  size_t BeginAt(int gap) const {
+    return gap < static_cast<int>(targets_.size()) ? targets_[gap].span.begin
+           : targets_.empty()                      ? 0
+                                                   : targets_.back().span.end;
+  }
+
+  // A node's content; the words before it are written.
+  void Write(int id) {
+    std::vector<int> order = nodes_[id].children;
+    // At one gap: what ends there, what leans to the word before, the rest,
+    // what begins there.
+    const auto rank = [this](int child) {
+      const Node& node = nodes_[child];
+      if (node.begins_before) return 0;
+      if (node.ends_after) return 4;
+      if (node.begin < node.end) return 3;
+      return node.leans_left ? 1 : 2;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return std::pair(nodes_[a].begin, rank(a)) <
+             std::pair(nodes_[b].begin, rank(b));
+    });
+    for (const int child : order) {
+      const Node& node = nodes_[child];
+      EmitWords(node.begin);
+      if (node.opaque) {
+        WriteOpaque(node);
+        continue;
+      }
+      const bool at_end =
+          node.begin == node.end && node.begin == nodes_[id].end && id != 0;
+      Emit(node.leans_left || at_end ? EndBefore(node.begin)
+                                     : BeginAt(node.begin));
+      WriteTag(node.open);
+      const bool raw = std::exchange(raw_, node.raw);
+      Write(child);
+      EmitWords(node.end);
+      raw_ = raw;
+      WriteTag(node.close);
+    }
+  }
+
+  // In the place of its word or, where the translation has none, as a word of
+  // its own.
+  void WriteOpaque(const Node& node) {
+    if (node.begin < node.end) {
+      Emit(targets_[node.begin].span.begin);
+      WriteTag(node.open);
+      at_ = targets_[node.begin].span.end;
+      return;
+    }
+    const auto is_space = [this](size_t at) {
+      return at >= sentence_.plain.begin && at < sentence_.plain.end &&
+             markup_.plain_[at] == ' ';
+    };
+    Emit(EndBefore(node.begin));
+    if (node.begin > 0 && is_space(node.plain.begin - 1)) out_ += ' ';
+    WriteTag(node.open);
+    if (node.begin == 0 && !targets_.empty() && is_space(node.plain.end)) {
+      out_ += ' ';
+    }
+  }
+
+  // Words up to the gap, but for those that are dropped, with the space before.
+  void EmitWords(int gap) {
+    for (; written_ < gap; ++written_) {
+      const Word& word = targets_[written_];
+      if (word.span.begin < at_) continue;
+      if (word.dropped || IsLostObject(written_)) {
+        at_ = word.span.end;
+      } else {
+        Emit(word.span.end);
+      }
+    }
+  }
+  // Stands for an opaque piece that could not have it.
+  bool IsLostObject(int target) const {
+    return targets_[target].kind == WordKind::kObject &&
+           source_of_target_[target] != kNone;
+  }
+
+  const Markup& markup_;
+  const Markup::Sentence& sentence_;
+  const std::string_view translation_;
+  std::vector<Node> nodes_;
+  std::vector<Word> sources_;  // of plain
+  std::vector<int> owner_of_source_;
+  std::vector<Word> targets_;             // of the translation
+  std::vector<std::vector<Link>> links_;  // [targets_]
+  std::vector<int> source_of_target_;
+  std::vector<int> first_target_, last_target_;  // [sources_]
+  std::string out_;
+  size_t at_ = 0;    // what of the translation is written, in bytes ...
+  int written_ = 0;  // ... and words
+  bool raw_ = false;
+};
+
+std::string Markup::Place(const Sentence& sentence,
+                          std::string_view translation,
+                          std::span<const AlignedWords> words) const {
+  if (!sentence.marked()) {
+    return Escaped(translation, IsRaw(sentence.plain.begin));
+  }
+  return MarkupPlacing(*this, sentence, translation).Run(words);
+}
+
+}  // namespace trivium

@@ -21,11 +21,6 @@ std::string Rounded(double count, std::initializer_list<const char*> units) {
   return fmt::format("{:.3g}{}", count, *unit);
 }
 
-std::string Bytes(int64_t bytes) {
-  return Rounded(static_cast<double>(bytes),
-                 {" bytes", " kB", " MB", " GB", " TB"});
-}
-
 std::vector<std::string> WarningsOf(const std::string& path,
                                     const ModelFolder& folder) {
   std::vector<std::string> warnings;
@@ -42,6 +37,11 @@ std::vector<std::string> WarningsOf(const std::string& path,
 }
 
 }  // namespace
+
+std::string RoundedBytes(int64_t bytes) {
+  return Rounded(static_cast<double>(bytes),
+                 {" bytes", " kB", " MB", " GB", " TB"});
+}
 
 FolderReport ReportFolder(const std::string& folder,
                           const LoadOptions& options) try {
@@ -60,6 +60,9 @@ FolderReport ReportFolder(const std::string& folder,
   if (read.description.decoder.has_value()) {
     report.max_target_tokens = read.description.decoder->max_positions;
   }
+  if (read.description.encoder.has_value()) {
+    report.max_source_tokens = read.description.encoder->max_positions;
+  }
   return report;
 } catch (const std::exception& error) {
   FolderReport report;
@@ -72,13 +75,13 @@ std::string DescribeMemory(const FolderReport& report) {
       "{}, {} parameters; as {} about {} of weights", report.family,
       Rounded(static_cast<double>(report.parameters),
               {"", " thousand", " million", " billion", " trillion"}),
-      PrecisionName(report.precision), Bytes(report.weight_bytes));
+      PrecisionName(report.precision), RoundedBytes(report.weight_bytes));
   if (report.kv_bytes_per_token > 0) {
     text += fmt::format(
         ", and {} of keys and values for each token under way: {} for the "
         "longest sequence, of {} tokens",
-        Bytes(report.kv_bytes_per_token),
-        Bytes(report.kv_bytes_per_token * report.max_target_tokens),
+        RoundedBytes(report.kv_bytes_per_token),
+        RoundedBytes(report.kv_bytes_per_token * report.max_target_tokens),
         report.max_target_tokens);
   }
   return text;

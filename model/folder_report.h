@@ -22,13 +22,19 @@ struct FolderReport {
   Precision precision = Precision::kF32;  // never kAuto
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // about
-  // For each token that a decoder has read, and the most that it reads.
+  // For each token that a decoder has read, or looks at, and the most that it
+  // reads; beside it, the most that the encoder reads. 0: there is no such
+  // part.
   int64_t kv_bytes_per_token = 0;
   int max_target_tokens = 0;
+  int max_source_tokens = 0;
 };
 
 FolderReport ReportFolder(const std::string& folder,
                           const LoadOptions& options);
+
+// Three digits: "1.23 GB".
+std::string RoundedBytes(int64_t bytes);
 
 // A sentence of what serving takes, for a report without problems.
 std::string DescribeMemory(const FolderReport& report);

@@ -16,6 +16,7 @@
 #include "model/precision.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"
+#include "model/weights/truncation_guard.h"
 
 namespace trivium {
 namespace {
@@ -168,6 +169,8 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
 } catch (const std::exception& error) {
   return ToStatus(folder, {UnreadableFolder(error)});
 }
+
+void LeaveSignalsAlone() { TruncationGuard::LeaveSignalsAlone(); }
 
 std::vector<std::string> Model::Check(const std::string& folder,
                                       const LoadOptions& options) try {

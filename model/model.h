@@ -121,6 +121,11 @@ struct Direction {
   std::optional<int32_t> forced_first_id = std::nullopt;
 };
 
+// Models are mapped files while they load; one that is cut short meanwhile is
+// an error, for which the process's SIGBUS is handled. After this call it is
+// not, and such a file ends the process. Before the first Load.
+void LeaveSignalsAlone();
+
 // A loaded model: tokenizer, configuration and weights; the one door into
 // this folder. Immutable and thread-safe; engines are made from it, one a
 // worker.

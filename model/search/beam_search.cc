@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace trivium {
+namespace {
+
+// Behind a phrase many of the best tokens may not stand.
+constexpr size_t kAskedAfterPhrases = 64;
+
+}  // namespace
 
 BeamSearch::BeamSearch(const DecodingOptions& options,
                        std::vector<int32_t> prefix, const StopMatcher* stop)
@@ -17,7 +23,8 @@ BeamSearch::BeamSearch(const DecodingOptions& options,
                                                options.stop_ids.size()) *
                        beam_size_),
       stop_(stop),
-      rules_(options) {
+      rules_(options),
+      phrases_(options) {
   if (options.trace) recorder_ = std::make_unique<BeamRecorder>();
   running_.resize(1);
   running_[0].tokens = std::move(prefix);
@@ -31,9 +38,14 @@ void BeamSearch::MakeQueries() {
     rules_.EditsAfter(running_[i].tokens, length_, &edits_[i]);
     LogitsQuery query;
     if (!edits_[i].forced.has_value()) {
+      if (phrases_.size() > 0) {
+        phrases_.Steps(running_[i].phrases, AtBeginning(), {}, &steps_);
+        RequiredPhrases::Watch(steps_, &edits_[i]);
+      }
       query.watched = edits_[i].watched;
       query.top_k = static_cast<int>(std::max<size_t>(
-          extensions_kept_, static_cast<size_t>(options_.top_logprobs)));
+          {extensions_kept_, static_cast<size_t>(options_.top_logprobs),
+           phrases_.size() > 0 ? kAskedAfterPhrases : 0}));
     }
     queries_.push_back(query);
   }
@@ -42,30 +54,44 @@ void BeamSearch::MakeQueries() {
 void BeamSearch::FindExtensions(std::span<const LogitsRow> rows) {
   const size_t tops = static_cast<size_t>(options_.top_logprobs);
   extensions_.clear();
+  states_.clear();
   tops_.clear();
   for (size_t i = 0; i < running_.size(); ++i) {
+    size_t count = std::max(extensions_kept_, tops);
+    if (phrases_.size() > 0)
+      count = kAskedAfterPhrases + rows[i].watched.size();
     ScoreLogProbabilities(rows[i], edits_[i], options_.renormalize_logits,
-                          std::max(extensions_kept_, tops), &possible_);
+                          count, &possible_);
     if (tops > 0) {
       tops_.push_back(std::make_shared<const std::vector<TokenLogprob>>(
           TopLogprobs(possible_, tops)));
     }
-    for (const ScoredToken& token : possible_) {
-      extensions_.push_back({static_cast<int>(i), token,
-                             running_[i].log_probability + token.logprob});
+    if (phrases_.size() > 0) {
+      AddPhraseExtensions(i);
+    } else {
+      AddExtensions(i);
     }
   }
+  if (phrases_.size() > 0) return AllotExtensions();
   const size_t kept = std::min(extensions_kept_, extensions_.size());
   std::partial_sort(extensions_.begin(), extensions_.begin() + kept,
-                    extensions_.end(),
-                    [](const Extension& a, const Extension& b) {
-                      if (a.log_probability != b.log_probability) {
-                        return a.log_probability > b.log_probability;
-                      }
-                      if (a.parent != b.parent) return a.parent < b.parent;
-                      return a.token.token < b.token.token;
-                    });
+                    extensions_.end(), IsBetter);
   extensions_.resize(kept);
+}
+
+void BeamSearch::AddExtensions(size_t i) {
+  for (const ScoredToken& token : possible_) {
+    extensions_.push_back({static_cast<int>(i), token,
+                           running_[i].log_probability + token.logprob});
+  }
+}
+
+bool BeamSearch::IsBetter(const Extension& a, const Extension& b) {
+  if (a.log_probability != b.log_probability) {
+    return a.log_probability > b.log_probability;
+  }
+  if (a.parent != b.parent) return a.parent < b.parent;
+  return a.token.token < b.token.token;
 }
 
 void BeamSearch::Extend(const Extension& extension, Beam* beam) const {
@@ -77,6 +103,7 @@ void BeamSearch::Extend(const Extension& extension, Beam* beam) const {
   beam->logprobs.push_back(static_cast<float>(extension.token.logprob));
   if (!tops_.empty()) beam->top.push_back(tops_[extension.parent]);
   beam->log_probability = extension.log_probability;
+  if (extension.state >= 0) beam->phrases = states_[extension.state];
 }
 
 bool BeamSearch::Ends(const Beam& beam, FinishReason* reason) const {
@@ -101,8 +128,7 @@ double BeamSearch::Score(double log_probability, int length) const {
 
 void BeamSearch::AddFinished(Beam beam, FinishReason reason) {
   const double score =
-      Score(beam.log_probability,
-            std::max(1, static_cast<int>(beam.logprobs.size())));
+      Score(Merit(beam), std::max(1, static_cast<int>(beam.logprobs.size())));
   const auto place = std::find_if(
       finished_.begin(), finished_.end(),
       [score](const Finished& other) { return other.score < score; });
@@ -112,6 +138,12 @@ void BeamSearch::AddFinished(Beam beam, FinishReason reason) {
     Record(finished_.back().beam, BeamFate::kOutscored);
     finished_.pop_back();
   }
+}
+
+void BeamSearch::AddLacking(const Beam& beam, FinishReason reason) {
+  const double score =
+      Score(Merit(beam), static_cast<int>(beam.logprobs.size()));
+  if (!lacking_ || score > lacking_->score) lacking_ = {beam, score, reason};
 }
 
 int BeamSearch::Record(const Extension& extension, BeamFate fate) {
@@ -148,7 +180,9 @@ void BeamSearch::Advance(std::span<const LogitsRow> rows) {
     const bool ends = Ends(beam, &reason);
     beam.place = Record(extensions_[rank],
                         ends ? BeamFate::kEndedTooLow : BeamFate::kContinued);
-    if (ends) {
+    if (ends && !phrases_.HasAll(beam.phrases)) {
+      AddLacking(beam, reason);
+    } else if (ends) {
       if (rank < beam_size_) AddFinished(beam, reason);
     } else if (running < beam_size_) {
       ++running;
@@ -170,6 +204,9 @@ void BeamSearch::Advance(std::span<const LogitsRow> rows) {
   }
   next_.resize(running);
   std::swap(running_, next_);
+  if (running_.empty() && finished_.empty() && lacking_) {
+    AddFinished(std::move(lacking_->beam), lacking_->reason);
+  }
   if (CanImprove()) {
     MakeQueries();
   } else {
@@ -184,8 +221,11 @@ bool BeamSearch::CanImprove() const {
   if (options_.early_stopping == EarlyStopping::kAtOnce) return false;
   const bool longest = options_.early_stopping == EarlyStopping::kNever &&
                        options_.length_penalty > 0;
-  const double best_possible = Score(
-      running_[0].log_probability, longest ? options_.max_new_tokens : length_);
+  double best = Merit(running_[0]);
+  // Phrases come before probability in the order of what runs.
+  for (const Beam& beam : running_) best = std::max(best, Merit(beam));
+  const double best_possible =
+      Score(best, longest ? options_.max_new_tokens : length_);
   return best_possible > finished_.back().score;
 }
 
@@ -242,7 +282,9 @@ std::vector<Hypothesis> BeamSearch::TakeResults() {
     Hypothesis result;
     result.ids.assign(beam.tokens.begin() + prefix_size_, beam.tokens.end());
     result.log_probability = static_cast<float>(beam.log_probability);
-    result.score = static_cast<float>(finished.score);
+    result.score = static_cast<float>(
+        Score(beam.log_probability,
+              std::max(1, static_cast<int>(beam.logprobs.size()))));
     result.reason = finished.reason;
     result.logprobs = beam.logprobs;
     for (const SharedTop& top : beam.top) result.top_logprobs.push_back(*top);

@@ -10,6 +10,7 @@
 
 #include "model/search/decoding.h"
 #include "model/search/logits_rules.h"
+#include "model/search/required_phrases.h"
 #include "model/search/row_scores.h"
 
 namespace trivium {
@@ -17,7 +18,8 @@ namespace trivium {
 // Beam search as Transformers 5's GenerationMixin._beam_search does it for one
 // input. One difference: Transformers fills empty places among the running
 // hypotheses with copies whose score is -1e9; here there are none, so fewer
-// than beam_size hypotheses may run.
+// than beam_size hypotheses may run. With phrases that are required it is
+// another search (RequiredPhrases, beam_search_phrases.cc).
 class BeamSearch : public Decoding {
  public:
   // `options` are valid; `stop` may be null.
@@ -25,6 +27,9 @@ class BeamSearch : public Decoding {
              const StopMatcher* stop);
 
   std::span<const LogitsQuery> queries() const override { return queries_; }
+  bool attends() const override { return phrases_.attends(); }
+  void SetAttention(std::span<const std::span<const float>> maps,
+                    int keys) override;
   void Advance(std::span<const LogitsRow> rows) override;
   std::span<const Continuation> continuations() const override {
     return continuations_;
@@ -48,10 +53,11 @@ class BeamSearch : public Decoding {
     std::vector<SharedTop> top;   // [new tokens] with top_logprobs, else empty
     double log_probability = 0;
     int place = -1;  // in the recorder's step, if there is a recorder
+    PhraseState phrases;
   };
   struct Finished {
     Beam beam;
-    double score;
+    double score;  // of its Merit
     FinishReason reason;
   };
   // One more token for the running hypothesis `parent`.
@@ -59,16 +65,34 @@ class BeamSearch : public Decoding {
     int parent;
     ScoredToken token;
     double log_probability;  // of the hypothesis with this token
+    int state = -1;          // in states_, where phrases are required
   };
 
   // Fills extensions_ with the best of all running hypotheses, best first.
   void FindExtensions(std::span<const LogitsRow> rows);
+  // Of running hypothesis i, its possible_ ones, or with phrases.
+  void AddExtensions(size_t i);
+  void AddPhraseExtensions(size_t i);
+  static bool IsBetter(const Extension& a, const Extension& b);
+  bool IsBetterPhrased(const Extension& a, const Extension& b) const;
+  // Chooses of extensions_ by how many phrases they have, those with the most
+  // first.
+  void AllotExtensions();
+  // Whether no phrase has been written because nothing has.
+  bool AtBeginning() const {
+    return length_ == (options_.forced_first_id.has_value() ? 1 : 0);
+  }
   void Extend(const Extension& extension, Beam* beam) const;
   // Whether `beam` ends with its last token, and why.
   bool Ends(const Beam& beam, FinishReason* reason) const;
   double Score(double log_probability, int length) const;
+  // By what hypotheses are compared.
+  static double Merit(const Beam& beam) {
+    return beam.log_probability + beam.phrases.bonus;
+  }
   // Keeps the beam_size best, the older of equals first.
   void AddFinished(Beam beam, FinishReason reason);
+  void AddLacking(const Beam& beam, FinishReason reason);
   // Tells the recorder of an extension; its place.
   int Record(const Extension& extension, BeamFate fate);
   // Tells it what became of the candidate that was `beam`'s last token.
@@ -84,11 +108,15 @@ class BeamSearch : public Decoding {
   const size_t extensions_kept_;
   const StopMatcher* const stop_;
   const LogitsRules rules_;
+  const RequiredPhrases phrases_;
   std::unique_ptr<BeamRecorder> recorder_;  // null: not asked for
 
   int length_ = 0;  // new tokens of every running hypothesis
   std::vector<Beam> running_;
   std::vector<Finished> finished_;  // best first, at most beam_size_
+  // The best that ended without all phrases; where nothing else did, it is the
+  // result.
+  std::optional<Finished> lacking_;
   bool done_ = false;
   size_t certain_ = 0;  // new tokens that all possible best results share
 
@@ -100,8 +128,11 @@ class BeamSearch : public Decoding {
   // Scratch, kept for its memory.
   std::vector<ScoredToken> possible_;
   std::vector<Extension> extensions_;
-  std::vector<Beam> next_;  // to be running_
-  Beam beyond_;             // has no place among them
+  std::vector<PhraseState> states_;  // of extensions_
+  std::vector<RequiredPhrases::Step> steps_;
+  std::vector<std::vector<float>> looks_;  // [running_] of this step, or none
+  std::vector<Beam> next_;                 // to be running_
+  Beam beyond_;                            // has no place among them
 };
 
 }  // namespace trivium

@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<Decoding>> Decoding::Create(
     const StopMatcher* stop) {
   TRIVIUM_RETURN_IF_ERROR(ValidateDecodingOptions(options));
   std::unique_ptr<Decoding> decoding;
-  if (options.beam_size > 1) {
+  if (options.beam_size > 1 || !options.required.empty()) {
     decoding = std::make_unique<BeamSearch>(options, std::move(prefix), stop);
   } else {
     decoding =

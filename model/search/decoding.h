@@ -34,6 +34,33 @@ inline constexpr int kMaxBiasedIds = 1024;
 inline constexpr float kMaxLogitBias = 100;
 inline constexpr float kMaxCountPenalty = 2;
 
+// The most phrases that a search is held to.
+inline constexpr int kMaxRequiredPhrases = 12;
+
+// Tells of tokens how words are made of them.
+class WordPieces {
+ public:
+  virtual ~WordPieces() = default;
+  // Whether it goes on with the word of the token before it.
+  virtual bool ContinuesWord(int32_t token) const = 0;
+  // Whether it does with a few letters, as endings have.
+  virtual bool IsEnding(int32_t token) const = 0;
+};
+
+// A phrase that a text must have.
+struct RequiredPhrase {
+  // Runs of tokens, none empty, any of which is the phrase.
+  std::vector<std::vector<int32_t>> forms;
+  // Those that are it at the beginning of a text.
+  std::vector<std::vector<int32_t>> first_forms;
+  // Tokens of the source that it translates, ascending: it is rather written
+  // where the decoder looks at them. None: anywhere.
+  std::vector<int32_t> source;
+  // No token may follow that goes on with its last word ...
+  bool whole = true;
+  bool endings = false;  // ... but an ending.
+};
+
 // How to search. Defaults are Transformers'; a model folder's
 // generation_config.json and then the request override them.
 struct DecodingOptions {
@@ -91,6 +118,13 @@ struct DecodingOptions {
   bool looks_at_source() const {
     return source_ngram_size != 0 || source_bonus != 1;
   }
+
+  // What a text must have, each as often as it is there, where max_new_tokens
+  // and stop strings leave room for it: a beam search, in which at least two
+  // hypotheses should run for each of these. Tokens of phrases are possible
+  // whatever else forbids them.
+  std::vector<RequiredPhrase> required;
+  std::shared_ptr<const WordPieces> word_pieces;  // null: all may follow
 
   int top_logprobs = 0;  // 0 .. 20 alternatives to report per token
   bool trace = false;    // keep a BeamTrace; beam_size > 1
@@ -174,6 +208,12 @@ class Decoding {
       std::span<const int32_t> draft) {
     return {};
   }
+  // Whether SetAttention must come before every Advance.
+  virtual bool attends() const { return false; }
+  // maps[i], [maps, keys]: how much the positions that queries()[i] asks about
+  // look at each of the source's `keys` tokens, in any number of maps.
+  virtual void SetAttention(std::span<const std::span<const float>> maps,
+                            int keys) {}
   // rows[i] answers queries()[i].
   virtual void Advance(std::span<const LogitsRow> rows) = 0;
   // The hypotheses live after the last Advance, ordered; empty when done.

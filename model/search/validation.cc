@@ -127,6 +127,32 @@ absl::Status CheckIds(const DecodingOptions& options, int vocabulary) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRequired(const DecodingOptions& options, int vocabulary) {
+  TRIVIUM_RETURN_IF_ERROR(CheckRange("required",
+                                     static_cast<int>(options.required.size()),
+                                     0, kMaxRequiredPhrases));
+  if (!options.required.empty() && options.sample) {
+    return absl::InvalidArgumentError(
+        "required: does not go with sample, leave one of them out");
+  }
+  for (const RequiredPhrase& phrase : options.required) {
+    for (const auto* forms : {&phrase.forms, &phrase.first_forms}) {
+      for (const std::vector<int32_t>& form : *forms) {
+        if (form.empty()) {
+          return absl::InvalidArgumentError("required: has a form without ids");
+        }
+        for (const int32_t id : form) {
+          TRIVIUM_RETURN_IF_ERROR(CheckId("required", id, vocabulary));
+        }
+      }
+    }
+    if (phrase.forms.empty()) {
+      return absl::InvalidArgumentError("required: has a phrase without forms");
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidateDecodingOptions(const DecodingOptions& options,
@@ -166,6 +192,7 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
         "trace: needs a beam search, give a beam_size over 1 or leave it out");
   }
   TRIVIUM_RETURN_IF_ERROR(CheckSource(options, vocabulary));
+  TRIVIUM_RETURN_IF_ERROR(CheckRequired(options, vocabulary));
   return CheckIds(options, vocabulary);
 }
 

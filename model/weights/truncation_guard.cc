@@ -28,6 +28,7 @@ struct Slot {
 std::array<Slot, 1024> slots;
 struct sigaction before;
 uintptr_t page_size = 4096;
+std::atomic<bool> leaves_signals_alone = false;
 
 // Puts zeros in place of what is gone from a guarded mapping: everything from
 // the failed page to its end.
@@ -66,6 +67,7 @@ void OnBusError(int signal, siginfo_t* info, void* context) {
 }
 
 void InstallHandler() {
+  if (leaves_signals_alone) return;
   static std::once_flag once;
   std::call_once(once, [] {
     page_size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -92,6 +94,8 @@ TruncationGuard::TruncationGuard(void* begin, size_t size) {
     return;
   }
 }
+
+void TruncationGuard::LeaveSignalsAlone() { leaves_signals_alone = true; }
 
 TruncationGuard::~TruncationGuard() {
   if (slot_ < 0) return;

@@ -22,6 +22,11 @@ class TruncationGuard {
   TruncationGuard(const TruncationGuard&) = delete;
   TruncationGuard& operator=(const TruncationGuard&) = delete;
 
+  // From now on no guard of the process handles signals: a read of what is gone
+  // ends it, or is handled by whoever else handles SIGBUS. For programs that
+  // have this one's parts inside. Before the first guard.
+  static void LeaveSignalsAlone();
+
   // False where there are as many guards already as there can be (1024): the
   // mapping must not be read.
   bool active() const { return slot_ >= 0; }

@@ -1,0 +1,166 @@
+#include "server/tracing/span_exporter.h"
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "server/tracing/tracer.h"
+#include "tests/support/trace_collector.h"
+
+namespace trivium {
+namespace {
+
+using opentelemetry::Span;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+std::vector<Span> Spans(size_t count) {
+  std::vector<Span> spans(count);
+  for (size_t i = 0; i < count; ++i) spans[i].set_name(std::to_string(i));
+  return spans;
+}
+
+class SpanExporterTest : public testing::Test {
+ protected:
+  void Create(const std::string& url) {
+    options_.endpoint = *ParseTraceEndpoint(url);
+    options_.retry = absl::Milliseconds(1);
+    exporter_ = *SpanExporter::Create(options_, &metrics_);
+  }
+  // What the metrics say at some time; there is no other.
+  void WaitForCount(const std::string& result, int count) {
+    const std::string line = "trivium_trace_spans_total{result=\"" + result +
+                             "\"} " + std::to_string(count) + "\n";
+    while (metrics_.Text().find(line) == std::string::npos) {
+      absl::SleepFor(absl::Milliseconds(2));
+    }
+  }
+
+  Metrics metrics_{1};
+  TraceCollector collector_;
+  SpanExporter::Options options_;
+  std::unique_ptr<SpanExporter> exporter_;
+};
+
+TEST_F(SpanExporterTest, SendsSpansAndSaysWhoItIs) {
+  Create(collector_.url());
+  exporter_->Add(Spans(3));
+  const std::vector<Span> spans = collector_.WaitForSpans(3);
+  EXPECT_EQ(spans[2].name(), "2");
+  EXPECT_THAT(AttributesOf(collector_.last().resource().attributes()),
+              IsSupersetOf({std::string("service.name=trivium-server")}));
+  EXPECT_EQ(collector_.last().scope_spans(0).scope().name(), "trivium");
+  WaitForCount("sent", 3);
+  WaitForCount("dropped", 0);
+}
+
+TEST_F(SpanExporterTest, SendsVeryManyInParts) {
+  Create(collector_.url());
+  for (int i = 0; i < 20; ++i) exporter_->Add(Spans(100));
+  const std::vector<Span> spans = collector_.WaitForSpans(2000);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    EXPECT_EQ(spans[i].name(), std::to_string(i % 100));
+  }
+}
+
+// The rest of a server's life is sent before it ends.
+TEST_F(SpanExporterTest, SendsTheRestAtTheEnd) {
+  options_.gather = absl::Hours(1);
+  Create(collector_.url());
+  exporter_->Add(Spans(700));
+  exporter_->Add(Spans(7));
+  exporter_.reset();
+  collector_.WaitForSpans(707);
+}
+
+TEST_F(SpanExporterTest, TriesAgainWhereThatMayHelp) {
+  collector_.AnswerWith({503, 429});
+  Create(collector_.url());
+  exporter_->Add(Spans(2));
+  collector_.WaitForSpans(2);
+  WaitForCount("sent", 2);
+  collector_.AnswerWith({400});
+  exporter_->Add(Spans(5));
+  WaitForCount("dropped", 5);
+  collector_.AnswerWith({503, 502, 504});
+  exporter_->Add(Spans(1));
+  WaitForCount("dropped", 6);
+  collector_.Reject(3);
+  exporter_->Add(Spans(4));
+  WaitForCount("dropped", 9);
+  WaitForCount("sent", 3);
+}
+
+TEST_F(SpanExporterTest, WithoutACollectorSpansAreDroppedAndCounted) {
+  std::string url;
+  {
+    const TraceCollector gone;
+    url = gone.url();
+  }
+  Create(url);
+  exporter_->Add(Spans(4));
+  WaitForCount("dropped", 4);
+  WaitForCount("sent", 0);
+}
+
+// Nobody waits for a collector that does not answer, not even the end.
+TEST_F(SpanExporterTest, WhatWaitsIsBounded) {
+  collector_.Hold();
+  options_.most_waiting = 10;
+  options_.gather = absl::ZeroDuration();
+  Create(collector_.url());
+  exporter_->Add(Spans(3));
+  collector_.WaitForRequests(1);
+  exporter_->Add(Spans(8));
+  exporter_->Add(Spans(3));  // of a call all or none
+  WaitForCount("dropped", 3);
+  exporter_->Add(Spans(2));
+  WaitForCount("dropped", 3);
+  const absl::Time begin = absl::Now();
+  exporter_.reset();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(4));
+}
+
+TEST(TraceEndpointTest, IsAnAddressOfHttp) {
+  const auto plain = ParseTraceEndpoint("http://localhost:4318");
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->origin, "http://localhost:4318");
+  EXPECT_EQ(plain->path, "/v1/traces");
+  EXPECT_EQ(ParseTraceEndpoint("https://a.example/otlp/")->path,
+            "/otlp/v1/traces");
+  EXPECT_EQ(ParseTraceEndpoint("http://[::1]:4318/v1/traces")->path,
+            "/v1/traces");
+  for (const char* bad :
+       {"", "localhost:4318", "grpc://localhost:4317", "http://",
+        "http:///v1/traces", "http://user@host", "http://host?x=1"}) {
+    EXPECT_THAT(std::string(ParseTraceEndpoint(bad).status().message()),
+                HasSubstr("http://localhost:4318"))
+        << bad;
+  }
+}
+
+// The caller's choice is followed; of the others the rate's part is traced.
+TEST(TracerTest, ChoosesCalls) {
+  Metrics metrics(1);
+  TraceCollector collector;
+  const auto choice = [&](double rate, const std::optional<TraceContext>& by) {
+    const Tracer tracer(
+        *SpanExporter::Create(
+            {.endpoint = *ParseTraceEndpoint(collector.url())}, &metrics),
+        rate);
+    int traced = 0;
+    for (int i = 0; i < 1000; ++i) {
+      traced += tracer.Begin(by, absl::Now()) != nullptr;
+    }
+    return traced;
+  };
+  TraceContext caller = {std::string(16, 't'), std::string(8, 's'), true};
+  EXPECT_EQ(choice(0, caller), 1000);
+  EXPECT_EQ(choice(0, std::nullopt), 0);
+  EXPECT_EQ(choice(1, std::nullopt), 1000);
+  // Ten standard deviations.
+  EXPECT_NEAR(choice(0.25, std::nullopt), 250, 137);
+  caller.sampled = false;
+  EXPECT_EQ(choice(1, caller), 0);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,55 @@
+#include "server/tracing/trace_context.h"
+
+#include "absl/strings/escaping.h"
+#include "gtest/gtest.h"
+
+namespace trivium {
+namespace {
+
+constexpr char kTraceId[] = "0af7651916cd43dd8448eb211c80319c";
+constexpr char kSpanId[] = "b7ad6b7169203331";
+
+std::string Traceparent(const std::string& flags,
+                        const std::string& version = "00") {
+  return version + "-" + kTraceId + "-" + kSpanId + "-" + flags;
+}
+
+TEST(TraceContextTest, ReadsTheCallersIdsAndFlag) {
+  const auto sampled = ParseTraceparent(Traceparent("01"));
+  ASSERT_TRUE(sampled);
+  EXPECT_EQ(absl::BytesToHexString(sampled->trace_id), kTraceId);
+  EXPECT_EQ(absl::BytesToHexString(sampled->span_id), kSpanId);
+  EXPECT_TRUE(sampled->sampled);
+  EXPECT_FALSE(ParseTraceparent(Traceparent("00"))->sampled);
+  // The other flags are not known.
+  EXPECT_FALSE(ParseTraceparent(Traceparent("fe"))->sampled);
+  EXPECT_TRUE(ParseTraceparent(Traceparent("03"))->sampled);
+  // Of a later version, with more behind.
+  EXPECT_TRUE(ParseTraceparent(Traceparent("01", "cc")));
+  EXPECT_TRUE(ParseTraceparent(Traceparent("01", "cc") + "-what-else"));
+}
+
+TEST(TraceContextTest, IgnoresWhatIsNone) {
+  const std::string good = Traceparent("01");
+  const std::string zeros(32, '0');
+  for (const std::string& bad :
+       {std::string(), good.substr(1), good + "0", good + "-00",
+        Traceparent("01", "ff"), Traceparent("01", "0x"), Traceparent("0g"),
+        Traceparent("01", "cc") + "x", "00-" + zeros + "-" + kSpanId + "-01",
+        std::string("00-") + kTraceId + "-" + zeros.substr(16) + "-01",
+        "00-" + std::string(32, 'A') + "-" + kSpanId + "-01",
+        "00_" + good.substr(3), good.substr(0, 35) + "_" + good.substr(36),
+        std::string(good.size(), '-'), std::string(1 << 16, '0')}) {
+    EXPECT_FALSE(ParseTraceparent(bad)) << bad.substr(0, 80);
+  }
+}
+
+TEST(TraceContextTest, NewIdsDiffer) {
+  EXPECT_EQ(NewTraceId().size(), 16u);
+  EXPECT_EQ(NewSpanId().size(), 8u);
+  EXPECT_NE(NewTraceId(), NewTraceId());
+  EXPECT_NE(NewSpanId(), NewSpanId());
+}
+
+}  // namespace
+}  // namespace trivium

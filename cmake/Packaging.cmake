@@ -1,5 +1,6 @@
 # What `cmake --install` and the Debian package have, by component: `runtime`
-# (programs and the embedded model), `documentation`, and, in the package alone,
+# (programs and the embedded model), `documentation`, `development` (what other
+# programs link, which the package leaves out), and, in the package alone,
 # `service` (what systemd needs). deploy/debian/make builds the package.
 include(GNUInstallDirs)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)

@@ -1,0 +1,63 @@
+#ifndef TRIVIUM_LIBRARY_LOCAL_CALL_H_
+#define TRIVIUM_LIBRARY_LOCAL_CALL_H_
+
+#include <google/protobuf/message.h>
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "absl/status/status.h"
+#include "base/mutex.h"
+#include "server/handlers/handlers.h"
+
+namespace trivium {
+
+// One call as its own transport, whose client is the thread that runs it.
+//
+//   LocalCall call(request, &response, nullptr);
+//   handler = NewTranslate(environment, context, &call);
+//   status = call.Run(handler.get(), stop);
+class LocalCall : public ResponseStream {
+ public:
+  using OnEvent = std::function<absl::Status(const google::protobuf::Message&)>;
+
+  // `response` gets the last message. Of a stream `on_event` takes each, the
+  // last one too. All outlive the call.
+  LocalCall(const google::protobuf::Message& request,
+            google::protobuf::Message* response, OnEvent on_event)
+      : request_(request),
+        response_(response),
+        on_event_(std::move(on_event)) {}
+
+  // Until the call has ended.
+  absl::Status Run(Handler* handler, std::stop_token stop);
+
+  absl::Status Take(google::protobuf::Message* request) override;
+  void Write(const google::protobuf::Message& response) override;
+  void Finish(const Ending& ending,
+              const google::protobuf::Message* last) override;
+  void BreakOff() override {}
+
+ private:
+  // Of the handler's threads and the caller's. The handler's last word may
+  // still be on its way out of Finish when the caller has gone.
+  struct State {
+    Mutex mutex;
+    CondVar changed;
+    std::unique_ptr<google::protobuf::Message> written ABSL_GUARDED_BY(mutex);
+    bool stopped ABSL_GUARDED_BY(mutex) = false;
+    bool finished ABSL_GUARDED_BY(mutex) = false;
+    bool has_last ABSL_GUARDED_BY(mutex) = false;
+    absl::Status status ABSL_GUARDED_BY(mutex);
+  };
+
+  const google::protobuf::Message& request_;
+  google::protobuf::Message* const response_;
+  const OnEvent on_event_;
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_LIBRARY_LOCAL_CALL_H_

@@ -1,0 +1,153 @@
+"""find_package(Trivium) of what `cmake --install` installs: programs of others,
+built against it, that have a model inside or call a server.
+
+package_test.py CMAKE BUILD WORK MODEL: BUILD is installed below WORK. Exit
+status 77: skipped, as there is no compiler or generator.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+CMAKE = sys.argv[1]
+BUILD, WORK, MODEL = (pathlib.Path(path).resolve() for path in sys.argv[2:5])
+HERE = pathlib.Path(__file__).resolve().parent
+PREFIX = WORK / "prefix"
+TEXT = "I ate an apple."
+# The C library handles signals 32 and 33 where there are threads.
+GLIBCS_OWN = 1 << 31 | 1 << 32
+
+
+def run(*command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}\n{done.stdout}")
+    return done.stdout
+
+
+def build(name):
+    """The program of tests/deploy/`name`."""
+    folder = WORK / name
+    run(CMAKE, "-G", "Ninja", "-S", HERE / name, "-B", folder,
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo", f"-DCMAKE_PREFIX_PATH={PREFIX}")
+    run(CMAKE, "--build", folder)
+    return folder / "consumer"
+
+
+def libraries(program):
+    """Names of the shared libraries that it loads, "grpc++"."""
+    return set(re.findall(r"\blib([^/ ]+)\.so", run("ldd", program)))
+
+
+class Consumer:
+    """A program that answers lines."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def read(self):
+        return self.process.stdout.readline().rstrip("\n")
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def status(self, field):
+        """Of /proc, now."""
+        path = pathlib.Path(f"/proc/{self.process.pid}/status")
+        return re.search(rf"^{field}:\s*(\S+)", path.read_text(), re.M)[1]
+
+    def end(self):
+        """What it logged."""
+        log = self.process.communicate(timeout=60)[1]
+        return self.process.returncode, log
+
+
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(WORK, ignore_errors=True)
+        run(CMAKE, "--install", BUILD, "--prefix", PREFIX)
+        cls.engine = build("consumer_engine")
+        cls.client = build("consumer_client")
+
+    def test_an_engine_inside(self):
+        self.assertFalse([name for name in libraries(self.engine)
+                          if "grpc" in name or "protobuf" in name
+                          or "microhttpd" in name])
+        with Consumer(self.engine, MODEL, "de") as consumer:
+            threads = int(consumer.read())
+            size, text = consumer.ask(TEXT).split(" ", 1)
+            self.assertEqual(int(size), 256)
+            self.assertGreater(len(text), 5)
+            # All of its threads but main's are those that it gave, and no
+            # signal is handled.
+            self.assertEqual(int(consumer.status("Threads")), 1 + threads)
+            self.assertEqual(int(consumer.status("SigCgt"), 16)
+                             & ~GLIBCS_OWN, 0)
+            code, log = consumer.end()
+            self.assertEqual(code, 0, log)
+            self.assertIn("log: model loaded", log)
+
+    def test_the_readme_compiles(self):
+        readme = (HERE.parents[1] / "README.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```cpp\n(.*?)^```$", readme, re.M | re.S)
+        self.assertGreater(len(blocks), 0)
+        for block in blocks:
+            run(os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only",
+                "-I", PREFIX / "include/trivium", "-x", "c++", "-",
+                input="#include <trivium/engine.h>\nint main() {\n"
+                      + block + "}\n")
+
+    def test_errors_say_what_is_wrong(self):
+        with Consumer(self.engine, "/no/such", "de") as consumer:
+            code, log = consumer.end()
+            self.assertEqual(code, 1)
+            self.assertIn("/no/such", log)
+        with Consumer(self.engine, MODEL, "tlh") as consumer:
+            consumer.read()
+            self.assertIn("INVALID_ARGUMENT", consumer.ask(TEXT))
+
+    def test_a_client_of_the_installed_server(self):
+        ports = WORK / "ports"
+        server = subprocess.Popen(
+            [PREFIX / "bin/trivium-server", "--listen", "127.0.0.1:0",
+             "--metrics-listen", "off", "--port-file", ports, MODEL],
+            env={**os.environ, "NOTIFY_SOCKET": ""}, stderr=subprocess.DEVNULL)
+        try:
+            while not ports.exists() and server.poll() is None:
+                time.sleep(0.05)
+            address = re.search(r"^address (\S+)", ports.read_text(), re.M)[1]
+            with Consumer(self.client, address, "de") as client, \
+                    Consumer(self.engine, MODEL, "de") as engine:
+                engine.read()
+                # The same answer, in process or over the network.
+                self.assertEqual(client.ask(TEXT),
+                                 engine.ask(TEXT).split(" ", 1)[1])
+        finally:
+            server.kill()
+            server.wait()
+
+
+if __name__ == "__main__":
+    if shutil.which("ninja") is None or not (shutil.which("c++")
+                                             or os.environ.get("CXX")):
+        print("skipped: there is no ninja or no C++ compiler")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

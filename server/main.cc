@@ -22,6 +22,7 @@
 #include "server/host_port.h"
 #include "server/observability/version.h"
 #include "server/options.h"
+#include "server/plan.h"
 #include "server/rpc/library_logs.h"
 #include "server/startup.h"
 #include "server/stop_watchdog.h"
@@ -52,6 +53,25 @@ int Check(const Options& options) {
                  ? "ok"
                  : "config.json is ok; the weights are not there, so they "
                    "were not checked, and it cannot be served yet");
+  return EXIT_SUCCESS;
+}
+
+int TellPlan(const Options& options) {
+  PlanOptions how;
+  const bool live = isatty(STDERR_FILENO) == 1;
+  if (live) {
+    how.tell = [](const std::string& what) {
+      fmt::print(stderr, "\r\033[K{}", what);
+    };
+  }
+  const absl::StatusOr<Plan> plan = MakePlan(options, how);
+  if (live) fmt::print(stderr, "\r\033[K");
+  if (!plan.ok()) {
+    fmt::print(stderr, "--plan: {}\n", std::string(plan.status().message()));
+    return EXIT_FAILURE;
+  }
+  fmt::print("{}", options.json ? PlanToJson(*plan).dump(1) + "\n"
+                                : DescribePlan(*plan));
   return EXIT_SUCCESS;
 }
 
@@ -167,6 +187,7 @@ int Main(int argc, char** argv) {
     Log(spdlog::level::warn, unknown);
   }
   if (!options.check_folder.empty()) return Check(options);
+  if (options.plan) return TellPlan(options);
   CaptureLibraryLogs();
   RaiseFileLimit();
   // Before any thread is made: they all inherit it, and only sigwait answers.

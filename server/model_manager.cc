@@ -69,15 +69,20 @@ absl::Status TooManyOrders() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
-                                                 const Options& options) {
-  const absl::Time begin = absl::Now();
+LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options) {
   LoadOptions load;
   load.precision = spec.precision.value_or(options.precision);
   load.kv_precision = spec.kv_precision.value_or(options.kv_precision);
   load.vocabulary_shortlist =
       spec.shortlist.value_or(options.vocabulary_shortlist);
-  absl::StatusOr<std::unique_ptr<Model>> model = Model::Load(spec.folder, load);
+  return load;
+}
+
+absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
+                                                 const Options& options) {
+  const absl::Time begin = absl::Now();
+  absl::StatusOr<std::unique_ptr<Model>> model =
+      Model::Load(spec.folder, LoadOptionsOf(spec, options));
   if (!model.ok()) {
     return About(fmt::format("model '{}'", spec.name), model.status());
   }
@@ -136,11 +141,11 @@ absl::StatusOr<ModelHandle> ModelManager::Serve(const ModelSpec& spec,
                                                 std::unique_ptr<Model> model) {
   Batcher::Engines engines;
   for (int i = 0; i < workers_.count; ++i) {
-    auto engine = model->NewEngine({options_.kv_cache_bytes, workers_.threads,
+    auto engine = model->NewEngine({workers_.kv_cache_bytes, workers_.threads,
                                     options_.prefix_cache_bytes});
     if (!engine.ok()) {
       return About(fmt::format("model '{}', --kv-cache-bytes {}", spec.name,
-                               options_.kv_cache_bytes),
+                               workers_.kv_cache_bytes),
                    engine.status());
     }
     engines.push_back(*std::move(engine));
@@ -149,7 +154,7 @@ absl::StatusOr<ModelHandle> ModelManager::Serve(const ModelSpec& spec,
   const auto served = std::make_shared<const ServedModel>(
       ServedModel{.name = spec.name,
                   .model = std::move(model),
-                  .kv_cache_bytes = options_.kv_cache_bytes * workers_.count,
+                  .kv_cache_bytes = workers_.kv_cache_bytes * workers_.count,
                   .result_cache_bytes = options_.result_cache_bytes});
   metrics_->AddModel(*served);
   if (absl::Status status = batcher_->AddModel(served, std::move(engines));
@@ -188,7 +193,7 @@ absl::Status ModelManager::Start(ModelDirectory* directory) {
     if (ServedFrom(spec.folder).empty()) continue;
     seen_[spec.folder] = {FingerprintOfFolder(spec.folder), /*settled=*/true};
   }
-  std::optional<std::thread> thread = StartThread([this] { Loop(); });
+  std::optional<Thread> thread = StartThread([this] { Loop(); });
   if (!thread) {
     return absl::ResourceExhaustedError(
         "the system gives no thread to load models (ulimit -u, the cgroup's "

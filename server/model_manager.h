@@ -6,21 +6,24 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "server/batching/batcher.h"
+#include "server/batching/workers.h"
 #include "server/handlers/model_control.h"
 #include "server/handlers/model_directory.h"
 #include "server/model_spec.h"
 #include "server/observability/metrics.h"
 #include "server/options.h"
-#include "server/workers.h"
 
 namespace trivium {
+
+// What its own settings say, and where they say nothing, the flags.
+LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options);
 
 // Reads a model's folder, checks it and logs what it is. The error names the
 // model, the file and what to do.
@@ -108,7 +111,7 @@ class ModelManager : public ModelControl {
     bool settled = false;  // it was the same at the last two looks
   };
   std::map<std::string, Seen> seen_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace trivium

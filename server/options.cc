@@ -16,17 +16,22 @@
 namespace trivium {
 namespace {
 
+void AddModels(const std::string& flag, const std::vector<std::string>& specs,
+               Options* options) {
+  for (const std::string& text : specs) {
+    auto spec = ParseModelSpec(text);
+    if (!spec.ok()) {
+      throw CLI::ValidationError(
+          fmt::format("{}: {}", flag, std::string(spec.status().message())));
+    }
+    options->models.push_back(*std::move(spec));
+  }
+}
+
 void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   flags->set_group("Models");
   const auto add = [options](const std::vector<std::string>& specs) {
-    for (const std::string& text : specs) {
-      auto spec = ParseModelSpec(text);
-      if (!spec.ok()) {
-        throw CLI::ValidationError(
-            fmt::format("--model: {}", std::string(spec.status().message())));
-      }
-      options->models.push_back(*std::move(spec));
-    }
+    AddModels("--model", specs, options);
   };
   // One option, so that models have the order in which they are given.
   // Delimiter: for the environment, where an option cannot be repeated.
@@ -78,6 +83,24 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
                  return absl::OkStatus();
                })
       ->default_str("the CPU's best");
+}
+
+// Its values are models, as the command line's others.
+CLI::Option* AddPlanFlag(FlagSet* flags, CLI::App* app, Options* options) {
+  return flags->Finish(
+      "plan",
+      app->add_option_function<std::vector<std::string>>(
+             "--plan",
+             [options](const std::vector<std::string>& specs) {
+               options->plan = true;
+               if (specs == std::vector<std::string>{""}) return;  // no value
+               AddModels("--plan", specs, options);
+             },
+             "Tell what memory these models would take with the other flags, "
+             "measure for some seconds how fast this machine answers, and exit")
+          ->delimiter(';')
+          ->expected(0, -1)
+          ->type_name("[NAME=]FOLDER"));
 }
 
 void AddLimitFlags(FlagSet* flags, Options* options) {
@@ -133,6 +156,35 @@ void AddSecurityFlags(FlagSet* flags, Options* options) {
              "model, status, counts, time; no texts");
 }
 
+void AddTraceFlags(FlagSet* flags, Options* options) {
+  flags->set_group("Traces");
+  flags
+      ->Parsed("trace-endpoint",
+               "Send spans of calls to this collector by OTLP over HTTP, as "
+               "http://localhost:4318",
+               [options](const std::string& text) -> absl::Status {
+                 TRIVIUM_ASSIGN_OR_RETURN(options->trace_endpoint,
+                                          ParseTraceEndpoint(text));
+                 return absl::OkStatus();
+               })
+      ->default_str("none");
+  flags
+      ->Parsed(
+          "trace-sample-rate",
+          "0 to 1: of the calls without a traceparent, the part that is "
+          "traced; the others follow their callers",
+          [options](const std::string& text) -> absl::Status {
+            double rate = -1;
+            if (!absl::SimpleAtod(text, &rate) || !(rate >= 0 && rate <= 1)) {
+              return absl::InvalidArgumentError(
+                  fmt::format("'{}' must be a number from 0 to 1", text));
+            }
+            options->trace_sample_rate = rate;
+            return absl::OkStatus();
+          })
+      ->default_str("1");
+}
+
 void AddFlags(CLI::App* app, Options* options) {
   FlagSet flags(app);
   flags.set_group("Network");
@@ -168,6 +220,22 @@ void AddFlags(CLI::App* app, Options* options) {
               "Calls at a time on one connection");
   listen("metrics-listen", &options->metrics_listen,
          "HOST:PORT of /metrics, /healthz and /readyz");
+  flags
+      .Parsed("load-reports",
+              "Tell balancers the server's load (ORCA), in gRPC's trailers and "
+              "HTTP's headers: all answers, or those of calls that asked with "
+              "endpoint-load-metrics-format; off, asked or all",
+              [options](const std::string& text) {
+                options->load_reports = text == "all" ? LoadReporting::kAll
+                                        : text == "asked"
+                                            ? LoadReporting::kAsked
+                                            : LoadReporting::kOff;
+                return text == "off" || text == "asked" || text == "all"
+                           ? absl::OkStatus()
+                           : absl::InvalidArgumentError(
+                                 "must be off, asked or all");
+              })
+      ->default_str("off");
   flags.Add("port-file", &options->port_file,
             "Write the real ports to this file once ready, as "
             "'grpc PORT', 'metrics PORT', 'address HOST:PORT' and, where there "
@@ -192,8 +260,10 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.AutoOrCount("worker-threads", 256, &options->worker_threads,
                     "Threads that share a worker's work, so that a lone "
                     "request is answered sooner; auto: likewise");
-  flags.Bytes("kv-cache-bytes", &options->kv_cache_bytes,
-              "Cache of keys and values, of each worker and model");
+  flags.AutoOrBytes("kv-cache-bytes", &options->kv_cache_bytes,
+                    "Cache of keys and values, of each worker and model; auto: "
+                    "256 MiB, or less where all together would take more than "
+                    "a quarter of the memory");
   flags.AutoOrBytes("prefix-cache-bytes", &options->prefix_cache_bytes,
                     "Of it, what is kept of prompts that nobody reads at the "
                     "moment, for requests that begin alike; auto: all that "
@@ -250,9 +320,15 @@ void AddFlags(CLI::App* app, Options* options) {
               })
       ->default_str("text on a terminal, else json");
 
+  AddTraceFlags(&flags, options);
+
   flags.set_group("Instead of serving");
-  flags.Add("check", &options->check_folder,
-            "List every problem of a model folder and exit");
+  CLI::Option* const check =
+      flags.Add("check", &options->check_folder,
+                "List every problem of a model folder and exit");
+  CLI::Option* const plan = AddPlanFlag(&flags, app, options);
+  plan->excludes(check);
+  flags.Flag("json", &options->json, "Write --plan as JSON")->needs(plan);
   flags.Flag("hash-token", &options->hash_token,
              "Read a token from standard input, print its entry for "
              "--tokens-file and exit");

@@ -15,6 +15,7 @@
 #include "server/model_spec.h"
 #include "server/observability/log.h"
 #include "server/tls/credentials.h"
+#include "server/tracing/span_exporter.h"
 
 namespace trivium {
 
@@ -28,12 +29,16 @@ struct Options {
   int max_streams = 1024;                         // of a connection
   std::string http_listen;                        // empty: none
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
+  LoadReporting load_reports = LoadReporting::kOff;
   std::string port_file;
 
   TlsCredentials::Files tls;  // without a certificate: no TLS
   bool metrics_tls = false;
   std::string tokens_file;  // empty: anybody may call
   std::string audit_log;    // empty: none
+
+  std::optional<TraceEndpoint> trace_endpoint;  // unset: no traces
+  std::optional<double> trace_sample_rate;      // unset: 1
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   // Below it are the models that may be loaded while others are served; empty:
@@ -47,9 +52,10 @@ struct Options {
   bool vocabulary_shortlist = false;
   std::optional<Isa> max_isa;
 
-  std::optional<int> workers;                 // unset: see ChooseWorkers
-  std::optional<int> worker_threads;          // of each, likewise
-  int64_t kv_cache_bytes = 256 << 20;         // of each worker, for each model
+  std::optional<int> workers;         // unset: see ChooseWorkers
+  std::optional<int> worker_threads;  // of each, likewise
+  // Of each worker, for each model; unset: see ChooseKvCacheBytes.
+  std::optional<int64_t> kv_cache_bytes;
   std::optional<int64_t> prefix_cache_bytes;  // of these; unset: all
   bool speculation = true;
   int64_t max_waiting_tokens = 1 << 20;
@@ -69,6 +75,9 @@ struct Options {
 
   bool hash_token = false;   // --hash-token: print a token's entry and exit
   std::string check_folder;  // --check: list the folder's problems and exit
+  // --plan: tell what the models would take and give, and exit; as JSON?
+  bool plan = false;
+  bool json = false;
 };
 
 // Reads the command line; a flag wins over its twin TRIVIUM_* in the

@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include <atomic>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -41,6 +42,12 @@ class ServerImpl : public Server {
     environment_.metrics = parts_.metrics.get();
     environment_.access = parts_.access.get();
     environment_.audit = parts_.audit.get();
+    environment_.tracer = parts_.tracer.get();
+    if (options.load_reports != LoadReporting::kOff) {
+      loads_.emplace(options.load_reports == LoadReporting::kAll,
+                     parts_.metrics.get());
+      environment_.loads = &*loads_;
+    }
     environment_.calls = &calls_;
     environment_.refusals = &refusals_;
     environment_.tokenizing = &tokenizing_;
@@ -177,6 +184,7 @@ class ServerImpl : public Server {
   // what all calls work with is there.
   Parts parts_;
   Environment environment_;
+  std::optional<LoadReports> loads_;
   RefusalLog refusals_;
   CallRegistry calls_;
   OverloadManager overload_;

@@ -13,6 +13,7 @@
 #include "server/observability/audit_log.h"
 #include "server/observability/metrics.h"
 #include "server/tls/credentials.h"
+#include "server/tracing/tracer.h"
 
 namespace trivium {
 
@@ -31,6 +32,7 @@ class Server {
     std::string http_listen;     // empty: none
     std::string metrics_listen;  // empty: none
     bool metrics_tls = false;    // metrics as gRPC and HTTP
+    LoadReporting load_reports = LoadReporting::kOff;
     RequestLimits limits;
     bool truncate = false;
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's
@@ -50,6 +52,7 @@ class Server {
     std::unique_ptr<TlsCredentials> tls = nullptr;  // of gRPC and HTTP
     std::unique_ptr<Access> access = nullptr;       // who may call
     std::unique_ptr<AuditLog> audit = nullptr;
+    std::unique_ptr<Tracer> tracer = nullptr;
     std::unique_ptr<ModelManager> manager = nullptr;
   };
 

@@ -11,15 +11,16 @@
 
 #include "absl/time/clock.h"
 #include "base/cpu_limits.h"
+#include "base/isa.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
 #include "model/kernels/runtime.h"
+#include "server/batching/workers.h"
 #include "server/host_port.h"
 #include "server/model_folders.h"
 #include "server/model_manager.h"
 #include "server/observability/log.h"
-#include "server/workers.h"
 
 namespace trivium {
 namespace {
@@ -27,25 +28,6 @@ namespace {
 constexpr char kEmbeddedName[] = "embedded";
 // What the process runs beside its workers: gRPC's, pools, watches.
 constexpr int kOtherThreads = 32;
-
-absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options) {
-  if (options.models.empty() && options.watch_interval > absl::ZeroDuration()) {
-    return ListModelFolders(options.model_root);
-  }
-  if (options.models.empty()) {
-    TRIVIUM_ASSIGN_OR_RETURN(std::string folder, EmbeddedModelFolder());
-    return std::vector<ModelSpec>{{kEmbeddedName, folder, std::nullopt}};
-  }
-  std::set<std::string> names;
-  for (const ModelSpec& spec : options.models) {
-    if (!names.insert(spec.name).second) {
-      return absl::InvalidArgumentError(fmt::format(
-          "--model: two models are named '{}'; give each its own name",
-          spec.name));
-    }
-  }
-  return options.models;
-}
 
 // Threads that cannot be had are an error now, not an abort when they are made.
 absl::Status CheckWorkerThreads(const Workers& workers, int models) {
@@ -61,13 +43,13 @@ absl::Status CheckWorkerThreads(const Workers& workers, int models) {
                   workers.threads, std::string(status.message())));
 }
 
-absl::Status CheckPrefixCache(const Options& options) {
+absl::Status CheckPrefixCache(const Options& options, int64_t kv_cache_bytes) {
   const int64_t bytes = options.prefix_cache_bytes.value_or(0);
-  if (bytes <= options.kv_cache_bytes) return absl::OkStatus();
+  if (bytes <= kv_cache_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
       "--prefix-cache-bytes {} is more than --kv-cache-bytes {}, of "
       "which it is a part: raise that too, or give auto",
-      bytes, options.kv_cache_bytes));
+      bytes, kv_cache_bytes));
 }
 
 absl::Status CheckModelRoot(const Options& options) {
@@ -121,6 +103,15 @@ absl::Status OpenSecurityFiles(const Options& options, Server::Parts* parts) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTraces(const Options& options) {
+  if (options.trace_endpoint || !options.trace_sample_rate) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "--trace-sample-rate is of no use without --trace-endpoint, to which "
+      "traces are sent");
+}
+
 void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
   const absl::StatusOr<HostPort> address = ParseHostPort(listen);
   if (!address.ok()) return;
@@ -137,6 +128,47 @@ void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
 }
 
 }  // namespace
+
+absl::Status CheckOptions(const Options& options) {
+  TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(
+      options, options.kv_cache_bytes.value_or(Workers().kv_cache_bytes)));
+  TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckTraces(options));
+  return DetectIsa().status();
+}
+
+absl::StatusOr<Workers> WorkersFor(const Options& options, size_t models,
+                                   int64_t most_weights) {
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Workers workers, ChooseWorkers(options.workers, options.worker_threads,
+                                     UsableCores(), most_weights));
+  workers.kv_cache_bytes = ChooseKvCacheBytes(
+      options.kv_cache_bytes, workers.count, models,
+      options.memory_limit_bytes > 0 ? options.memory_limit_bytes
+                                     : UsableMemory());
+  TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options, workers.kv_cache_bytes));
+  return workers;
+}
+
+absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options) {
+  if (options.models.empty() && options.watch_interval > absl::ZeroDuration()) {
+    return ListModelFolders(options.model_root);
+  }
+  if (options.models.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::string folder, EmbeddedModelFolder());
+    return std::vector<ModelSpec>{{kEmbeddedName, folder, std::nullopt}};
+  }
+  std::set<std::string> names;
+  for (const ModelSpec& spec : options.models) {
+    if (!names.insert(spec.name).second) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--model: two models are named '{}'; give each its own name",
+          spec.name));
+    }
+  }
+  return options.models;
+}
 
 absl::StatusOr<std::string> EmbeddedModelFolder() {
   namespace fs = std::filesystem;
@@ -157,9 +189,7 @@ absl::StatusOr<std::string> EmbeddedModelFolder() {
 }
 
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
-  TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options));
-  TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
-  TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
+  TRIVIUM_RETURN_IF_ERROR(CheckOptions(options));
   Server::Parts parts;
   TRIVIUM_RETURN_IF_ERROR(OpenSecurityFiles(options, &parts));
   if (options.max_isa) TRIVIUM_RETURN_IF_ERROR(CapIsa(*options.max_isa));
@@ -171,15 +201,14 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
     TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(spec, options));
     most_weights = std::max(most_weights, models.back()->info().weight_bytes);
   }
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const Workers workers,
-      ChooseWorkers(options.workers, options.worker_threads, UsableCores(),
-                    most_weights));
+  TRIVIUM_ASSIGN_OR_RETURN(const Workers workers,
+                           WorkersFor(options, specs.size(), most_weights));
   TRIVIUM_RETURN_IF_ERROR(CheckWorkerThreads(
       workers, static_cast<int>(std::min<size_t>(specs.size(), 1024))));
   Log(spdlog::level::info, "workers",
       {{"workers", int64_t{workers.count}},
-       {"worker_threads", int64_t{workers.threads}}});
+       {"worker_threads", int64_t{workers.threads}},
+       {"kv_cache_bytes", workers.kv_cache_bytes}});
 
   parts.metrics = std::make_unique<Metrics>(workers.count);
   Batcher::Options batching;
@@ -191,6 +220,14 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   batching.result_cache_bytes = options.result_cache_bytes;
   batching.speculate = options.speculation;
   batching.observer = parts.metrics.get();
+  if (options.trace_endpoint) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        std::unique_ptr<SpanExporter> exporter,
+        SpanExporter::Create({.endpoint = *options.trace_endpoint},
+                             parts.metrics.get()));
+    parts.tracer = std::make_unique<Tracer>(
+        std::move(exporter), options.trace_sample_rate.value_or(1));
+  }
   TRIVIUM_ASSIGN_OR_RETURN(parts.batcher, Batcher::Create(batching));
   parts.manager = std::make_unique<ModelManager>(
       options, workers, parts.metrics.get(), parts.batcher.get());
@@ -213,6 +250,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.drain_delay = options.drain_delay;
   server.drain_timeout = options.drain_timeout;
   server.metrics_tls = options.metrics_tls;
+  server.load_reports = options.load_reports;
   if (options.tls.certificate.empty()) {
     const bool with_tokens = !options.tokens_file.empty();
     WarnOfOpenPort(options.listen, with_tokens);

@@ -1,9 +1,15 @@
 #ifndef TRIVIUM_SERVER_STARTUP_H_
 #define TRIVIUM_SERVER_STARTUP_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/batching/workers.h"
 #include "server/options.h"
 #include "server/server.h"
 
@@ -13,6 +19,16 @@ namespace trivium {
 // models, makes the engines, the batcher and its metrics. The error names the
 // flag, model or file and what to do about it.
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options);
+
+// Those parts of it that a plan of the same options needs. What options say
+// that does not fit together:
+absl::Status CheckOptions(const Options& options);
+// What serves so many models, of which the largest has weights of so many
+// bytes.
+absl::StatusOr<Workers> WorkersFor(const Options& options, size_t models,
+                                   int64_t most_weights);
+// The models to begin with, each under a name of its own.
+absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options);
 
 // The folder of the model that is served where no --model is given:
 // TRIVIUM_EMBEDDED_MODEL, share/trivium/embedded beside the program's bin/, or

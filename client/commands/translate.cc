@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -14,6 +16,19 @@
 
 namespace trivium {
 namespace {
+
+constexpr std::string_view kProtectedPrefix = "PROTECTED_KIND_";
+constexpr std::string_view kCheckPrefix = "CHECK_";
+
+// "number-with-unit" of PROTECTED_KIND_NUMBER_WITH_UNIT.
+std::string NameOf(const google::protobuf::EnumDescriptor* kinds,
+                   std::string_view prefix, int number) {
+  const auto* value = kinds->FindValueByNumber(number);
+  if (value == nullptr) return fmt::format("{}", number);
+  std::string name = value->name().substr(prefix.size());
+  std::replace(name.begin(), name.end(), '_', '-');
+  return absl::AsciiStrToLower(name);
+}
 
 // Streams any number of texts through one TranslateStream.
 class TranslateCommand : public Command {
@@ -70,6 +85,24 @@ class TranslateCommand : public Command {
                       "hypothesis {}",
                       number, span.text(), span.count(), span.hypothesis()));
     }
+    for (const v1::GlossaryUse& use : response.result().glossary_uses()) {
+      const auto& terms = start_.options().glossary().terms();
+      if (use.missing().empty() ||
+          use.term() >= static_cast<uint32_t>(terms.size())) {
+        continue;
+      }
+      output.Complain(
+          fmt::format("text {}: \"{}\" is not there as often as "
+                      "its term",
+                      number, terms[use.term()].target()));
+    }
+    for (const v1::Suspicion& found : response.result().suspicions()) {
+      output.Complain(fmt::format(
+          "text {}: {} in bytes {} .. {} of the source, hypothesis {}", number,
+          NameOf(v1::Check_descriptor(), kCheckPrefix, found.check()),
+          found.source().byte_begin(), found.source().byte_end(),
+          found.hypothesis()));
+    }
     if (json_) return output.Json(response);
     if (response.result().hypotheses().empty()) return output.Line("");
     for (const v1::Hypothesis& hypothesis : response.result().hypotheses()) {
@@ -83,39 +116,109 @@ class TranslateCommand : public Command {
   bool json_ = false;
 };
 
-// "number-with-unit" and the like to the enumeration's values.
-std::map<std::string, int> ProtectedKinds() {
-  constexpr std::string_view kPrefix = "PROTECTED_KIND_";
-  std::map<std::string, int> kinds;
-  const auto* values = v1::ProtectedKind_descriptor();
-  for (int i = 0; i < values->value_count(); ++i) {
-    const auto* value = values->value(i);
-    if (value->number() == v1::PROTECTED_KIND_UNSPECIFIED) continue;
-    std::string name = value->name().substr(kPrefix.size());
-    std::replace(name.begin(), name.end(), '_', '-');
-    kinds[absl::AsciiStrToLower(name)] = value->number();
-  }
-  return kinds;
-}
-
-void AddProtectFlags(CLI::App& sub, v1::TranslateOptions* options) {
-  const std::map<std::string, int> kinds = ProtectedKinds();
+// A list of an enumeration's values by their names.
+CLI::Option* AddKindsFlag(CLI::App& sub, const char* flag,
+                          const google::protobuf::EnumDescriptor* kinds,
+                          std::string_view prefix, const std::string& help,
+                          std::function<void(int)> add) {
+  std::map<std::string, int> values;
   std::vector<std::string> names;
-  for (const auto& [name, value] : kinds) names.push_back(name);
-  sub.add_option_function<std::vector<std::string>>(
-         "--protect",
-         [options, kinds](const std::vector<std::string>& given) {
-           for (const std::string& name : given) {
-             options->mutable_protect()->add_kinds(
-                 static_cast<v1::ProtectedKind>(kinds.at(name)));
-           }
-         },
-         "What comes through byte for byte: " + absl::StrJoin(names, ", "))
+  for (int i = 1; i < kinds->value_count(); ++i) {
+    const int number = kinds->value(i)->number();
+    names.push_back(NameOf(kinds, prefix, number));
+    values[names.back()] = number;
+  }
+  return sub
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [values, add](const std::vector<std::string>& given) {
+            for (const std::string& name : given) add(values.at(name));
+          },
+          help + ": " + absl::StrJoin(names, ", "))
       ->delimiter(',')
       ->check(CLI::IsMember(names))
       ->type_name("KIND,...")
       ->allow_extra_args(false)
       ->group(kMoreFlags);
+}
+
+// "SOURCE=TARGET"; a source with "=" must come in a file.
+std::string AddTerm(const std::string& term, const char* between,
+                    v1::TranslateOptions* options) {
+  const size_t at = term.find(between);
+  if (at == std::string::npos) {
+    return fmt::format("'{}' is no SOURCE{}TARGET", term,
+                       *between == '\t' ? "<TAB>" : between);
+  }
+  v1::GlossaryTerm* const added = options->mutable_glossary()->add_terms();
+  added->set_source(term.substr(0, at));
+  added->set_target(term.substr(at + 1));
+  return "";
+}
+
+void AddGlossaryFlags(CLI::App& sub, v1::TranslateOptions* options) {
+  sub.add_option_function<std::vector<std::string>>(
+         "--term",
+         [options](const std::vector<std::string>& terms) {
+           for (const std::string& term : terms) {
+             const std::string error = AddTerm(term, "=", options);
+             if (!error.empty()) throw CLI::ValidationError("--term", error);
+           }
+         },
+         "How a term must be translated; may be given again")
+      ->type_name("SOURCE=TARGET")
+      ->allow_extra_args(false)
+      ->group(kMoreFlags);
+  sub.add_option_function<std::string>(
+         "--glossary",
+         [options](const std::string& path) {
+           std::ifstream file(path);
+           std::string error = file ? "" : "cannot be read: " + path;
+           for (std::string line; error.empty() && std::getline(file, line);) {
+             if (!line.empty()) error = AddTerm(line, "\t", options);
+           }
+           if (!error.empty()) throw CLI::ValidationError("--glossary", error);
+         },
+         "A file with a term and its translation, between them a tab, a line")
+      ->type_name("FILE")
+      ->group(kMoreFlags);
+  sub.add_flag_callback(
+         "--inflections",
+         [options] { options->mutable_glossary()->set_inflections(true); },
+         "Other forms of the glossary's words, too")
+      ->group(kMoreFlags);
+}
+
+void AddCheckFlags(CLI::App& sub, v1::TranslateOptions* options) {
+  sub.add_flag_callback(
+         "--check", [options] { options->mutable_checks(); },
+         "Complains of translations that look wrong")
+      ->group(kMoreFlags);
+  AddKindsFlag(
+      sub, "--check-for", v1::Check_descriptor(), kCheckPrefix,
+      "Complains of these alone", [options](int kind) {
+        options->mutable_checks()->add_kinds(static_cast<v1::Check>(kind));
+      });
+  sub.add_flag_callback(
+         "--second-try",
+         [options] { options->mutable_checks()->mutable_second_try(); },
+         "What looks wrong is translated once more with other beams, and the "
+         "better translation kept")
+      ->group(kMoreFlags);
+  sub.add_flag_callback(
+         "--words", [options] { options->set_words(true); },
+         "How sure the model is of each word, and of which words it is the "
+         "translation, too, in --json")
+      ->group(kMoreFlags);
+}
+
+void AddProtectFlags(CLI::App& sub, v1::TranslateOptions* options) {
+  AddKindsFlag(sub, "--protect", v1::ProtectedKind_descriptor(),
+               kProtectedPrefix, "What comes through byte for byte",
+               [options](int kind) {
+                 options->mutable_protect()->add_kinds(
+                     static_cast<v1::ProtectedKind>(kind));
+               });
   sub.add_option_function<std::vector<std::string>>(
          "--protect-pattern",
          [options](const std::vector<std::string>& patterns) {
@@ -135,6 +238,24 @@ void AddProtectFlags(CLI::App& sub, v1::TranslateOptions* options) {
       ->group(kMoreFlags);
 }
 
+void AddFormatFlag(CLI::App& sub, v1::TranslateOptions* options) {
+  const std::map<std::string, v1::TextFormat> formats = {
+      {"text", v1::TEXT_FORMAT_PLAIN},
+      {"html", v1::TEXT_FORMAT_HTML},
+      {"xml", v1::TEXT_FORMAT_XML}};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : formats) names.push_back(name);
+  sub.add_option_function<std::string>(
+         "--format",
+         [options, formats](const std::string& name) {
+           options->set_format(formats.at(name));
+         },
+         "What texts are written in: tags and entities come through")
+      ->check(CLI::IsMember(names))
+      ->type_name("FORMAT")
+      ->group(kMoreFlags);
+}
+
 }  // namespace
 
 Subcommand AddTranslate(CLI::App& app) {
@@ -146,7 +267,10 @@ Subcommand AddTranslate(CLI::App& app) {
   AddJsonFlag(*sub, &command->json_);
   v1::TranslateOptions* options = command->start_.mutable_options();
   AddTextFlags(*sub, options);
+  AddFormatFlag(*sub, options);
   AddProtectFlags(*sub, options);
+  AddCheckFlags(*sub, options);
+  AddGlossaryFlags(*sub, options);
   sub->add_flag_callback(
          "--no-split", [options] { options->set_split(v1::SPLIT_NONE); },
          "The model reads a text at once, not sentence by sentence")

@@ -42,28 +42,37 @@ void AttentionPass::Plan(int count, StepPlan* plan) {
 }
 
 void AttentionPass::Apply(const StepResult::Row& row) {
-  Copy(row.cross_attention, cross_.keys, &cross_);
-  Copy(row.self_attention, fed_ + planned_, &decoder_);
+  Copy(row.cross_attention, cross_.keys, selections_.mean_cross, &cross_);
+  Copy(row.self_attention, fed_ + planned_, /*mean=*/false, &decoder_);
   fed_ += planned_;
   planned_ = 0;
 }
 
-void AttentionPass::Copy(std::span<const float> weights, int keys,
+void AttentionPass::Copy(std::span<const float> weights, int keys, bool mean,
                          AttentionMap* map) const {
   if (weights.empty()) return;
   const size_t planes = weights.size() / (static_cast<size_t>(planned_) * keys);
   if (map->weights.empty()) {
     map->heads = static_cast<int>(planes) / map->layers;
-    map->weights.resize(planes * map->queries * map->keys);
+    if (mean) map->layers = map->heads = 1;
+    map->weights.resize(static_cast<size_t>(map->layers) * map->heads *
+                        map->queries * map->keys);
   }
+  const float part = 1.0f / static_cast<float>(planes);
   const int begin = std::max(fed_, first_query_);
   const int end = std::min(fed_ + planned_, first_query_ + map->queries);
   for (size_t plane = 0; plane < planes; ++plane) {
     for (int position = begin; position < end; ++position) {
       const size_t from = plane * planned_ + (position - fed_);
-      const size_t to = plane * map->queries + (position - first_query_);
-      std::copy_n(weights.data() + from * keys, keys,
-                  map->weights.data() + to * map->keys);
+      const size_t to =
+          (mean ? 0 : plane * map->queries) + (position - first_query_);
+      const float* const row = weights.data() + from * keys;
+      float* const out = map->weights.data() + to * map->keys;
+      if (!mean) {
+        std::copy_n(row, keys, out);
+        continue;
+      }
+      for (int key = 0; key < keys; ++key) out[key] += part * row[key];
     }
   }
 }

@@ -19,6 +19,7 @@ class AttentionPass {
   // Maps to make, or null; they outlive the pass.
   struct Selections {
     const AttentionSelection* cross = nullptr;
+    bool mean_cross = false;  // of `cross` only the mean of layers and heads
     const AttentionSelection* decoder = nullptr;
   };
 
@@ -42,7 +43,9 @@ class AttentionPass {
  private:
   // Copies the rows of `weights`, [layers, heads, planned_, keys], that belong
   // to `map`, whose rows may have more keys: a token sees none after it.
-  void Copy(std::span<const float> weights, int keys, AttentionMap* map) const;
+  // `mean`: adds them up to the mean of layers and heads.
+  void Copy(std::span<const float> weights, int keys, bool mean,
+            AttentionMap* map) const;
 
   const Selections selections_;
   const HypothesisId hypothesis_;

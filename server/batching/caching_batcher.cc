@@ -9,7 +9,7 @@ namespace {
 // What Submit tells a request whose result was known.
 void Answer(const Request& request, const std::vector<Hypothesis>& hypotheses) {
   RequestResult result;
-  result.source_tokens = static_cast<int>(request.source.ids.size());
+  result.source_tokens = request.source_tokens();
   result.hypotheses = hypotheses;
   if (request.stream) {
     for (size_t i = 0; i < hypotheses.size(); ++i) {

@@ -16,6 +16,7 @@
 #include "model/engine.h"
 #include "model/search/beam_trace.h"
 #include "model/search/decoding.h"
+#include "server/batching/request_phases.h"
 #include "server/batching/served_model.h"
 
 namespace trivium {
@@ -54,7 +55,7 @@ struct RequestResult {
   std::optional<BeamTrace> trace;               // if asked for
   // With `scoring`: the scored tokens. Its score is the log-probability.
   std::optional<Hypothesis> scored;
-  int source_tokens = 0;
+  int source_tokens = 0;      // of the source, or else of the prompt
   int cached_tokens = 0;      // of the prefix: not read, their blocks were kept
   absl::Duration queue_time;  // submitted to first iteration
   absl::Duration inference_time;  // first iteration to last
@@ -131,16 +132,22 @@ struct Request {
   int logits_best = 0;                // as SourceOptions'
   std::optional<AttentionSelection> encoder_attention;
   std::optional<AttentionSelection> cross_attention;
+  // Of cross_attention's maps only their mean: one layer with one head.
+  bool mean_cross_attention = false;
   std::optional<AttentionSelection> decoder_attention;
 
   // Whether the decoder is at work.
   bool decodes() const { return decoding.has_value() || scoring.has_value(); }
+  int source_tokens() const {
+    return static_cast<int>((source.ids.empty() ? prefix : source.ids).size());
+  }
 
   ClientId client = 0;
   Priority priority = Priority::kInteractive;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const Cancellation> cancellation;  // may be null
   std::shared_ptr<RequestObserver> observer;
+  std::shared_ptr<PhaseListener> phases;  // may be null
 };
 
 // The requests of one call, all of one client and priority. A TranslateStream

@@ -52,7 +52,8 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
                frequency_penalty, presence_penalty, logit_bias, end_ids,
                stop_ids, banned_sequences, suppressed_ids, first_suppressed_ids,
                forced_first_id, forced_last_id, renormalize_logits, source_ids,
-               source_ngram_size, source_bonus, top_logprobs, trace] = options;
+               source_ngram_size, source_bonus, required, word_pieces,
+               top_logprobs, trace] = options;
   writer->AddAll(
       beam_size, sample, hypotheses, length_penalty, early_stopping,
       max_new_tokens, min_new_tokens, repetition_penalty, no_repeat_ngram_size,
@@ -61,6 +62,13 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
       renormalize_logits, source_ngram_size, source_bonus, top_logprobs);
   writer->Add(logit_bias.size());
   for (const auto& [id, bias] : logit_bias) writer->AddAll(id, bias);
+  writer->Add(required.size());
+  for (const RequiredPhrase& phrase : required) {
+    writer->AddAll(phrase.forms, phrase.first_forms, phrase.source,
+                   phrase.whole, phrase.endings);
+  }
+  // The model's.
+  static_cast<void>(word_pieces);
   // A search that does not sample reads none of these.
   static_cast<void>(temperature);
   static_cast<void>(top_k);

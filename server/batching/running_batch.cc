@@ -210,7 +210,11 @@ void RunningBatch::OpenNewcomers() {
     }
     MakeRoomFor(*sequence);
     const absl::Status status = sequence->Open();
-    if (!status.ok()) Answer(sequence, status);
+    if (status.ok()) {
+      sequence->TellPhase(sequence->started());
+    } else {
+      Answer(sequence, status);
+    }
   }
   Sweep();
 }
@@ -298,6 +302,7 @@ void RunningBatch::Follow(absl::Time now) {
     }
     const int chosen = sequence->Apply(result_);
     for (int i = 0; i < chosen; ++i) ReportToken(sequence, now);
+    sequence->TellPhase(now);
     if (sequence->drafted() > 0 && options_.observer != nullptr) {
       options_.observer->OnDrafted(*options_.model, sequence->drafted(),
                                    sequence->accepted());
@@ -350,6 +355,7 @@ void RunningBatch::Answer(Sequence* sequence,
     if (!sequence->suspended()) share_->Ended(now);
     if (result.ok()) share_->Answered(now - sequence->started());
   }
+  if (sequence->tells_phases()) sequence->TellEnd(options_.clock->Now());
   sequence->End();
   const auto call = requests_of_call_.find(queued.call);
   if (--call->second == 0) requests_of_call_.erase(call);

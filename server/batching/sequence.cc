@@ -33,6 +33,7 @@ Sequence::Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
       source_slot_(source_slot),
       shared_source_(shared_source),
       started_(started),
+      phase_times_(request_.phases.get(), queued_->submitted),
       reserved_rows_(queued_->cost.rows) {
   if (speculate && answers_alone()) StartLookup();
 }
@@ -95,7 +96,8 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
     for (size_t i = 0; i < live_.size(); ++i) {
       plan->decode.push_back({.hypothesis = live_.id(i),
                               .tokens = live_.next_token(i),
-                              .queries = queries.subspan(i, 1)});
+                              .queries = queries.subspan(i, 1),
+                              .cross_attention = SearchMaps()});
     }
   } else if (phase_ == Phase::kAttention) {
     for (AttentionPass& pass : passes_) {
@@ -139,6 +141,13 @@ void Sequence::Start() {
     if (!cached_tokens_) cached_tokens_ = prefix_fed_;
     phase_ = Phase::kPrefix;
   }
+}
+
+RequestPhase Sequence::RequestPhaseNow() const {
+  const bool at_source = phase_ == Phase::kSource && source_slot_ >= 0 &&
+                         !sources_->ready(source_slot_);
+  if (!request_.decodes() || at_source) return RequestPhase::kEncode;
+  return steps_ > 0 ? RequestPhase::kDecode : RequestPhase::kPrefill;
 }
 
 Rereading::Histories Sequence::ReadByLive() const {
@@ -227,7 +236,8 @@ void Sequence::PlanPrefix(int* spare_rows, StepPlan* plan) {
        .tokens =
            std::span(request_.prefix).subspan(prefix_fed_, prefix_planned_),
        // Only the position after the whole prefix is asked about.
-       .queries = decoding_->queries().first(prefix_planned_ == unread)});
+       .queries = decoding_->queries().first(prefix_planned_ == unread),
+       .cross_attention = SearchMaps()});
 }
 
 bool Sequence::IsFinite(const StepResult& result) const {
@@ -285,7 +295,32 @@ int Sequence::Apply(const StepResult& result) {
   return steps_ - steps;
 }
 
+const AttentionSelection* Sequence::SearchMaps() const {
+  static const AttentionSelection kAll;
+  return decoding_->attends() && source_slot_ >= 0 ? &kAll : nullptr;
+}
+
+void Sequence::Attend(const StepResult& result) {
+  const int keys = sources_->tokens(source_slot_);
+  std::vector<std::vector<float>> looks(decodes_);
+  std::vector<std::span<const float>> maps;
+  for (size_t i = 0; i < decodes_; ++i) {
+    const std::span<const float> all =
+        result.rows[first_decode_ + i].cross_attention;
+    // Of a prefix's tokens the last one alone is asked about.
+    const size_t tokens = steps_ == 0 ? prefix_planned_ : 1;
+    for (size_t at = (tokens - 1) * keys; at + keys <= all.size();
+         at += tokens * keys) {
+      looks[i].insert(looks[i].end(), all.begin() + at,
+                      all.begin() + at + keys);
+    }
+    maps.push_back(looks[i]);
+  }
+  decoding_->SetAttention(maps, keys);
+}
+
 void Sequence::Search(const StepResult& result) {
+  if (SearchMaps() != nullptr) Attend(result);
   logits_.clear();
   for (size_t i = 0; i < decodes_; ++i) {
     logits_.push_back(result.rows[first_decode_ + i].logits[0]);
@@ -354,6 +389,7 @@ void Sequence::StartAttention() {
                          request_.prefix, hypothesis.ids,
                          AttentionPass::Selections{
                              .cross = selected(request_.cross_attention),
+                             .mean_cross = request_.mean_cross_attention,
                              .decoder = selected(request_.decoder_attention)});
   }
 }

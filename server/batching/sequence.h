@@ -16,6 +16,7 @@
 #include "server/batching/live_hypotheses.h"
 #include "server/batching/prompt_lookup.h"
 #include "server/batching/queued_request.h"
+#include "server/batching/request_phases.h"
 #include "server/batching/rereading.h"
 #include "server/batching/score_pass.h"
 #include "server/batching/source_table.h"
@@ -109,6 +110,15 @@ class Sequence {
   const QueuedRequest& queued() const { return *queued_; }
   absl::Time started() const { return started_; }
   bool shared_source() const { return shared_source_; }
+  // Tells the request's PhaseListener what it is doing now; not before Open.
+  void TellPhase(absl::Time now) {
+    if (phase_times_.heard() && !suspended()) {
+      phase_times_.Enter(RequestPhaseNow(), now);
+    }
+  }
+  // It is answered.
+  void TellEnd(absl::Time now) { phase_times_.End(now); }
+  bool tells_phases() const { return phase_times_.heard(); }
   // When the search advanced last; unset before the first time.
   std::optional<absl::Time> last_token;
 
@@ -133,9 +143,14 @@ class Sequence {
   bool source_ready() const {
     return source_slot_ < 0 || sources_->ReadyAfterPlan(source_slot_);
   }
+  RequestPhase RequestPhaseNow() const;
   // What each live hypothesis has read.
   Rereading::Histories ReadByLive() const;
   void PlanPrefix(int* spare_rows, StepPlan* plan);
+  // The maps that its search asks of every step, or null.
+  const AttentionSelection* SearchMaps() const;
+  // Tells the search of them.
+  void Attend(const StepResult& result);
   void Search(const StepResult& result);
   // The same of a step with guesses, as far as they are what it chooses.
   void SearchDrafted(const StepResult& result);
@@ -172,6 +187,7 @@ class Sequence {
   int source_slot_;  // -1: without a source, or suspended
   const bool shared_source_;
   const absl::Time started_;
+  PhaseTimes phase_times_;
 
   Phase phase_ = Phase::kSource;
   bool ended_ = false;

@@ -52,7 +52,7 @@ absl::StatusOr<RequestResult> Sequence::TakeResult(absl::Time now) {
                    })) {
     return NotFiniteStatus();
   }
-  result.source_tokens = static_cast<int>(request_.source.ids.size());
+  result.source_tokens = request_.source_tokens();
   result.cached_tokens = cached_tokens_.value_or(0);
   result.queue_time = started_ - queued_->submitted;
   result.inference_time = now - started_;

@@ -241,6 +241,10 @@ void Worker::AnswerDropped() {
         absl::IsDeadlineExceeded(dropped.status)) {
       batching_.observer->OnDeadlineMissed(*request.model, "queued");
     }
+    if (request.phases != nullptr) {
+      request.phases->OnPhase(RequestPhase::kQueue, dropped.request->submitted,
+                              batching_.clock->Now());
+    }
     request.observer->OnDone(dropped.status);
   }
   dropped_answered_ += static_cast<int64_t>(dropped_.size());

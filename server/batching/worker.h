@@ -5,12 +5,12 @@
 #include <list>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "server/batching/batch_share.h"
 #include "server/batching/batcher_state.h"
 #include "server/batching/running_batch.h"
@@ -87,7 +87,7 @@ class Worker {
   int64_t dropped_answered_ = 0;       // and not yet accounted
   std::vector<uint64_t> source_keys_;  // scratch
 
-  std::optional<std::thread> thread_;  // last: it uses the members above
+  std::optional<Thread> thread_;  // last: it uses the members above
 };
 
 }  // namespace trivium

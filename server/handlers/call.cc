@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "base/random_bits.h"
 #include "server/handlers/client_id.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/priority.h"
@@ -17,9 +18,6 @@ namespace trivium {
 namespace {
 
 constexpr size_t kMaxRequestIdBytes = 128;
-// version-trace id-parent id-flags: 2 + 32 + 16 + 2 hex digits (W3C Trace
-// Context).
-constexpr size_t kTraceparentBytes = 55;
 
 bool IsRequestId(std::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestIdBytes &&
@@ -29,16 +27,7 @@ bool IsRequestId(std::string_view id) {
 
 std::string RequestId(const std::string& given) {
   if (IsRequestId(given)) return given;
-  thread_local std::mt19937_64 random((uint64_t{std::random_device{}()} << 32) ^
-                                      std::random_device{}());
-  return fmt::format("{:016x}{:016x}", random(), random());
-}
-
-std::string_view Traceparent(std::string_view given) {
-  const bool valid =
-      given.size() == kTraceparentBytes &&
-      given.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
-  return valid ? given : "";
+  return fmt::format("{:016x}{:016x}", RandomBits(), RandomBits());
 }
 
 bool IsStream(Rpc rpc) {
@@ -74,6 +63,10 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       rpc_(rpc),
       started_(environment.clock->Now()),
       request_id_(RequestId(context_.request_id)),
+      trace_(environment.tracer == nullptr
+                 ? nullptr
+                 : environment.tracer->Begin(
+                       ParseTraceparent(context_.traceparent), started_)),
       deadline_(DeadlineOf(environment, rpc, context_, started_)),
       sender_(SenderOf(context_)),
       batcher_call_(context_.expected != 0 ? context_.expected
@@ -143,12 +136,15 @@ absl::Status Call::Wanted() const {
 
 absl::Status Call::Submit(std::vector<Request> requests,
                           absl::FunctionRef<std::string(int)> field_of) {
+  const std::shared_ptr<PhaseListener> phases =
+      trace_ == nullptr ? nullptr : trace_->NewRound(requests.size());
   for (Request& request : requests) {
     request.model = model_;
     request.client = sender_.client;
     request.priority = sender_.priority;
     request.deadline = deadline_;
     request.cancellation = cancellation_;
+    request.phases = phases;
   }
   const Submission submission =
       environment_.batcher->Submit(batcher_call_, std::move(requests));
@@ -161,6 +157,11 @@ absl::Status Call::Submit(std::vector<Request> requests,
                         std::string(status.message()));
   }
   return status;
+}
+
+void Call::AddTokenizing(absl::Time begin, absl::Time end) {
+  tokenize_ += end - begin;
+  if (trace_ != nullptr) trace_->AddTokenizing(begin, end);
 }
 
 void Call::AddResult(const RequestResult& result) {
@@ -199,6 +200,18 @@ Ending Call::Close(absl::Status status) {
   if (context_.expected != 0) environment_.batcher->Forget(batcher_call_);
   status = AsClientSees(std::move(status), now);
   environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
+  if (trace_ != nullptr) {
+    environment_.tracer->End(
+        trace_.get(),
+        {.rpc = rpc_,
+         .http_method = context_.http_method,
+         .http_route = context_.http_route,
+         .model = model_ == nullptr ? std::string_view() : model_->name,
+         .code = status.code(),
+         .source_tokens = source_tokens_,
+         .generated_tokens = generated_tokens_},
+        now);
+  }
   LogEnd(status, total);
   AuditEnd(status, now);
   TellRefusals(status, now);
@@ -216,6 +229,12 @@ absl::Status Call::AsClientSees(absl::Status status, absl::Time now) const {
         "the call's deadline passed before it ended");
   }
   return status;
+}
+
+std::string Call::TraceId() const {
+  if (trace_ != nullptr) return absl::BytesToHexString(trace_->trace_id());
+  const auto caller = ParseTraceparent(context_.traceparent);
+  return caller ? absl::BytesToHexString(caller->trace_id) : "";
 }
 
 void Call::TellRefusals(const absl::Status& status, absl::Time now) const {
@@ -237,6 +256,7 @@ void Call::AuditEnd(const absl::Status& status, absl::Time now) const {
                                                       : context_.client_key)},
        {"peer", context_.peer},
        {"request_id", request_id_},
+       {"trace_id", TraceId()},
        {"call", RpcName(rpc_)},
        {"model", model_ == nullptr ? std::string() : model_->name},
        {"status", absl::StatusCodeToString(status.code())},
@@ -258,7 +278,7 @@ void Call::LogEnd(const absl::Status& status, absl::Duration total) const {
   };
   Log(level, "request",
       {{"request_id", request_id_},
-       {"traceparent", Traceparent(context_.traceparent)},
+       {"trace_id", TraceId()},
        {"peer", context_.peer},
        {"rpc", RpcName(rpc_)},
        {"model", model_ == nullptr ? std::string() : model_->name},

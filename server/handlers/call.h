@@ -16,6 +16,7 @@
 #include "server/handlers/call_context.h"
 #include "server/handlers/environment.h"
 #include "server/handlers/transport.h"
+#include "server/tracing/tracer.h"
 #include "trivium/v1/common.pb.h"
 
 namespace trivium {
@@ -114,7 +115,7 @@ class Call {
 
   // For the log line, the metrics and Timings. The times of several requests
   // of a call overlap: the longest of each counts.
-  void AddTokenizeTime(absl::Duration time) { tokenize_ += time; }
+  void AddTokenizing(absl::Time begin, absl::Time end);
   void AddResult(const RequestResult& result);
 
   v1::Timings timings() const;
@@ -128,6 +129,8 @@ class Call {
  private:
   absl::Status AsClientSees(absl::Status status, absl::Time now) const;
   void TellRefusals(const absl::Status& status, absl::Time now) const;
+  // In hex digits, as the caller has it or the call's spans; empty: none.
+  std::string TraceId() const;
   void LogEnd(const absl::Status& status, absl::Duration total) const;
   void AuditEnd(const absl::Status& status, absl::Time now) const;
 
@@ -136,6 +139,7 @@ class Call {
   const Rpc rpc_;
   const absl::Time started_;
   const std::string request_id_;
+  const std::unique_ptr<CallTrace> trace_;  // null: the call is not traced
   const absl::Time deadline_;
   const Sender sender_;
   const CallId batcher_call_;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -22,6 +23,8 @@ struct CallContext {
   std::string traceparent = "";  // W3C Trace Context
   std::string peer = "";         // the client's address, as gRPC writes it
   std::string priority = "";     // kPriorityKey
+  // Of a call of HTTP, the method and path of its route; empty: gRPC.
+  std::string_view http_method = "", http_route = "";
   // RequestLimits::client_key_header's, or the name of the call's token.
   std::string client_key = "";
   // What the call's token allows; null: anything.

@@ -1,12 +1,22 @@
 #include "server/handlers/call_registry.h"
 
+#include <optional>
+#include <system_error>
+#include <utility>
 
 #include "absl/time/clock.h"
 
 namespace trivium {
 
 CallRegistry::CallRegistry(const Clock* clock, absl::Duration tick)
-    : clock_(clock), tick_(tick), ticker_([this] { TickLoop(); }) {}
+    : clock_(clock), tick_(tick) {
+  std::optional<Thread> ticker = StartThread([this] { TickLoop(); });
+  if (!ticker) {
+    throw std::system_error(
+        std::make_error_code(std::errc::resource_unavailable_try_again));
+  }
+  ticker_ = *std::move(ticker);
+}
 
 CallRegistry::~CallRegistry() {
   {

@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <set>
-#include <thread>
 
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "server/handlers/transport.h"
 
 namespace trivium {
@@ -18,6 +18,7 @@ namespace trivium {
 // room again. Thread-safe.
 class CallRegistry {
  public:
+  // std::system_error where the system gives no thread.
   explicit CallRegistry(const Clock* clock,
                         absl::Duration tick = absl::Milliseconds(20));
   ~CallRegistry();
@@ -53,7 +54,7 @@ class CallRegistry {
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<Handler*> streams_ ABSL_GUARDED_BY(mutex_);
-  std::thread ticker_;
+  Thread ticker_;
 };
 
 }  // namespace trivium

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
+#include "base/random_bits.h"
 #include "base/status.h"
 #include "model/search/length_penalty.h"
 #include "model/search/stop_strings.h"
@@ -132,9 +132,7 @@ void ReadSampling(const v1::DecodingOptions& in, int vocabulary,
   if (in.has_seed()) {
     out->seed = in.seed();
   } else if (out->sample) {
-    thread_local std::mt19937_64 random(
-        (uint64_t{std::random_device{}()} << 32) ^ std::random_device{}());
-    out->seed = random();
+    out->seed = RandomBits();
   }
 }
 

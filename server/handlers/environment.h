@@ -10,12 +10,14 @@
 #include "server/batching/batcher.h"
 #include "server/handlers/access.h"
 #include "server/handlers/call_registry.h"
+#include "server/handlers/load_reports.h"
 #include "server/handlers/model_control.h"
 #include "server/handlers/model_directory.h"
 #include "server/handlers/work_pool.h"
 #include "server/observability/audit_log.h"
 #include "server/observability/metrics.h"
 #include "server/observability/refusal_log.h"
+#include "server/tracing/tracer.h"
 
 namespace trivium {
 
@@ -49,8 +51,10 @@ struct Environment {
   int64_t max_waiting_tokens = 1 << 20;  // the batcher's
   // Null: what is served does not change.
   ModelControl* model_control = nullptr;
-  const Access* access = nullptr;  // null: anybody may call
-  AuditLog* audit = nullptr;       // may be null
+  const Access* access = nullptr;      // null: anybody may call
+  AuditLog* audit = nullptr;           // may be null
+  const Tracer* tracer = nullptr;      // null: no call is traced
+  const LoadReports* loads = nullptr;  // null: load is not reported
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;

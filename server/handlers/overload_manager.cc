@@ -12,8 +12,8 @@
 //     that large requests are served one by one, or refused, however little
 //     memory is left.
 //   A request of b bytes is admitted:  expected + kBytesARequestByte x b
-//     <= kRefuseAt x limit; a small one up to kShedAt, so that few large ones
-//     do not shut out the many.
+//     <= kRefuseAt x limit; a small one up to kRefuseAllAt, so that few large
+//     ones do not shut out the many.
 //   Calls are shed at memory > kShedAt x limit, of the largest first and of
 //     equal ones the youngest, until what they hold comes to
 //     memory - kRefuseAt x limit.
@@ -21,10 +21,8 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -39,18 +37,6 @@ namespace {
 constexpr absl::Duration kComeBack = absl::Seconds(1);
 // While memory is short.
 constexpr absl::Duration kTrimInterval = absl::Seconds(1);
-
-// Resident memory without what is shared, which is files of models mostly and
-// can be read again.
-int64_t PrivateMemory() {
-  long total = 0, resident = 0, shared = 0;
-  std::FILE* const file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  const int fields =
-      std::fscanf(file, "%ld %ld %ld", &total, &resident, &shared);
-  std::fclose(file);
-  return fields == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
-}
 
 // What ending the call would give.
 int64_t Weight(const CallBytes& held) {
@@ -119,7 +105,7 @@ absl::Status OverloadManager::AdmitRequest(int64_t bytes) {
   const int64_t since = since_.fetch_add(bytes) + bytes;
   const auto expected = static_cast<double>(
       memory_ + account_.bytes(Held::kIncoming) + kBytesARequestByte * since);
-  const double part = bytes <= kSmallRequest ? kShedAt : kRefuseAt;
+  const double part = bytes <= kSmallRequest ? kRefuseAllAt : kRefuseAt;
   if (expected > part * static_cast<double>(options_.limit_bytes)) {
     since_ -= bytes;
     metrics_->OnOverload("refused");

@@ -54,12 +54,15 @@ class OverloadManager {
     kNormal,
     kPausing,   // large messages, and streams, are read no further
     kRefusing,  // large requests are refused before they are parsed
-    kShedding,  // so are all, and the calls that hold the most are ended
+    kShedding,  // the calls that hold the most are ended
   };
   // Parts of the limit at which they begin.
   static constexpr double kPauseAt = 0.75;
   static constexpr double kRefuseAt = 0.85;
-  static constexpr double kShedAt = 0.95;
+  static constexpr double kShedAt = 0.90;
+  // Where small requests are refused, too. What runs takes more as it goes on;
+  // so the largest are ended well before the many small ones are shut out.
+  static constexpr double kRefuseAllAt = 0.95;
 
   static constexpr absl::Duration kInterval = absl::Milliseconds(50);
   // What a request of a byte comes to when it is parsed, tokenized and waits.

@@ -39,7 +39,7 @@ void PreparedCall::PrepareParts(int end) {
       status = CheckResponseBytes(response_bytes_, environment().limits);
     }
   }
-  call_.AddTokenizeTime(environment().clock->Now() - before);
+  call_.AddTokenizing(before, environment().clock->Now());
   if (!status.ok()) return Finish(status);
   if (prepared_ < parts()) return RunNextParts();
   if (requests_.empty()) return AnswerAtOnce();

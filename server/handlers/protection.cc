@@ -52,13 +52,6 @@ absl::Status CheckPatterns(const v1::Protection& in, const std::string& path) {
   return absl::OkStatus();
 }
 
-std::vector<std::string_view> Texts(const TextParts& text,
-                                    const TextParts::Part& part) {
-  std::vector<std::string_view> texts;
-  for (const TextSpan& span : part.kept) texts.push_back(span.Of(text.text));
-  return texts;
-}
-
 // What of `counts`, [hypotheses][kept], is not 1.
 int AddUnkept(const TextParts& text, const TextParts::Part& part,
               const std::vector<std::vector<int>>& counts,
@@ -136,9 +129,11 @@ void SpanProtection::Count(std::string_view text,
   }
 }
 
-int SpanProtection::Restore(const TextParts& text, const TextParts::Part& part,
-                            int style, v1::TranslateResult* result) const {
-  const std::vector<std::string_view> kept = Texts(text, part);
+int SpanProtection::Restore(
+    const TextParts& text, const TextParts::Part& part, int style,
+    v1::TranslateResult* result,
+    std::vector<std::vector<Restored::Place>>* places) const {
+  const std::vector<std::string_view> kept = text.KeptOf(part);
   std::vector<std::vector<int>> counts;
   int strays = 0;
   for (v1::Hypothesis& hypothesis : *result->mutable_hypotheses()) {
@@ -147,6 +142,7 @@ int SpanProtection::Restore(const TextParts& text, const TextParts::Part& part,
       Count(between, kept, &restored.counts);
     }
     strays += restored.stray ? 1 : 0;
+    places->push_back(std::move(restored.places));
     hypothesis.set_text(std::move(restored.text));
     counts.push_back(std::move(restored.counts));
   }
@@ -157,7 +153,7 @@ int SpanProtection::CheckPieces(const TextParts& text,
                                 const TextParts::Part& part,
                                 const std::vector<v1::TranslateResult>& pieces,
                                 v1::TranslateResult* joined) const {
-  const std::vector<std::string_view> kept = Texts(text, part);
+  const std::vector<std::string_view> kept = text.KeptOf(part);
   std::vector<std::vector<int>> counts(joined->hypotheses_size(),
                                        std::vector<int>(kept.size(), 1));
   for (const v1::TranslateResult& piece : pieces) {

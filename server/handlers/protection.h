@@ -16,6 +16,9 @@ namespace trivium {
 // Immutable.
 class SpanProtection {
  public:
+  // Protects nothing but what it is told of; in pieces, if it must.
+  SpanProtection() = default;
+
   // `path` of the message: "options.protect".
   static absl::StatusOr<SpanProtection> Create(const v1::Protection& in,
                                                const std::string& path);
@@ -28,10 +31,12 @@ class SpanProtection {
   bool pieces() const { return pieces_; }
 
   // Puts the spans of a part back into the hypotheses of `result`, which were
-  // made of its text with placeholders. Adds to `unkept` those that are not in
-  // them exactly once, and returns how much is wrong: 0, all came through.
+  // made of its text with placeholders, and tells where, [hypotheses]. Adds to
+  // `unkept` those that are not in them exactly once, and returns how much is
+  // wrong: 0, all came through.
   int Restore(const TextParts& text, const TextParts::Part& part, int style,
-              v1::TranslateResult* result) const;
+              v1::TranslateResult* result,
+              std::vector<std::vector<Restored::Place>>* places) const;
 
   // The same of a part in pieces, which were translated by themselves and of
   // which `joined` was made: what is wrong is spans that a model made up.

@@ -114,7 +114,7 @@ class TypedItems final : public StreamItems {
     const Environment& environment = call_->environment();
     const absl::Time before = environment.clock->Now();
     auto prepared = work_->Prepare(in.input, "item.input");
-    call_->AddTokenizeTime(environment.clock->Now() - before);
+    call_->AddTokenizing(before, environment.clock->Now());
     absl::Status status = prepared.status();
     if (status.ok()) {
       status = CheckResponseBytes(prepared->response_bytes, environment.limits);

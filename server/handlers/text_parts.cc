@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "server/handlers/character_places.h"
+#include "server/handlers/word_alignment.h"
 
 namespace trivium {
 namespace {
@@ -22,36 +24,6 @@ bool EndsIdeographic(std::string_view text) {
          FirstCodePoint(text.substr(begin - 1)).value >= kFirstIdeographic;
 }
 
-uint32_t Characters(std::string_view text) {
-  return static_cast<uint32_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
-}
-
-// Tells the places of spans of a text that is read, or written, from its
-// beginning.
-class Places {
- public:
-  // `text` up to the span, which comes next.
-  v1::SentencePair::Span Next(std::string_view text, TextSpan span) {
-    v1::SentencePair::Span place;
-    place.set_byte_begin(static_cast<uint32_t>(span.begin));
-    place.set_byte_end(static_cast<uint32_t>(span.end));
-    place.set_char_begin(Advance(text, span.begin));
-    place.set_char_end(Advance(text, span.end));
-    return place;
-  }
-
- private:
-  uint32_t Advance(std::string_view text, size_t end) {
-    characters_ += Characters(text.substr(bytes_, end - bytes_));
-    bytes_ = end;
-    return characters_;
-  }
-
-  size_t bytes_ = 0;
-  uint32_t characters_ = 0;
-};
-
 v1::FinishReason Worse(v1::FinishReason a, v1::FinishReason b) {
   const auto rank = [](v1::FinishReason reason) {
     return reason == v1::FINISH_REASON_LENGTH ? 2
@@ -66,23 +38,26 @@ class JoinedHypothesis {
  public:
   explicit JoinedHypothesis(const TextParts& text) : text_(text) {}
 
-  v1::SentencePair::Span Add(size_t part, v1::Hypothesis* in) {
+  // `source_words`: those of the parts before.
+  v1::SentencePair::Span Add(size_t part, int source_words, v1::Hypothesis in) {
     AddGap(part);
     std::string& text = *out_.mutable_text();
     const size_t begin = text.size();
-    text += in->text();
+    text += in.text();
+    ShiftWords(begin, source_words, &in);
     if (part == 0) {
-      in->set_text(std::move(text));
-      scores_ = 1.0 * in->score() * in->token_count();
-      out_ = std::move(*in);
+      in.set_text(std::move(text));
+      scores_ = 1.0 * in.score() * in.token_count();
+      out_ = std::move(in);
     } else {
-      scores_ += 1.0 * in->score() * in->token_count();
-      out_.set_total_logprob(out_.total_logprob() + in->total_logprob());
-      out_.set_token_count(out_.token_count() + in->token_count());
-      out_.set_finish_reason(Worse(out_.finish_reason(), in->finish_reason()));
-      out_.mutable_ids()->MergeFrom(in->ids());
-      out_.mutable_pieces()->MergeFrom(in->pieces());
-      out_.mutable_logprobs()->MergeFrom(in->logprobs());
+      scores_ += 1.0 * in.score() * in.token_count();
+      out_.set_total_logprob(out_.total_logprob() + in.total_logprob());
+      out_.set_token_count(out_.token_count() + in.token_count());
+      out_.set_finish_reason(Worse(out_.finish_reason(), in.finish_reason()));
+      out_.mutable_ids()->MergeFrom(in.ids());
+      out_.mutable_pieces()->MergeFrom(in.pieces());
+      out_.mutable_logprobs()->MergeFrom(in.logprobs());
+      out_.mutable_words()->MergeFrom(in.words());
     }
     return places_.Next(out_.text(), {begin, out_.text().size()});
   }
@@ -113,22 +88,8 @@ class JoinedHypothesis {
   const TextParts& text_;
   v1::Hypothesis out_;
   double scores_ = 0;  // the sum of tokens x score
-  Places places_;
+  CharacterPlaces places_;
 };
-
-// Several hypotheses may lack the same span; others come later in the text.
-void PlaceUnkept(std::string_view text, v1::UnkeptSpan span, Places* places,
-                 v1::TranslateResult* out) {
-  const auto& added = out->unkept();
-  if (!added.empty() &&
-      added.rbegin()->source().byte_begin() == span.source().byte_begin()) {
-    *span.mutable_source() = added.rbegin()->source();
-  } else {
-    *span.mutable_source() = places->Next(
-        text, {span.source().byte_begin(), span.source().byte_end()});
-  }
-  *out->add_unkept() = std::move(span);
-}
 
 }  // namespace
 
@@ -141,7 +102,7 @@ v1::TranslateResult JoinParts(const TextParts& text,
   }
   std::vector<JoinedHypothesis> joined(hypotheses, JoinedHypothesis(text));
   v1::TranslateResult out;
-  Places sources, unkept;
+  CharacterPlaces sources, unkept;
   for (size_t i = 0; i < results.size(); ++i) {
     v1::TranslateResult& result = results[i];
     const TextParts::Part& part = text.parts[i];
@@ -150,9 +111,13 @@ v1::TranslateResult JoinParts(const TextParts& text,
       *pair->mutable_source() = sources.Next(text.text, part.span);
       pair->set_cut(part.cut);
     }
-    for (int h = 0; h < hypotheses && result.hypotheses_size() > 0; ++h) {
-      const auto span = joined[h].Add(i, result.mutable_hypotheses(std::min(
-                                             h, result.hypotheses_size() - 1)));
+    const int last = result.hypotheses_size() - 1;
+    for (int h = 0; h < hypotheses && last >= 0; ++h) {
+      v1::Hypothesis& best = *result.mutable_hypotheses(std::min(h, last));
+      // The last one stands for those that others have more of.
+      const auto span = joined[h].Add(
+          i, out.source_words_size(),
+          h < last || h + 1 == hypotheses ? std::move(best) : best);
       if (pair != nullptr) *pair->add_targets() = span;
     }
     if (part.cut) out.set_cut_count(out.cut_count() + 1);
@@ -164,8 +129,17 @@ v1::TranslateResult JoinParts(const TextParts& text,
     out.mutable_source_pieces()->MergeFrom(result.source_pieces());
     out.mutable_prefix_pieces()->MergeFrom(result.prefix_pieces());
     for (v1::UnkeptSpan& span : *result.mutable_unkept()) {
-      PlaceUnkept(text.text, std::move(span), &unkept, &out);
+      *span.mutable_source() = unkept.Next(
+          text.text, {span.source().byte_begin(), span.source().byte_end()});
+      *out.add_unkept() = std::move(span);
     }
+    out.mutable_suspicions()->MergeFrom(result.suspicions());
+    out.set_second_try_count(out.second_try_count() +
+                             result.second_try_count());
+    out.set_second_kept_count(out.second_kept_count() +
+                              result.second_kept_count());
+    out.mutable_glossary_uses()->MergeFrom(result.glossary_uses());
+    out.mutable_source_words()->MergeFrom(result.source_words());
     if (result.has_seed()) out.set_seed(result.seed());
     if (result.has_beam_trace())
       out.mutable_beam_trace()->Swap(result.mutable_beam_trace());

@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_HANDLERS_TEXT_PARTS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/text/sentences.h"
@@ -21,6 +22,12 @@ struct TextParts {
   bool split = false;
   std::string text;         // if split
   std::vector<Part> parts;  // in order; none of a blank text that is split
+
+  std::vector<std::string_view> KeptOf(const Part& part) const {
+    std::vector<std::string_view> texts;
+    for (const TextSpan& span : part.kept) texts.push_back(span.Of(text));
+    return texts;
+  }
 };
 
 // One result of those of a split text's parts, [parts], as the messages

@@ -6,13 +6,30 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
+#include "model/language_names.h"
 #include "server/handlers/status.h"
+#include "server/handlers/word_alignment.h"
 
 namespace trivium {
 namespace {
 
 // About what a TokenLogprob with its piece takes on the wire.
 constexpr int64_t kLogprobBytes = 24;
+
+// About what a TargetWord and its source word take there.
+constexpr int64_t kWordBytes = 48;
+
+// The BCP 47 tag of the model's language of that name; else the name.
+std::string TagOf(const std::string& name,
+                  const std::vector<Language>& languages) {
+  std::vector<LanguageNames::Code> codes;
+  for (const Language& language : languages) {
+    if (language.bcp47 == name || language.code == name) return language.bcp47;
+    codes.push_back({language.code, language.bcp47});
+  }
+  const std::optional<size_t> found = LanguageNames(codes).Find(name);
+  return found ? languages[*found].bcp47 : name;
+}
 
 // The BCP 47 tag of the language that texts are in, as far as it is said or
 // there is no choice; else empty.
@@ -22,10 +39,7 @@ std::string SourceLanguage(const v1::TranslateOptions& options,
     return language.bcp47 == name || language.code == name;
   };
   if (options.has_source_language()) {
-    for (const Language& language : info.source_languages) {
-      if (is(language, options.source_language())) return language.bcp47;
-    }
-    return options.source_language();
+    return TagOf(options.source_language(), info.source_languages);
   }
   const std::string target =
       options.has_target_language()       ? options.target_language()
@@ -39,6 +53,17 @@ std::string SourceLanguage(const v1::TranslateOptions& options,
     found = language.bcp47;
   }
   return found;
+}
+
+// The same of the language of their translations.
+std::string TargetLanguage(const v1::TranslateOptions& options,
+                           const ModelInfo& info) {
+  if (options.has_target_language()) {
+    return TagOf(options.target_language(), info.target_languages);
+  }
+  if (info.default_target_language) return info.default_target_language->bcp47;
+  return info.target_languages.size() == 1 ? info.target_languages[0].bcp47
+                                           : "";
 }
 
 // As a summary.
@@ -73,16 +98,18 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
 
 absl::Status Translation::ReadProtection(const v1::TranslateOptions& options,
                                          const std::string& path) {
-  if (!options.has_protect()) return absl::OkStatus();
+  if (!options.has_protect() && !format_) return absl::OkStatus();
   const auto refuse = [](const std::string& field, const char* why) {
     return InvalidField(field, fmt::format("{}; leave one of them out", why));
   };
   if (IsOtherTask(options)) {
-    return refuse(path + ".protect",
+    return refuse(path + (format_ ? ".format" : ".protect"),
                   "is for translations, and the task is another");
   }
-  constexpr char kOneSearch[] =
-      "is of one search, and sentences with protected spans may take several";
+  const char* const kOneSearch =
+      format_ ? "is of one search, and sentences with markup may take several"
+              : "is of one search, and sentences with protected spans may take "
+                "several";
   if (options.has_cross_attention()) {
     return refuse(path + ".cross_attention", kOneSearch);
   }
@@ -92,9 +119,115 @@ absl::Status Translation::ReadProtection(const v1::TranslateOptions& options,
   if (decoding_.options.trace) {
     return refuse(path + ".decoding.trace", kOneSearch);
   }
+  if (!options.has_protect()) {
+    protection_.emplace();
+    return absl::OkStatus();
+  }
   TRIVIUM_ASSIGN_OR_RETURN(
       protection_,
       SpanProtection::Create(options.protect(), path + ".protect"));
+  return absl::OkStatus();
+}
+
+absl::Status Translation::ReadFormat(const v1::TranslateOptions& options,
+                                     const std::string& path) {
+  switch (options.format()) {
+    case v1::TEXT_FORMAT_UNSPECIFIED:
+    case v1::TEXT_FORMAT_PLAIN:
+      return absl::OkStatus();
+    case v1::TEXT_FORMAT_HTML:
+      format_ = MarkupFormat::kHtml;
+      return absl::OkStatus();
+    case v1::TEXT_FORMAT_XML:
+      format_ = MarkupFormat::kXml;
+      return absl::OkStatus();
+    default:
+      return InvalidField(
+          path + ".format",
+          fmt::format("has no value {}", static_cast<int>(options.format())));
+  }
+}
+
+absl::Status Translation::ReadChecks(const v1::TranslateOptions& options,
+                                     const std::string& path,
+                                     const RequestLimits& limits) {
+  if (!options.has_checks()) return absl::OkStatus();
+  const auto refuse = [](const std::string& field, const char* why) {
+    return InvalidField(field, fmt::format("{}; leave one of them out", why));
+  };
+  if (IsOtherTask(options)) {
+    return refuse(path + ".checks",
+                  "are of translations, and the task is another");
+  }
+  if (options.checks().has_second_try()) {
+    constexpr char kTwoSearches[] =
+        "is of one search, and checks.second_try makes a second one";
+    if (options.has_cross_attention()) {
+      return refuse(path + ".cross_attention", kTwoSearches);
+    }
+    if (options.has_decoder_attention()) {
+      return refuse(path + ".decoder_attention", kTwoSearches);
+    }
+    if (decoding_.options.trace) {
+      return refuse(path + ".decoding.trace", kTwoSearches);
+    }
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      checks_, ResultChecks::Create(options.checks(), path + ".checks",
+                                    TargetLanguage(options, model_->info()),
+                                    options.decoding(),
+                                    input_options_.direction, *model_, limits));
+  return absl::OkStatus();
+}
+
+absl::Status Translation::ReadWords(const v1::TranslateOptions& options,
+                                    const std::string& path) {
+  words_ = options.words();
+  if (!words_) return absl::OkStatus();
+  const auto refuse = [&path](const char* field, const char* why) {
+    return InvalidField(path + field,
+                        fmt::format("{}; leave one of them out", why));
+  };
+  if (options.has_cross_attention()) {
+    return refuse(".cross_attention",
+                  "is read for words, which may have other layers and rows");
+  }
+  if (options.has_protect()) {
+    return refuse(".words",
+                  "are of what the model reads and writes, which has "
+                  "placeholders where spans are protected");
+  }
+  if (format_) {
+    return refuse(
+        ".words",
+        "are of what the model reads and writes, which has no markup");
+  }
+  // Pieces and places of texts.
+  input_options_.tokens = true;
+  return absl::OkStatus();
+}
+
+absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
+                                       const std::string& path) {
+  if (!options.has_glossary()) return absl::OkStatus();
+  const char* why = nullptr;
+  if (IsOtherTask(options)) {
+    why = "is for translations, and the task is another";
+  } else if (decoding_.options.sample) {
+    why = "is for searches, and decoding draws tokens";
+  } else if (checks_ && checks_->second_try() != nullptr &&
+             checks_->second_try()->options.sample) {
+    why = "is for searches, and checks.second_try draws tokens";
+  }
+  if (why != nullptr) {
+    return InvalidField(path + ".glossary",
+                        fmt::format("{}; leave one of them out", why));
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      glossary_, Terminology::Create(options.glossary(), path + ".glossary",
+                                     SourceLanguage(options, model_->info()),
+                                     *model_, input_options_.wanted));
+  input_options_.tokens = true;
   return absl::OkStatus();
 }
 
@@ -126,7 +259,11 @@ absl::StatusOr<Translation> Translation::Create(
   input.wanted = std::move(wanted);
   result.tokens_ = options.tokens();
   TRIVIUM_RETURN_IF_ERROR(result.ReadSplit(options, path));
+  TRIVIUM_RETURN_IF_ERROR(result.ReadFormat(options, path));
   TRIVIUM_RETURN_IF_ERROR(result.ReadProtection(options, path));
+  TRIVIUM_RETURN_IF_ERROR(result.ReadChecks(options, path, environment.limits));
+  TRIVIUM_RETURN_IF_ERROR(result.ReadWords(options, path));
+  TRIVIUM_RETURN_IF_ERROR(result.ReadGlossary(options, path));
   const int layers = model.info().decoder_layers;
   const int heads = model.info().decoder_heads;
   if (options.has_cross_attention()) {
@@ -145,10 +282,13 @@ absl::StatusOr<Translation> Translation::Create(
 }
 
 absl::Status Translation::AddRequest(Asked asked, Item* item) const {
-  TRIVIUM_ASSIGN_OR_RETURN(
-      DecodingOptions decoding,
-      ForInput(decoding_, asked.input, input_options_.direction,
-               /*per_source=*/true, item->path, *model_));
+  const CallDecoding& call = DecodingOf(asked);
+  TRIVIUM_ASSIGN_OR_RETURN(DecodingOptions decoding,
+                           ForInput(call, asked.input, input_options_.direction,
+                                    /*per_source=*/true, item->path, *model_));
+  if (glossary_) {
+    glossary_->Require(asked.terms, *input_options_.limits, &decoding);
+  }
   const int64_t tokens = int64_t{decoding.hypotheses} * decoding.max_new_tokens;
   const int layers = model_->info().decoder_layers;
   const int heads = model_->info().decoder_heads;
@@ -164,6 +304,14 @@ absl::Status Translation::AddRequest(Asked asked, Item* item) const {
   add_maps(decoder_attention_,
            asked.input.prefix.size() + decoding.max_new_tokens - 1);
   item->response_bytes += TraceBytes(decoding);
+  if (words_) {
+    item->response_bytes += kWordBytes * tokens;
+    // Maps of all layers and heads are computed, and none is sent.
+    const int64_t keys = static_cast<int64_t>(asked.input.source.ids.size());
+    item->response_bytes +=
+        decoding.hypotheses *
+        AttentionBytes({}, layers, heads, decoding.max_new_tokens, keys) / 16;
+  }
   if (decoding.top_logprobs > 0) {
     item->response_bytes +=
         tokens * (1 + decoding.top_logprobs) * kLogprobBytes;
@@ -171,24 +319,47 @@ absl::Status Translation::AddRequest(Asked asked, Item* item) const {
   Request& request = item->requests.emplace_back();
   request.source = asked.input.source;
   request.prefix = asked.input.prefix;
-  request.default_max_new_tokens = decoding_.default_max_new_tokens;
+  request.default_max_new_tokens = call.default_max_new_tokens;
   request.decoding = std::move(decoding);
-  request.stop = decoding_.matcher;
+  request.stop = call.matcher;
+  if (words_) request.cross_attention.emplace();
   if (cross_attention_) request.cross_attention = cross_attention_->maps;
+  if (!asked.tokens.empty()) {
+    request.cross_attention.emplace();  // of all layers and heads
+    request.mean_cross_attention = true;
+  }
   if (decoder_attention_) request.decoder_attention = decoder_attention_->maps;
   item->asked.push_back(std::move(asked));
   return absl::OkStatus();
 }
 
-v1::TranslateResult Translation::PartResult(const PreparedInput& input,
+const CallDecoding& Translation::DecodingOf(const Asked& asked) const {
+  return asked.second ? *checks_->second_try() : decoding_;
+}
+
+v1::TranslateResult Translation::PartResult(const Asked& asked,
+                                            const Item& item,
                                             RequestResult result) const {
-  const HypothesisView view = {model_->tokenizer(), &decoding_.stop,
-                               decoding_.options.stop_ids, tokens_};
+  const PreparedInput& input = asked.input;
+  const CallDecoding& decoding = DecodingOf(asked);
+  const HypothesisView view = {model_->tokenizer(), &decoding.stop,
+                               decoding.options.stop_ids, tokens_};
   v1::TranslateResult out;
+  std::optional<WordAlignment> words;
+  if (words_) {
+    const TextSpan span = item.text.parts[asked.part].span;
+    words.emplace(span.Of(item.text.text), input.tokens,
+                  input_options_.direction.text_prefix.size());
+    words->AddSource(span.begin, &out);
+  }
   for (size_t i = 0; i < result.hypotheses.size(); ++i) {
     v1::Hypothesis* hypothesis = out.add_hypotheses();
     *hypothesis = ConvertHypothesis(result.hypotheses[i], view);
-    if (i < result.cross_attention.size()) {
+    if (words && i < result.cross_attention.size()) {
+      words->AddTarget(result.hypotheses[i], result.cross_attention[i],
+                       *model_->tokenizer(), decoding.options.stop_ids,
+                       hypothesis);
+    } else if (cross_attention_ && i < result.cross_attention.size()) {
       *hypothesis->mutable_cross_attention() =
           ConvertAttention(result.cross_attention[i], cross_attention_->rows);
     }
@@ -209,17 +380,30 @@ v1::TranslateResult Translation::PartResult(const PreparedInput& input,
     AddPieces(input.prefix, model_->tokenizer(), TextSide::kTarget,
               out.mutable_prefix_pieces());
   }
-  if (decoding_.options.sample) out.set_seed(decoding_.options.seed);
+  if (decoding.options.sample) out.set_seed(decoding.options.seed);
+  if (checks_) checks_->LookAtTokens(input, result.hypotheses, &out);
   return out;
 }
 
 v1::TranslateResult Translation::Result(Item item) const {
-  if (!item.results.empty()) {
-    if (item.text.split) {
-      return JoinParts(item.text, std::move(item.results), sentences_);
+  if (item.markup) {
+    for (TextParts::Part& part : item.text.parts) {
+      part.span = item.markup->In(part.span).source;
     }
-    item.results[0].set_sentence_count(1);
-    return std::move(item.results[0]);
+    item.text.text = item.markup->text();
+  }
+  if (!item.results.empty()) {
+    v1::TranslateResult result;
+    if (item.text.split) {
+      result = JoinParts(item.text, std::move(item.results), sentences_);
+    } else {
+      result = std::move(item.results[0]);
+      result.set_sentence_count(1);
+    }
+    if (glossary_) PlaceTerms(item.text.text, &result);
+    if (checks_) PlaceSuspicions(item.text.text, &result);
+    if (words_) PlaceWords(item.text.text, &result);
+    return result;
   }
   v1::TranslateResult blank;
   v1::Hypothesis* const hypothesis = blank.add_hypotheses();

@@ -10,9 +10,13 @@
 
 #include "absl/status/statusor.h"
 #include "server/handlers/convert.h"
+#include "server/handlers/markup_alignment.h"
 #include "server/handlers/protection.h"
+#include "server/handlers/result_checks.h"
+#include "server/handlers/terminology.h"
 #include "server/handlers/text_parts.h"
 #include "server/handlers/token_counts.h"
+#include "server/text/markup.h"
 #include "server/text/sentences.h"
 
 namespace trivium {
@@ -34,14 +38,21 @@ class Translation {
   struct Asked {
     size_t part = 0;
     PreparedInput input;
-    int style = 0;  // of the placeholders, or kInPieces
+    int style = 0;        // of the placeholders, or kInPieces
+    bool second = false;  // what checks found is tried again
+    TextSpan words;       // of the item's text: the part, or a piece of it
+    // [input.source.ids], in the item's text; empty where tags need no words.
+    std::vector<TextSpan> tokens = {};
+    std::vector<RequiredPhrase> terms = {};  // of the glossary
   };
   struct Pieces {
     TextParts text;  // the part
     std::vector<v1::TranslateResult> results;
+    std::vector<std::vector<Alignment>> alignments;  // [results][hypotheses]
   };
   // An input on its way. Requests come in rounds: those of a part whose
-  // translation lacks what is protected follow when it is known.
+  // translation lacks what is protected follow when it is known, and second
+  // tries of those that look suspicious.
   //
   //   item = translation.Prepare(input, path)
   //   while (!item.done()) {
@@ -50,7 +61,7 @@ class Translation {
   //   }
   //   translation.Result(std::move(item))
   struct Item {
-    TextParts text;
+    TextParts text;  // of a text with markup what people read of it
     std::vector<Request> requests;  // to submit; none where all is blank
     int64_t response_bytes = 0;     // about, of what grows without text
 
@@ -58,6 +69,7 @@ class Translation {
 
     // Translation's own.
     std::string path;
+    std::optional<Markup> markup;
     std::deque<Asked> asked;  // what no result was taken of, in order
     std::vector<v1::TranslateResult> results;  // [text.parts], the best so far
     std::vector<int> losses;                   // [text.parts] of these
@@ -77,7 +89,20 @@ class Translation {
                          const std::string& path);
   absl::Status ReadProtection(const v1::TranslateOptions& options,
                               const std::string& path);
+  absl::Status ReadFormat(const v1::TranslateOptions& options,
+                          const std::string& path);
+  absl::Status ReadChecks(const v1::TranslateOptions& options,
+                          const std::string& path, const RequestLimits& limits);
+  absl::Status ReadWords(const v1::TranslateOptions& options,
+                         const std::string& path);
+  absl::Status ReadGlossary(const v1::TranslateOptions& options,
+                            const std::string& path);
+  // INVALID_ARGUMENT where an input does not go with the options.
+  absl::Status CheckKind(const v1::Input& input, const std::string& path) const;
   absl::Status PrepareSentences(const v1::Input& input, Item* item) const;
+  // The text's sentences, or the text itself, and what of it is kept.
+  absl::StatusOr<std::vector<TextSpan>> Sentences(const Item& item) const;
+  absl::StatusOr<std::vector<TextSpan>> Kept(const Item& item) const;
   // Of span of item's text, or parts of it. `kept`: all of the text's.
   // `counts`: of a sentence that is far too long; null of others.
   absl::Status AddSentence(const v1::Input& input, TextSpan span, bool cut,
@@ -94,13 +119,29 @@ class Translation {
   // whether.
   absl::StatusOr<bool> Ask(const v1::Input& input, bool divides, Asked asked,
                            Item* item) const;
+  // Of what is read, once that is tokenized.
+  void FindTerms(std::string_view text, Asked* asked) const;
   absl::Status AddRequest(Asked asked, Item* item) const;
   // Asks for a protected part with placeholders of the style, or the next one
   // that serves, at last in pieces; does nothing where there is no other way.
-  absl::Status Try(size_t part, int style, Item* item) const;
-  absl::Status TryInPieces(size_t part, Item* item) const;
-  v1::TranslateResult PartResult(const PreparedInput& part,
+  absl::Status Try(Asked asked, Item* item) const;
+  absl::Status TryInPieces(Asked asked, Item* item) const;
+  // Asks again about a part of which checks found something.
+  absl::Status TryAgain(Asked asked, Item* item) const;
+  // Takes what was made of a part, unless what is there is as good.
+  static void Keep(v1::TranslateResult made, int losses, const Asked& asked,
+                   Item* item);
+  v1::TranslateResult PartResult(const Asked& asked, const Item& item,
                                  RequestResult result) const;
+  // Where there is markup: what hypotheses' words stand for, and the part's
+  // tags put into the hypotheses.
+  std::vector<Alignment> Align(const Asked& asked,
+                               const RequestResult& result) const;
+  static void PutMarkup(const Item& item, const TextParts::Part& part,
+                        const std::vector<Alignment>& alignments,
+                        v1::TranslateResult* result);
+  // What is asked for is decoded so.
+  const CallDecoding& DecodingOf(const Asked& asked) const;
   // Whether an input may have several parts.
   absl::Status CheckSeveral(const v1::Input& input,
                             const std::string& path) const;
@@ -113,7 +154,12 @@ class Translation {
   v1::Split split_ = v1::SPLIT_UNSPECIFIED;  // as the request's
   bool sentences_ = false;
   std::optional<SentenceSplitter> splitter_;  // unless SPLIT_NONE
+  std::optional<MarkupFormat> format_;
+  // With markup, too: some of that stands for a word.
   std::optional<SpanProtection> protection_;
+  std::optional<ResultChecks> checks_;
+  bool words_ = false;
+  std::optional<Terminology> glossary_;
   std::optional<MapSelection> cross_attention_;
   std::optional<MapSelection> decoder_attention_;
 };

@@ -1,12 +1,13 @@
 // An input's parts, and what is asked of the model for each: first the part,
 // with placeholders for what is protected; where a hypothesis lacks one, or has
 // it twice, the part again with the next style, and at last what is between the
-// spans, each piece by itself.
+// spans, each piece by itself. Where checks find something of the best that
+// came of it, all this once more with the second try's options.
 //
 // Invariants: results are taken in the order of requests, whichever round they
 // are of; the result of a part that is kept is the first one with the fewest
-// losses, and with none it is asked about no more; no call has more than
-// max_inputs requests in a round of one input.
+// losses, of these with the fewest findings; a try ends with none; no call has
+// more than max_inputs requests in a round of one input.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,26 +67,8 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
     const v1::Input& input, const std::string& path) const {
   Item item;
   item.path = path;
-  const bool asks_for_text =
-      sentences_ || split_ == v1::SPLIT_SENTENCES || protection_;
-  if (!input.has_text() && asks_for_text) {
-    return InvalidField(fmt::format("{}.{}", path_,
-                                    sentences_    ? "sentences"
-                                    : protection_ ? "protect"
-                                                  : "split"),
-                        fmt::format("is about texts, and {} is none; leave it "
-                                    "out",
-                                    path));
-  }
+  TRIVIUM_RETURN_IF_ERROR(CheckKind(input, path));
   const bool prefixed = input.target_case() != v1::Input::TARGET_NOT_SET;
-  if (prefixed && protection_) {
-    return InvalidField(
-        path + (input.has_target_prefix() ? ".target_prefix"
-                                          : ".target_prefix_ids"),
-        fmt::format("is of one search, and {}.protect may take several; leave "
-                    "one of them out",
-                    path_));
-  }
   // With a prefix there is something to continue, also of a blank text.
   item.text.split = (splitter_ || protection_) && input.has_text() &&
                     !(prefixed && IsBlank(input.text()));
@@ -96,7 +79,9 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
     TRIVIUM_ASSIGN_OR_RETURN(asked.input,
                              ConvertInput(input, path, input_options_));
     if (!asked.input.blank) {
-      item.text.parts.emplace_back();
+      item.text.text = input.text();
+      FindTerms(input.text(), &asked);
+      item.text.parts.push_back({{0, input.text().size()}});
       TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), &item));
     }
   }
@@ -105,25 +90,60 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
   return item;
 }
 
+absl::Status Translation::CheckKind(const v1::Input& input,
+                                    const std::string& path) const {
+  const char* const of_texts = format_                         ? "format"
+                               : sentences_                    ? "sentences"
+                               : protection_                   ? "protect"
+                               : split_ == v1::SPLIT_SENTENCES ? "split"
+                               : checks_                       ? "checks"
+                               : words_                        ? "words"
+                               : glossary_                     ? "glossary"
+                                                               : nullptr;
+  if (!input.has_text() && of_texts != nullptr) {
+    return InvalidField(fmt::format("{}.{}", path_, of_texts),
+                        fmt::format("is about texts, and {} is none; leave it "
+                                    "out",
+                                    path));
+  }
+  if (input.target_case() == v1::Input::TARGET_NOT_SET) return absl::OkStatus();
+  const std::string field =
+      path +
+      (input.has_target_prefix() ? ".target_prefix" : ".target_prefix_ids");
+  if (protection_) {
+    return InvalidField(
+        field,
+        fmt::format("is of one search, and {}.{} may take several; leave one "
+                    "of them out",
+                    path_, format_ ? "format" : "protect"));
+  }
+  if (checks_ || glossary_) {
+    return InvalidField(
+        field, fmt::format("is a part of a translation, and {}.{} is about "
+                           "whole ones; leave one of them out",
+                           path_, checks_ ? "checks" : "glossary"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Translation::PrepareSentences(const v1::Input& input,
                                            Item* item) const {
   const std::string& path = item->path;
   TRIVIUM_RETURN_IF_ERROR(
       CheckText(input.text(), path + ".text", input_options_));
-  const std::string& text = item->text.text = input.text();
-  std::vector<TextSpan> sentences;
-  if (splitter_) {
-    TRIVIUM_ASSIGN_OR_RETURN(sentences,
-                             splitter_->Split(text, input_options_.wanted));
-  } else if (!IsBlank(text)) {
-    sentences = {WithoutWhiteSpace(text, {0, text.size()})};
+  item->text.text = input.text();
+  if (format_) {
+    absl::StatusOr<Markup> markup = Markup::Parse(*format_, input.text());
+    if (!markup.ok()) {
+      return InvalidField(path + ".text",
+                          std::string(markup.status().message()));
+    }
+    item->markup = *std::move(markup);
+    item->text.text = item->markup->plain();
   }
-  std::vector<TextSpan> kept;
-  if (protection_) {
-    TRIVIUM_ASSIGN_OR_RETURN(kept,
-                             protection_->Find(text, input_options_.wanted));
-    sentences = JoinAtSpans(sentences, kept);
-  }
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> sentences, Sentences(*item));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<TextSpan> kept, Kept(*item));
+  if (protection_) sentences = JoinAtSpans(sentences, kept);
   TRIVIUM_RETURN_IF_ERROR(
       CheckCount(sentences.size(), path, *input_options_.limits));
   if (sentences.size() > 1) {
@@ -134,6 +154,23 @@ absl::Status Translation::PrepareSentences(const v1::Input& input,
         AddSentence(input, sentence, /*cut=*/false, kept, nullptr, item));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TextSpan>> Translation::Sentences(
+    const Item& item) const {
+  const std::string& text = item.text.text;
+  if (splitter_) return splitter_->Split(text, input_options_.wanted);
+  // Of a text with markup each line.
+  std::vector<TextSpan> whole;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = item.markup
+                           ? std::min(text.find('\n', begin), text.size())
+                           : text.size();
+    const TextSpan span = WithoutWhiteSpace(text, {begin, end});
+    if (span.begin < span.end) whole.push_back(span);
+    begin = end + 1;
+  }
+  return whole;
 }
 
 absl::Status Translation::CheckSeveral(const v1::Input& input,
@@ -186,6 +223,7 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
   }
   Asked asked;
   asked.part = item->text.parts.size();
+  asked.words = span;
   item->text.parts.push_back({span, cut, inner});
   if (!inner.empty()) {
     while (asked.style < kInPieces) {
@@ -200,7 +238,7 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
                           "has <x1>, {1} and %1, so no placeholder is left; "
                           "protect those, too, or leave out protect.pieces");
     }
-    if (asked.style == kInPieces) return TryInPieces(asked.part, item);
+    if (asked.style == kInPieces) return TryInPieces(asked, item);
   }
   TRIVIUM_ASSIGN_OR_RETURN(bool fits, Ask(one, divides, asked, item));
   if (fits) return absl::OkStatus();
@@ -249,34 +287,52 @@ absl::StatusOr<bool> Translation::Ask(const v1::Input& input, bool divides,
                                       Asked asked, Item* item) const {
   InputOptions options = input_options_;
   options.divides = divides;
+  const TextParts::Part& part = item->text.parts[asked.part];
+  const bool tags_need_words =
+      item->markup && item->markup->NeedsWords(item->markup->In(part.span));
+  options.tokens = options.tokens || tags_need_words;
   TRIVIUM_ASSIGN_OR_RETURN(asked.input,
                            ConvertInput(input, item->path, options));
   if (asked.input.too_long) return false;
+  FindTerms(input.text(), &asked);
+  if (tags_need_words) {
+    std::vector<Restored::Place> places;
+    if (asked.style < kInPieces && !part.kept.empty()) {
+      places = RestoreSpans(input.text(), item->text.KeptOf(part), asked.style)
+                   .places;
+    }
+    asked.tokens =
+        PlaceTokens(std::exchange(asked.input.tokens, {}),
+                    options.direction.text_prefix.size(), asked.words, places);
+  }
   TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), item));
   return true;
 }
 
-absl::Status Translation::Try(size_t part, int style, Item* item) const {
-  const TextParts::Part& sentence = item->text.parts[part];
-  for (; style < kInPieces; ++style) {
-    const std::optional<std::string> read =
-        WithPlaceholders(item->text.text, sentence.span, sentence.kept, style);
+void Translation::FindTerms(std::string_view text, Asked* asked) const {
+  if (!glossary_) return;
+  asked->terms = glossary_->TermsOf(
+      text, asked->input.tokens, input_options_.direction.text_prefix.size());
+}
+
+absl::Status Translation::Try(Asked asked, Item* item) const {
+  const TextParts::Part& sentence = item->text.parts[asked.part];
+  for (; asked.style < kInPieces; ++asked.style) {
+    const std::optional<std::string> read = WithPlaceholders(
+        item->text.text, sentence.span, sentence.kept, asked.style);
     if (!read) continue;
     v1::Input one;
     one.set_text(*read);
-    Asked asked;
-    asked.part = part;
-    asked.style = style;
-    TRIVIUM_ASSIGN_OR_RETURN(
-        const bool fits, Ask(one, /*divides=*/true, std::move(asked), item));
+    TRIVIUM_ASSIGN_OR_RETURN(const bool fits,
+                             Ask(one, /*divides=*/true, asked, item));
     if (fits) return absl::OkStatus();
   }
   if (!protection_->pieces()) return absl::OkStatus();
-  return TryInPieces(part, item);
+  return TryInPieces(std::move(asked), item);
 }
 
-absl::Status Translation::TryInPieces(size_t part, Item* item) const {
-  const TextParts::Part& sentence = item->text.parts[part];
+absl::Status Translation::TryInPieces(Asked asked, Item* item) const {
+  const TextParts::Part& sentence = item->text.parts[asked.part];
   TextParts pieces;
   pieces.split = true;
   pieces.text = std::string(sentence.span.Of(item->text.text));
@@ -295,46 +351,91 @@ absl::Status Translation::TryInPieces(size_t part, Item* item) const {
   for (const TextParts::Part& piece : pieces.parts) {
     v1::Input one;
     one.set_text(std::string(piece.span.Of(pieces.text)));
-    Asked asked;
-    asked.part = part;
     asked.style = kInPieces;
-    TRIVIUM_RETURN_IF_ERROR(
-        Ask(one, /*divides=*/false, std::move(asked), item).status());
+    asked.words = {sentence.span.begin + piece.span.begin,
+                   sentence.span.begin + piece.span.end};
+    TRIVIUM_RETURN_IF_ERROR(Ask(one, /*divides=*/false, asked, item).status());
   }
-  item->pieces[part].text = std::move(pieces);
+  item->pieces[asked.part].text = std::move(pieces);
   return absl::OkStatus();
 }
 
-absl::Status Translation::Take(Item* item, RequestResult result) const {
-  const Asked asked = std::move(item->asked.front());
-  item->asked.pop_front();
-  v1::TranslateResult made = PartResult(asked.input, std::move(result));
-  v1::TranslateResult& best = item->results[asked.part];
-  const TextParts::Part& part = item->text.parts[asked.part];
-  if (part.kept.empty()) {
-    best = std::move(made);
-    return absl::OkStatus();
+absl::Status Translation::TryAgain(Asked asked, Item* item) const {
+  asked.second = true;
+  if (item->text.parts[asked.part].kept.empty()) {
+    return AddRequest(std::move(asked), item);
   }
+  asked.style = 0;
+  asked.words = item->text.parts[asked.part].span;
+  return Try(std::move(asked), item);
+}
+
+void Translation::Keep(v1::TranslateResult made, int losses, const Asked& asked,
+                       Item* item) {
+  v1::TranslateResult& best = item->results[asked.part];
+  int& least = item->losses[asked.part];
+  const uint32_t tries = asked.second ? 1 : 0;
+  if (least < 0 || losses < least ||
+      (losses == least &&
+       ResultChecks::Findings(made) < ResultChecks::Findings(best))) {
+    least = losses;
+    best = std::move(made);
+    best.set_second_kept_count(tries);
+  }
+  best.set_second_try_count(tries);
+}
+
+absl::Status Translation::Take(Item* item, RequestResult result) const {
+  Asked asked = std::move(item->asked.front());
+  item->asked.pop_front();
+  std::vector<Alignment> alignments = Align(asked, result);
+  v1::TranslateResult made = PartResult(asked, *item, std::move(result));
+  const TextParts::Part& part = item->text.parts[asked.part];
   int losses = 0;
   if (asked.style == kInPieces) {
     Pieces& pieces = item->pieces[asked.part];
     pieces.results.push_back(std::move(made));
+    pieces.alignments.push_back(std::move(alignments));
     if (pieces.results.size() < pieces.text.parts.size()) {
       return absl::OkStatus();
     }
-    made = JoinParts(pieces.text, pieces.results, /*sentences=*/false);
+    made = JoinParts(pieces.text, pieces.results, /*sentences=*/true);
+    alignments = JoinAlignments(part, pieces.text, pieces.alignments, made);
+    made.clear_sentences();
     losses = protection_->CheckPieces(item->text, part, pieces.results, &made);
     item->pieces.erase(asked.part);
-  } else {
-    losses = protection_->Restore(item->text, part, asked.style, &made);
+  } else if (!part.kept.empty()) {
+    std::vector<std::vector<Restored::Place>> places;
+    losses =
+        protection_->Restore(item->text, part, asked.style, &made, &places);
+    for (size_t i = 0; i < places.size(); ++i) {
+      alignments[i] =
+          WithRestored(std::move(alignments[i]), places[i], part.kept);
+    }
   }
-  int& least = item->losses[asked.part];
-  if (least < 0 || losses < least) {
-    least = losses;
-    best = std::move(made);
+  if (glossary_) {
+    glossary_->Report(part.span.Of(item->text.text), part.span, part.kept,
+                      &made);
   }
-  if (least == 0 || asked.style == kInPieces) return absl::OkStatus();
-  return Try(asked.part, asked.style + 1, item);
+  if (checks_) {
+    checks_->LookAtTexts(part.span.Of(item->text.text), part.span, &made);
+  }
+  PutMarkup(*item, part, alignments, &made);
+  Keep(std::move(made), losses, asked, item);
+  if (losses > 0 && asked.style != kInPieces) {
+    const size_t before = item->asked.size();
+    Asked next;
+    next.part = asked.part;
+    next.words = part.span;
+    next.style = asked.style + 1;
+    next.second = asked.second;
+    TRIVIUM_RETURN_IF_ERROR(Try(std::move(next), item));
+    if (item->asked.size() > before) return absl::OkStatus();
+  }
+  const bool again = checks_ && checks_->second_try() != nullptr &&
+                     !asked.second &&
+                     ResultChecks::Findings(item->results[asked.part]) > 0;
+  return again ? TryAgain(std::move(asked), item) : absl::OkStatus();
 }
 
 }  // namespace trivium

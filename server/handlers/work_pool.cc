@@ -49,7 +49,7 @@ WorkPool::~WorkPool() {
     stopping_ = true;
   }
   changed_.SignalAll();
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.join();
 }
 
 void WorkPool::Run(const void* call, int64_t bytes,

@@ -6,10 +6,10 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/thread.h"
 
 namespace trivium {
 
@@ -85,7 +85,7 @@ class WorkPool {
   uint64_t now_served_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t lines_seen_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace trivium

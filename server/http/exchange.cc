@@ -70,8 +70,11 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
   codec_ = route_.codec(handlers, head);
   context_.request_id = head.header("x-request-id");
   context_.traceparent = head.header("traceparent");
+  context_.http_method = route_.method;
+  context_.http_route = route_.path;
   context_.peer = peer;
   context_.priority = head.header(kPriorityKey);
+  load_format_ = head.header(kLoadFormatKey);
   if (const std::string& key = handlers.limits.client_key_header;
       !key.empty()) {
     context_.client_key = head.header(key.c_str());
@@ -108,7 +111,16 @@ HttpAnswer Exchange::AnswerOf(const Ending& ending,
   if (!ending.request_id.empty()) {
     answer.headers.emplace_back("x-request-id", ending.request_id);
   }
+  AddLoad(&answer);
   return answer;
+}
+
+void Exchange::AddLoad(HttpAnswer* answer) const {
+  const LoadReports* const loads = environment_->handlers.loads;
+  if (loads == nullptr) return;
+  if (auto load = loads->ForHttp(load_format_)) {
+    answer->headers.push_back(*std::move(load));
+  }
 }
 
 void Exchange::Refuse(const Ending& ending, int status) {
@@ -265,6 +277,7 @@ void Exchange::Finish(const Ending& ending,
 void Exchange::StreamLocked(const std::string& piece) {
   if (!ready_) {
     answer_.type = codec_->stream_type();
+    AddLoad(&answer_);
     streams_ = true;
     ready_ = true;
   }

@@ -114,6 +114,8 @@ class Exchange final : public ResponseStream,
   // The whole answer.
   HttpAnswer AnswerOf(const Ending& ending,
                       const google::protobuf::Message* last);
+  // What the server reports of its load, where that is asked for.
+  void AddLoad(HttpAnswer* answer) const;
   void StartCall();
   // Adds to what is sent of a stream, which so begins.
   void StreamLocked(const std::string& piece)
@@ -131,6 +133,7 @@ class Exchange final : public ResponseStream,
   RequestSleep* const sleep_;
   const std::shared_ptr<CallBytes> held_;
   std::unique_ptr<Codec> codec_;
+  std::string load_format_;  // the header of kLoadFormatKey
   CallContext context_;
   std::atomic<bool> shed_ = false;
 

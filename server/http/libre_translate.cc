@@ -80,7 +80,7 @@ class LibreTranslateCodec : public Codec {
       decoding->set_beam_size(static_cast<uint32_t>(alternatives_) + 1);
       decoding->set_num_hypotheses(static_cast<uint32_t>(alternatives_) + 1);
     }
-    fields.Only("format", {"text"}, "is not supported but for text");
+    ReadFormat(&fields, request);
     fields.Only("api_key", {""}, "is not asked for here; leave it out");
     return fields.Done();
   }
@@ -123,6 +123,15 @@ class LibreTranslateCodec : public Codec {
         }));
     request->mutable_options()->set_source_language(source);
     request->mutable_options()->set_target_language(target);
+  }
+
+  void ReadFormat(JsonFields* fields, v1::TranslateRequest* request) {
+    const std::string format = fields->String("format").value_or("text");
+    if (format == "html") {
+      request->mutable_options()->set_format(v1::TEXT_FORMAT_HTML);
+    } else if (format != "text") {
+      fields->Fail("format", "is neither text nor html");
+    }
   }
 
   const Environment& environment_;

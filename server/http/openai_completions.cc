@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/random_bits.h"
 #include "base/status.h"
 #include "server/http/json_body.h"
 #include "server/http/openai.h"
@@ -23,9 +23,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 std::string NewId(const char* kind) {
-  thread_local std::mt19937_64 random((uint64_t{std::random_device{}()} << 32) ^
-                                      std::random_device{}());
-  return fmt::format("{}-{:016x}{:016x}", kind, random(), random());
+  return fmt::format("{}-{:016x}{:016x}", kind, RandomBits(), RandomBits());
 }
 
 const char* ReasonOf(v1::FinishReason reason) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/handlers/call.h"
@@ -76,6 +77,13 @@ class Adapter : public Handler, public ResponseStream {
   std::atomic<Handler*> cancellable_ = nullptr;
   std::atomic<bool> cancelled_ = false;
 };
+
+// A handler of a class of such calls.
+template <typename Call>
+std::unique_ptr<Handler> NewAdapter(const Environment& environment,
+                                    CallContext context, Transport* transport) {
+  return std::make_unique<Call>(environment, std::move(context), transport);
+}
 
 // There is one version of each model.
 inline constexpr char kKserveVersion[] = "1";

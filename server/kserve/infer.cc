@@ -1,6 +1,7 @@
 // ModelInfer: texts to what the model makes of them.
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "kserve/open_inference.pb.h"
@@ -66,11 +67,12 @@ class ModelInfer : public Adapter {
 
 }  // namespace
 
-std::unique_ptr<Handler> NewKserveModelInfer(const Environment& environment,
-                                             CallContext context,
-                                             Transport* transport) {
-  return std::make_unique<ModelInfer>(environment, std::move(context),
-                                      transport);
+std::vector<KserveMethod> KserveMethods() {
+  std::vector<KserveMethod> methods = {{"ModelInfer", NewAdapter<ModelInfer>}};
+  for (const auto& part : {KserveServerMethods(), KserveRepositoryMethods()}) {
+    methods.insert(methods.end(), part.begin(), part.end());
+  }
+  return methods;
 }
 
 }  // namespace trivium

@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_KSERVE_KSERVE_H_
 #define TRIVIUM_SERVER_KSERVE_KSERVE_H_
 
+#include <vector>
+
 #include "server/handlers/handlers.h"
 
 namespace trivium {
@@ -19,18 +21,15 @@ namespace trivium {
 //   Encode      "embedding" FP32 [n, d]
 //
 // Its parameters are the call's options by their names (beam_size...).
-NewHandler NewKserveModelInfer;
+struct KserveMethod {
+  const char* name;  // "ModelInfer"
+  NewHandler* start;
+};
+std::vector<KserveMethod> KserveMethods();
 
-NewHandler NewKserveServerLive;
-NewHandler NewKserveServerReady;
-NewHandler NewKserveServerMetadata;
-NewHandler NewKserveModelReady;
-NewHandler NewKserveModelMetadata;
-NewHandler NewKserveModelStatistics;
-
-NewHandler NewKserveRepositoryIndex;
-NewHandler NewKserveRepositoryModelLoad;
-NewHandler NewKserveRepositoryModelUnload;
+// Parts of them: of servers and models, and of models as a repository.
+std::vector<KserveMethod> KserveServerMethods();
+std::vector<KserveMethod> KserveRepositoryMethods();
 
 }  // namespace trivium
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "kserve/open_inference.pb.h"
@@ -129,20 +130,10 @@ class RepositoryModelUnload : public Adapter {
 
 }  // namespace
 
-std::unique_ptr<Handler> NewKserveRepositoryIndex(
-    const Environment& environment, CallContext context, Transport* transport) {
-  return std::make_unique<RepositoryIndex>(environment, std::move(context),
-                                           transport);
-}
-std::unique_ptr<Handler> NewKserveRepositoryModelLoad(
-    const Environment& environment, CallContext context, Transport* transport) {
-  return std::make_unique<RepositoryModelLoad>(environment, std::move(context),
-                                               transport);
-}
-std::unique_ptr<Handler> NewKserveRepositoryModelUnload(
-    const Environment& environment, CallContext context, Transport* transport) {
-  return std::make_unique<RepositoryModelUnload>(environment,
-                                                 std::move(context), transport);
+std::vector<KserveMethod> KserveRepositoryMethods() {
+  return {{"RepositoryIndex", NewAdapter<RepositoryIndex>},
+          {"RepositoryModelLoad", NewAdapter<RepositoryModelLoad>},
+          {"RepositoryModelUnload", NewAdapter<RepositoryModelUnload>}};
 }
 
 }  // namespace trivium

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "kserve/open_inference.pb.h"
@@ -202,42 +203,15 @@ class ModelStatistics : public Adapter {
   inference::ModelStatisticsResponse response_;
 };
 
-template <typename Call>
-std::unique_ptr<Handler> New(const Environment& environment,
-                             CallContext context, Transport* transport) {
-  return std::make_unique<Call>(environment, std::move(context), transport);
-}
-
 }  // namespace
 
-std::unique_ptr<Handler> NewKserveServerLive(const Environment& environment,
-                                             CallContext context,
-                                             Transport* transport) {
-  return New<ServerLive>(environment, std::move(context), transport);
-}
-std::unique_ptr<Handler> NewKserveServerReady(const Environment& environment,
-                                              CallContext context,
-                                              Transport* transport) {
-  return New<ServerReady>(environment, std::move(context), transport);
-}
-std::unique_ptr<Handler> NewKserveServerMetadata(const Environment& environment,
-                                                 CallContext context,
-                                                 Transport* transport) {
-  return New<ServerMetadata>(environment, std::move(context), transport);
-}
-std::unique_ptr<Handler> NewKserveModelReady(const Environment& environment,
-                                             CallContext context,
-                                             Transport* transport) {
-  return New<ModelReady>(environment, std::move(context), transport);
-}
-std::unique_ptr<Handler> NewKserveModelMetadata(const Environment& environment,
-                                                CallContext context,
-                                                Transport* transport) {
-  return New<ModelMetadata>(environment, std::move(context), transport);
-}
-std::unique_ptr<Handler> NewKserveModelStatistics(
-    const Environment& environment, CallContext context, Transport* transport) {
-  return New<ModelStatistics>(environment, std::move(context), transport);
+std::vector<KserveMethod> KserveServerMethods() {
+  return {{"ServerLive", NewAdapter<ServerLive>},
+          {"ServerReady", NewAdapter<ServerReady>},
+          {"ServerMetadata", NewAdapter<ServerMetadata>},
+          {"ModelReady", NewAdapter<ModelReady>},
+          {"ModelMetadata", NewAdapter<ModelMetadata>},
+          {"ModelStatistics", NewAdapter<ModelStatistics>}};
 }
 
 }  // namespace trivium

@@ -1,8 +1,8 @@
 #include "server/observability/log.h"
 
 #include <fmt/format.h>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,8 +10,10 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "server/observability/log_writer.h"
 
@@ -34,6 +36,32 @@ bool NeedsQuotes(std::string_view text) {
   }
   return false;
 }
+
+// What lines go to now. Those before it stay, as a thread may just be writing
+// to one.
+std::atomic<spdlog::logger*> logger_now{nullptr};
+
+void UseLogger(std::unique_ptr<spdlog::logger> logger) {
+  static Mutex mutex;
+  static auto* const all = new std::vector<std::unique_ptr<spdlog::logger>>;
+  MutexLock lock(&mutex);
+  logger_now = logger.get();
+  all->push_back(std::move(logger));
+}
+
+// Gives them to a function, without time and level.
+class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FunctionSink(LogSink sink) : sink_(std::move(sink)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    sink_(message.level, {message.payload.data(), message.payload.size()});
+  }
+  void flush_() override {}
+
+  const LogSink sink_;
+};
 
 // Gives lines to a writer.
 class WriterSink final : public spdlog::sinks::base_sink<std::mutex> {
@@ -77,7 +105,7 @@ absl::Status InitLog(std::string_view level, LogFormat format) {
       LogWriter::Create(STDERR_FILENO);
   TRIVIUM_RETURN_IF_ERROR(writer.status());
   log_writer = *writer;
-  auto logger = std::make_shared<spdlog::logger>(
+  auto logger = std::make_unique<spdlog::logger>(
       "trivium", std::make_shared<WriterSink>(*writer));
   logger->set_level(parsed);
   logger->set_pattern(
@@ -85,8 +113,20 @@ absl::Status InitLog(std::string_view level, LogFormat format) {
           ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})"
           : "%Y-%m-%d %H:%M:%S.%e %L %v");
   log_format = format;
-  spdlog::set_default_logger(std::move(logger));
+  UseLogger(std::move(logger));
   return absl::OkStatus();
+}
+
+void SetLogSink(LogLevel least, LogSink sink) {
+  if (sink == nullptr) {
+    logger_now = nullptr;
+    return;
+  }
+  auto logger = std::make_unique<spdlog::logger>(
+      "trivium", std::make_shared<FunctionSink>(std::move(sink)));
+  logger->set_level(least);
+  log_format = LogFormat::kText;
+  UseLogger(std::move(logger));
 }
 
 std::string FormatLogLine(LogFormat format, std::string_view message,
@@ -116,14 +156,15 @@ void FlushLog(absl::Duration most) {
 }
 
 bool LogEnabled(LogLevel level) {
-  return spdlog::default_logger_raw()->should_log(level);
+  const spdlog::logger* const logger = logger_now;
+  return logger != nullptr && logger->should_log(level);
 }
 
 void Log(LogLevel level, std::string_view message,
          std::initializer_list<LogField> fields) {
-  if (!LogEnabled(level)) return;
-  spdlog::default_logger_raw()->log(
-      level, "{}", FormatLogLine(log_format.load(), message, fields));
+  spdlog::logger* const logger = logger_now;
+  if (logger == nullptr || !logger->should_log(level)) return;
+  logger->log(level, "{}", FormatLogLine(log_format.load(), message, fields));
 }
 
 bool LogLimit::Allow(absl::Time now, int64_t* left_out) {

@@ -4,6 +4,7 @@
 #include <spdlog/common.h>
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -20,11 +21,17 @@ enum class LogFormat { kText, kJson };
 
 using LogLevel = spdlog::level::level_enum;
 
-// Sets up the process's log on standard error. `level`: trace, debug, info,
+// The process's log; nothing is written before one of the next two is called.
+//
+// Sets it up on standard error. `level`: trace, debug, info,
 // warn, error, critical or off.
 absl::Status InitLog(std::string_view level, LogFormat format);
-// Lines are written by a thread (LogWriter); waits for those before, at most so
-// long.
+// Gives lines of a level and above to `sink` instead, on the threads that log,
+// one at a time; it must not block. Null: nobody gets them.
+using LogSink = std::function<void(LogLevel level, std::string_view line)>;
+void SetLogSink(LogLevel least, LogSink sink);
+// Lines of InitLog are written by a thread (LogWriter); waits for those before,
+// at most so long.
 void FlushLog(absl::Duration most);
 
 struct LogField {

@@ -2,6 +2,7 @@
 
 #include <prometheus/text_serializer.h>
 
+#include "absl/container/flat_hash_set.h"
 #include "server/observability/version.h"
 
 namespace trivium {
@@ -48,6 +49,11 @@ Metrics::Metrics(int workers)
                .Name("trivium_connections_ended_total")
                .Help("Connections that the server ended, by reason.")
                .Register(*registry_)),
+      trace_spans_(&prometheus::BuildCounter()
+                        .Name("trivium_trace_spans_total")
+                        .Help("Spans that were sent to the collector of "
+                              "traces, or dropped.")
+                        .Register(*registry_)),
       unknown_model_(registry_, "") {
   auto& in_flight = BuildGauge()
                         .Name("trivium_requests_in_flight")
@@ -70,6 +76,9 @@ Metrics::Metrics(int workers)
   }
   for (const char* reason : {"evicted", "refused", "abuse"}) {
     connections_ended_->Add({{"reason", reason}});
+  }
+  for (const char* result : {"sent", "dropped"}) {
+    trace_spans_->Add({{"result", result}});
   }
   BuildGauge()
       .Name("trivium_build_info")
@@ -138,6 +147,34 @@ Metrics::ModelTotals Metrics::TotalsOf(const ServedModel& model) {
           .queued = queued,
           .iterations = total(*figures->iteration_duration),
           .texts = static_cast<int64_t>(figures->texts->Value())};
+}
+
+Metrics::Load Metrics::LoadNow() {
+  Load load = {.memory = memory_->Value(),
+               .memory_limit = memory_limit_->Value()};
+  MutexLock lock(&mutex_);
+  const auto add_calls = [&load](const CallFigures& figures) {
+    load.calls +=
+        static_cast<double>(figures.succeeded().count + figures.failed().count);
+    load.errors += figures.server_errors();
+  };
+  add_calls(unknown_model_);
+  absl::flat_hash_set<const ModelFigures*> seen;  // models may share them
+  for (const auto& [model, figures] : models_) {
+    if (!seen.insert(figures.get()).second) continue;
+    add_calls(*figures);
+    load.waiting += figures->queue_requests->Value();
+    for (const prometheus::Histogram* const wait : figures->queue_wait) {
+      const prometheus::ClientMetric::Histogram now = wait->Collect().histogram;
+      load.started += static_cast<double>(now.sample_count);
+      load.queue_seconds += now.sample_sum;
+    }
+    for (const ModelFigures::Blocks& blocks : figures->blocks) {
+      load.blocks_used += blocks.used->Value();
+      load.blocks += blocks.capacity->Value();
+    }
+  }
+  return load;
 }
 
 void Metrics::OnTokens(const ServedModel& model, int64_t source,
@@ -323,6 +360,10 @@ void Metrics::OnConnections(int64_t open) {
 
 void Metrics::OnConnectionEnded(const char* reason) {
   connections_ended_->Add({{"reason", reason}}).Increment();
+}
+
+void Metrics::OnTraceSpans(const char* result, int64_t spans) {
+  trace_spans_->Add({{"result", result}}).Increment(static_cast<double>(spans));
 }
 
 std::string Metrics::Text() const {

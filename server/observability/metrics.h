@@ -90,6 +90,9 @@ class Metrics : public BatchingObserver {
   // (no room), "abuse" (of HTTP/2), "handshake" (of TLS, which failed).
   void OnConnectionEnded(const char* reason);
 
+  // `result`: "sent" (to the collector of traces) or "dropped".
+  void OnTraceSpans(const char* result, int64_t spans);
+
   // What a model has done so far; of one that is not there, nothing.
   struct ModelTotals {
     CallFigures::Total succeeded, failed;  // calls
@@ -98,6 +101,18 @@ class Metrics : public BatchingObserver {
     int64_t texts = 0;  // answered
   };
   ModelTotals TotalsOf(const ServedModel& model);
+
+  // For reports of the server's load: what has come so far of all models, and
+  // what there is now.
+  struct Load {
+    double calls = 0, errors = 0;  // errors that are not the clients'
+    double started = 0,
+           queue_seconds = 0;             // requests, and their waits together
+    double waiting = 0;                   // requests, now
+    double blocks_used = 0, blocks = 0;   // of the KV caches, now
+    double memory = 0, memory_limit = 0;  // bytes, now
+  };
+  Load LoadNow();
 
   // Everything in Prometheus' text format.
   std::string Text() const;
@@ -119,6 +134,7 @@ class Metrics : public BatchingObserver {
   prometheus::Family<prometheus::Counter>* const overload_actions_;
   prometheus::Gauge* const connections_;
   prometheus::Family<prometheus::Counter>* const connections_ended_;
+  prometheus::Family<prometheus::Counter>* const trace_spans_;
   std::array<prometheus::Gauge*, kRpcs> in_flight_;
   const ProcessFigures process_figures_;
 

@@ -94,6 +94,17 @@ CallFigures::~CallFigures() {
   for (const auto& remove : removals_) remove();
 }
 
+double CallFigures::server_errors() const {
+  double errors = 0;
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kUnknown, absl::StatusCode::kDeadlineExceeded,
+        absl::StatusCode::kResourceExhausted, absl::StatusCode::kInternal,
+        absl::StatusCode::kUnavailable, absl::StatusCode::kDataLoss}) {
+    errors += errors_[static_cast<int>(code)]->Value();
+  }
+  return errors;
+}
+
 void CallFigures::Count(Rpc rpc, absl::StatusCode code, double seconds) {
   ForRpc& figures = rpcs_[static_cast<int>(rpc)];
   if (figures.duration == nullptr) {

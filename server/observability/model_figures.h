@@ -45,6 +45,8 @@ class CallFigures {
   };
   const Total& succeeded() const { return succeeded_; }
   const Total& failed() const { return failed_; }
+  // Calls that the server could not answer, or not in time.
+  double server_errors() const;
 
  protected:
   // Adds a series to a family, to be removed with this object.

@@ -31,6 +31,8 @@ inline constexpr int kRpcs = 19;
 
 // "Encode", "TranslateStream"...
 std::string_view RpcName(Rpc rpc);
+// "trivium.v1.Inference/Encode"
+std::string_view RpcMethod(Rpc rpc);
 
 }  // namespace trivium
 

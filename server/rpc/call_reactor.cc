@@ -48,11 +48,18 @@ CallContext ToCallContext(const Environment& environment,
   return out;
 }
 
-grpc::Status Close(const Ending& ending, bool shed, Context* context) {
+grpc::Status Close(const Environment& environment, const Ending& ending,
+                   bool shed, Context* context) {
   Ending told = ending;
   if (shed) told.status = AsShed(std::move(told.status));
   for (auto& [name, value] : TrailersOf(told)) {
     context->AddTrailingMetadata(name, value);
+  }
+  if (environment.loads != nullptr) {
+    if (const auto load =
+            environment.loads->ForGrpc(Metadata(*context, kLoadFormatKey))) {
+      context->AddTrailingMetadata(load->first, load->second);
+    }
   }
   return ToGrpcStatus(told.status, told.request_id);
 }

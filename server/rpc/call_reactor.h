@@ -23,8 +23,8 @@ CallContext ToCallContext(const Environment& environment,
 
 // The status to finish with, and the trailers. `shed`: the call was ended for
 // its memory.
-grpc::Status Close(const Ending& ending, bool shed,
-                   grpc::CallbackServerContext* context);
+grpc::Status Close(const Environment& environment, const Ending& ending,
+                   bool shed, grpc::CallbackServerContext* context);
 
 // What the kinds of calls share: the handler, and the account of what the call
 // holds. `Reactor` is gRPC's side, `Side` the handler's.

@@ -1,91 +1,42 @@
 #include "server/rpc/kserve_service.h"
 
-#include "kserve/open_inference.grpc.pb.h"
+#include <fmt/format.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <deque>
+#include <string>
+
 #include "server/kserve/kserve.h"
 #include "server/rpc/reactors.h"
 
 namespace trivium {
 namespace {
 
-using Context = grpc::CallbackServerContext;
-using Bytes = grpc::ByteBuffer;
-using Api = inference::GRPCInferenceService;
-
-using RawRepository = Api::WithRawCallbackMethod_ModelStatistics<
-    Api::WithRawCallbackMethod_RepositoryIndex<
-        Api::WithRawCallbackMethod_RepositoryModelLoad<
-            Api::WithRawCallbackMethod_RepositoryModelUnload<Api::Service>>>>;
-using RawModels = Api::WithRawCallbackMethod_ModelReady<
-    Api::WithRawCallbackMethod_ModelMetadata<
-        Api::WithRawCallbackMethod_ModelInfer<RawRepository>>>;
-using RawServer = Api::WithRawCallbackMethod_ServerLive<
-    Api::WithRawCallbackMethod_ServerReady<
-        Api::WithRawCallbackMethod_ServerMetadata<RawModels>>>;
-
-class KserveService : public RawServer {
+class KserveService : public grpc::Service {
  public:
-  explicit KserveService(RpcEnvironment* environment)
-      : environment_(environment) {}
-
-  grpc::ServerUnaryReactor* ServerLive(Context* context, const Bytes* request,
-                                       Bytes* response) override {
-    return StartUnary(NewKserveServerLive, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* ServerReady(Context* context, const Bytes* request,
-                                        Bytes* response) override {
-    return StartUnary(NewKserveServerReady, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* ServerMetadata(Context* context,
-                                           const Bytes* request,
-                                           Bytes* response) override {
-    return StartUnary(NewKserveServerMetadata, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* ModelReady(Context* context, const Bytes* request,
-                                       Bytes* response) override {
-    return StartUnary(NewKserveModelReady, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* ModelMetadata(Context* context,
-                                          const Bytes* request,
-                                          Bytes* response) override {
-    return StartUnary(NewKserveModelMetadata, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* ModelInfer(Context* context, const Bytes* request,
-                                       Bytes* response) override {
-    return StartUnary(NewKserveModelInfer, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* ModelStatistics(Context* context,
-                                            const Bytes* request,
-                                            Bytes* response) override {
-    return StartUnary(NewKserveModelStatistics, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* RepositoryIndex(Context* context,
-                                            const Bytes* request,
-                                            Bytes* response) override {
-    return StartUnary(NewKserveRepositoryIndex, environment_, context, request,
-                      response);
-  }
-  grpc::ServerUnaryReactor* RepositoryModelLoad(Context* context,
-                                                const Bytes* request,
-                                                Bytes* response) override {
-    return StartUnary(NewKserveRepositoryModelLoad, environment_, context,
-                      request, response);
-  }
-  grpc::ServerUnaryReactor* RepositoryModelUnload(Context* context,
-                                                  const Bytes* request,
-                                                  Bytes* response) override {
-    return StartUnary(NewKserveRepositoryModelUnload, environment_, context,
-                      request, response);
+  explicit KserveService(RpcEnvironment* environment) {
+    for (const KserveMethod& method : KserveMethods()) {
+      AddMethod(new grpc::internal::RpcServiceMethod(
+          paths_
+              .emplace_back(fmt::format("/{}/{}", kKserveService, method.name))
+              .c_str(),
+          grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+      MarkMethodRawCallback(
+          static_cast<int>(paths_.size()) - 1,
+          new grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer,
+                                                   grpc::ByteBuffer>(
+              [start = method.start, environment](
+                  grpc::CallbackServerContext* context,
+                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+                return StartUnary(start, environment, context, request,
+                                  response);
+              }));
+    }
   }
 
  private:
-  RpcEnvironment* const environment_;
+  std::deque<std::string> paths_;  // gRPC keeps no copies
 };
 
 }  // namespace

@@ -62,7 +62,8 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
     if (last != nullptr) Serialize(*last, response_);
     finished_ = true;
     unread_.Start();
-    grpc::ServerUnaryReactor::Finish(Close(ending, shed_, context()));
+    grpc::ServerUnaryReactor::Finish(
+        Close(environment()->handlers, ending, shed_, context()));
   }
   // Tells the client why, where the call has not been answered.
   void Shed() override {
@@ -96,7 +97,8 @@ class GenerateReactor
   }
   void BreakOff() override { context()->TryCancel(); }
   void Finish(const Ending& ending, const Message* last) override {
-    const grpc::Status status = Close(ending, /*shed=*/false, context());
+    const grpc::Status status =
+        Close(environment()->handlers, ending, /*shed=*/false, context());
     if (last == nullptr) {
       return grpc::ServerWriteReactor<Bytes>::Finish(status);
     }
@@ -148,7 +150,7 @@ class ItemStreamReactor
   void Finish(const Ending& ending, const Message*) override {
     LeaveAccount();  // nothing may be read any more
     grpc::ServerBidiReactor<Bytes, Bytes>::Finish(
-        Close(ending, /*shed=*/false, context()));
+        Close(environment()->handlers, ending, /*shed=*/false, context()));
   }
 
   void OnReadDone(bool ok) override { handler()->OnRead(ok); }

@@ -47,7 +47,9 @@ std::string PercentEncoded(std::string_view text) {
   return out;
 }
 
-std::string ToBlock(const Ending& ending) {
+// `load_asked`: what the call asks to hear of the server's load.
+std::string ToBlock(const Environment& environment,
+                    const std::string& load_asked, const Ending& ending) {
   const grpc::Status status = ToGrpcStatus(ending.status, ending.request_id);
   HeaderFields fields = {
       {":status", "200"},
@@ -61,6 +63,11 @@ std::string ToBlock(const Ending& ending) {
   }
   for (auto& [name, value] : TrailersOf(ending)) {
     fields.push_back({std::move(name), std::move(value)});
+  }
+  if (environment.loads != nullptr) {
+    if (const auto load = environment.loads->ForGrpc(load_asked)) {
+      fields.push_back({load->first, absl::Base64Escape(load->second)});
+    }
   }
   return WriteFields(fields);
 }
@@ -121,14 +128,17 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
     if (grant.ok()) context.client_key = (*grant)->rules().name;
   }
   const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
+  const auto to_block = [&environment, &field](const Ending& ending) {
+    return ToBlock(environment, field(kLoadFormatKey), ending);
+  };
   Http2Guard::Judgement judgement;
   auto place = open_calls->Take(ClientOf(context));
   if (!place.ok()) {
     judgement.reset = true;
     if (may_refuse) {
       judgement.refusal =
-          ToBlock(rpc ? EndEarly(environment, *rpc, context, place.status())
-                      : Ending{place.status(), ""});
+          to_block(rpc ? EndEarly(environment, *rpc, context, place.status())
+                       : Ending{place.status(), ""});
     }
     return judgement;
   }
@@ -145,7 +155,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   }
   if (may_refuse) {
     if (const auto ending = RefuseEarly(environment, *rpc, context)) {
-      return {.refusal = ToBlock(*ending)};
+      return {.refusal = to_block(*ending)};
     }
   }
   if (!context.access.ok()) return judgement;  // its handler refuses it

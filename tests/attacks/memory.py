@@ -17,8 +17,9 @@ CONNECTIONS = 4
 CALLS = 400
 # What it takes to send them all.
 SENDING_SECONDS = 8
-# The server without anything held for clients, and what is not worth a trim.
-PEACE = 256 << 20
+# The server without anything held for clients, its caches of keys and values,
+# and what is not worth a trim.
+PEACE = (128 << 20) + LIMIT // 4 + (64 << 20)
 
 
 def channel(address):

@@ -581,6 +581,13 @@ TEST_F(HttpTest, LibreTranslate) {
                                             {"api_key", ""}});
   EXPECT_EQ(many["translatedText"].size(), 2u);
   EXPECT_EQ(many["alternatives"][0].size(), 2u);
+  const json marked =
+      PostJson("/translate", {{"q", "<p>Tom &amp; the <b id=x>house</b>.</p>"},
+                              {"source", "en"},
+                              {"target", "de"},
+                              {"format", "html"}});
+  EXPECT_THAT(marked["translatedText"],
+              testing::MatchesRegex("<p>Tom .*<b id=x>.*Haus</b>.*</p>"));
   const json languages = Get("/languages");
   bool english = false;
   for (const json& language : languages) {
@@ -597,11 +604,11 @@ TEST_F(HttpTest, LibreTranslate) {
   EXPECT_THAT(
       Refusal("/translate", {{"q", "a"}, {"source", "en"}, {"target", "xx"}}),
       HasSubstr("xx"));
-  EXPECT_THAT(Refusal("/translate", {{"q", "<b>a</b>"},
-                                     {"source", "en"},
-                                     {"target", "de"},
-                                     {"format", "html"}}),
-              HasSubstr("format"));
+  EXPECT_THAT(
+      Refusal(
+          "/translate",
+          {{"q", "a"}, {"source", "en"}, {"target", "de"}, {"format", "pdf"}}),
+      HasSubstr("format: is neither text nor html"));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ Python stubs (for grpcurl's stand-in), and a folder that keeps what pip
 installs. Other than on the page are only the addresses, the folder of the
 server's example, and that ./run and ./test, which run this, are not run.
 What PyPI would be needed for is skipped, and said so, where it has not been
-fetched before (smollm2) or cannot be reached.
+fetched before (smollm2) or cannot be reached. Its C++ is package_test's.
 """
 
 import hashlib
@@ -180,7 +180,8 @@ def check_flags():
                                    text=True).stdout for one in helps)
     for script in ("run", "test"):
         known += (ROOT / script).read_text(encoding="utf-8")
-    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", README))
+    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", README)
+                     if not code.startswith("cmake "))
     unknown = {flag for flag in re.findall(r"--[a-z][a-z-]+", named)
                if not re.search(re.escape(flag) + r"(?![a-z-])", known)}
     if unknown:
@@ -212,6 +213,8 @@ def main(folder):
             elif section == "Two commands" and block.startswith("./run"):
                 continue
             elif section == "Generate and chats" and not SMOLLM2.exists():
+                continue
+            elif language == "cpp":
                 continue
             elif language == "python":
                 if python:

@@ -31,7 +31,6 @@ class ModelManagerTest : public testing::Test {
     fs::remove_all(root_);
     fs::create_directories(root_ / "below");
     options_.model_root = root_.string();
-    options_.kv_cache_bytes = 1 << 20;
     batcher_ = Batcher::Create({.observer = &metrics_}).value();
   }
   ~ModelManagerTest() override {
@@ -42,7 +41,7 @@ class ModelManagerTest : public testing::Test {
 
   // As Server does it, with the models that are there, or `given` ones.
   void Start(std::optional<std::vector<ModelSpec>> given = {}) {
-    manager_ = std::make_unique<ModelManager>(options_, Workers{1, 1},
+    manager_ = std::make_unique<ModelManager>(options_, Workers{1, 1, 1 << 20},
                                               &metrics_, batcher_.get());
     if (!given) given = ListModelFolders(options_.model_root).value();
     for (const ModelSpec& spec : *given) {

@@ -33,7 +33,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(options.listen, "127.0.0.1:50051");
   EXPECT_EQ(options.metrics_listen, "127.0.0.1:9464");
   EXPECT_EQ(options.limits.max_request_bytes, 4 << 20);
-  EXPECT_EQ(options.kv_cache_bytes, 256 << 20);
+  EXPECT_EQ(options.kv_cache_bytes, std::nullopt);
   EXPECT_EQ(options.result_cache_bytes, 0);
   EXPECT_TRUE(options.models.empty());
 }
@@ -194,6 +194,10 @@ TEST_F(OptionsTest, RefusesNonsense) {
                                              {"--prefix-cache-bytes", "-1"},
                                              {"--prefix-cache-bytes", "much"},
                                              {"--drain-delay", "-inf"},
+                                             {"--load-reports", "some"},
+                                             {"--trace-endpoint", "a:4318"},
+                                             {"--trace-sample-rate", "2"},
+                                             {"--trace-sample-rate", "nan"},
                                              {"--model", "a=/x,presicion=f32"},
                                              {"--workers=-1"}}) {
     testing::internal::CaptureStderr();
@@ -213,7 +217,7 @@ TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndTwins) {
   EXPECT_EQ(exit_code_, 0);
   for (const char* part :
        {"Network:", "Models:", "Limits of a call:", "127.0.0.1:50051", "(bytes",
-        "(seconds)", "TRIVIUM_MAX_WAITING_TOKENS", "268435456"}) {
+        "(seconds)", "TRIVIUM_MAX_WAITING_TOKENS", "4194304"}) {
     EXPECT_THAT(help, HasSubstr(part));
   }
 }
@@ -224,6 +228,34 @@ TEST_F(OptionsTest, VersionIsPrinted) {
   EXPECT_THAT(testing::internal::GetCapturedStdout(),
               HasSubstr("trivium-server "));
   EXPECT_EQ(exit_code_, 0);
+}
+
+// --plan goes before the command line of a server, or has the models itself.
+TEST_F(OptionsTest, PlansWhatWouldBeServed) {
+  for (const std::vector<const char*>& arguments :
+       {std::vector<const char*>{"--plan", "/a", "b=/c,precision=f32"},
+        {"--plan=/a", "--plan", "b=/c,precision=f32"},
+        {"--plan", "--model", "/a", "--model=b=/c,precision=f32"},
+        {"/a", "b=/c,precision=f32", "--plan", "--json"}}) {
+    const Options options = Parse(arguments);
+    EXPECT_FALSE(exit_code_);
+    EXPECT_TRUE(options.plan);
+    ASSERT_EQ(options.models.size(), 2u);
+    EXPECT_EQ(options.models[0].folder, "/a");
+    EXPECT_EQ(options.models[1].name, "b");
+    EXPECT_EQ(options.models[1].precision, Precision::kF32);
+  }
+  EXPECT_TRUE(Parse({"--plan"}).plan);
+  EXPECT_TRUE(Parse({"--plan"}).models.empty());
+  EXPECT_TRUE(Parse({"--plan", "--json"}).json);
+  EXPECT_FALSE(Parse({}).plan);
+  for (const std::vector<const char*>& arguments :
+       {std::vector<const char*>{"--json"},
+        {"--plan", "--check", "/a"},
+        {"--plan", "/a,precision=f33"}}) {
+    Parse(arguments);
+    EXPECT_EQ(exit_code_, kExitUsage);
+  }
 }
 
 }  // namespace

@@ -139,6 +139,9 @@ TEST(StartupTest, ErrorsNameWhatIsWrong) {
   options.models.push_back({"a", "/elsewhere", std::nullopt});
   EXPECT_THAT(std::string(StartServer(options).status().message()),
               HasSubstr("two models are named 'a'"));
+  options.trace_sample_rate = 0.5;
+  EXPECT_THAT(std::string(StartServer(options).status().message()),
+              HasSubstr("--trace-endpoint"));
 }
 
 }  // namespace

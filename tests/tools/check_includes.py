@@ -45,7 +45,11 @@ LAYERS = {
     "server/observability": (r"server/batching/.*",) + MODEL,
     "server/text": (),
     "server/tls": (r"server/observability/(log|metrics)\.h",),
-    "server/handlers": (r"server/(batching|observability|text)/.*",) + MODEL,
+    "server/tracing": (
+        r"server/batching/request_phases\.h",
+        r"server/observability/(log|metrics|rpc|version)\.h",
+    ),
+    "server/handlers": (r"server/(batching|observability|text|tracing)/.*",) + MODEL,
     "server/http": (
         r"server/(handlers|tls)/.*",
         r"server/observability/(log|metrics|rpc|version)\.h",
@@ -55,6 +59,11 @@ LAYERS = {
     # The program caps the instruction set before it loads a model.
     "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
     "client": (r"client/.*",),
+    "library": (
+        r"client/(client|tls)\.h",
+        r"server/(batching|handlers)/.*",
+        r"server/observability/log\.h",
+    ) + MODEL,
     "tests": (r".*",),
 }
 
@@ -67,11 +76,14 @@ OUTSIDE = {
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
+    r"httplib\.h|opentelemetry/.*": ("server/tracing",),
     r"re2/.*": ("server/text",),
     r"openssl/.*": ("server/tls", "server/handlers"),
     r"(google|trivium)/.*": (
-        "server/handlers", "server/http", "server/kserve", "server/rpc", "client"),
+        "server/handlers", "server/http", "server/kserve", "server/rpc", "client",
+        "library"),
     r"kserve/.*": ("server/kserve",),
+    r"xds/.*": ("server/handlers",),
     r"CLI/.*": ("server", "client"),
     r"gtest/.*|gmock/.*|benchmark/.*": (),
 }
@@ -80,7 +92,7 @@ TOP_ONLY = {
     r"CLI/.*": ("server",),
 }
 
-FOLDERS = ("base", "model", "server", "client", "tests")
+FOLDERS = ("base", "model", "server", "client", "library", "tests")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^">]+)[">]')
 
 

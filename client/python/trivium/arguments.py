@@ -51,9 +51,18 @@ class TranslateArguments(TypedDict, total=False):
     split: inference_pb2.Split | str  # "SPLIT_SENTENCES" (default), "SPLIT_NONE"
     sentences: bool  # return where sentences are
     task: str  # instead of languages, one of Model.tasks by name
+    # "TEXT_FORMAT_HTML", "TEXT_FORMAT_XML": tags and entities come through
+    format: inference_pb2.TextFormat | str
     # {"kinds": ["PROTECTED_KIND_URL"], "patterns": [r"#\d+"]}: what comes through
     # byte for byte
     protect: inference_pb2.Protection | Mapping[str, Any]
+    # {}: tell of what looks wrong; {"kinds": ["CHECK_REPETITION"], "second_try":
+    # {}}: of this alone, and try it again
+    checks: inference_pb2.Checks | Mapping[str, Any]
+    words: bool  # return how sure the model is of each, and what it translates
+    # {"terms": [{"source": "computer", "target": "Rechner"}]}: how terms must be
+    # translated
+    glossary: inference_pb2.Glossary | Mapping[str, Any]
 
 
 class GenerateArguments(TruncationArguments, total=False):

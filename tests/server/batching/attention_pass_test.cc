@@ -63,6 +63,38 @@ TEST_F(AttentionPassTest, MapsAttentionOfEachHypothesis) {
   }
 }
 
+TEST_F(AttentionPassTest, OneMapCanStandForAll) {
+  const auto run = [this](bool mean, int max_rows) {
+    options_.max_rows = max_rows;
+    Create();
+    Request request = MakeRequest(Source(6), Beams(3, 9), nullptr);
+    request.cross_attention = AttentionSelection{.layers = {1, 5}, .heads = {}};
+    request.mean_cross_attention = mean;
+    const auto observer = Add(std::move(request));
+    RunAll();
+    return *observer->Wait();
+  };
+  const RequestResult all = run(false, 256);
+  const RequestResult one = run(true, 256);
+  const RequestResult cut = run(true, 4);
+  for (int i = 0; i < 3; ++i) {
+    const AttentionMap& map = all.cross_attention[i];
+    const AttentionMap& mean = one.cross_attention[i];
+    EXPECT_EQ(mean.layers, 1);
+    EXPECT_EQ(mean.heads, 1);
+    const size_t size = static_cast<size_t>(map.queries) * map.keys;
+    ASSERT_EQ(mean.weights.size(), size);
+    for (size_t at = 0; at < size; ++at) {
+      float sum = 0;
+      for (size_t plane = 0; plane < 4; ++plane) {
+        sum += map.weights[plane * size + at];
+      }
+      EXPECT_FLOAT_EQ(mean.weights[at], sum / 4);
+    }
+    EXPECT_EQ(cut.cross_attention[i].weights, mean.weights);
+  }
+}
+
 // What the engine gives a token of its own attention depends on how many it
 // has read, so a map has to put rows of different lengths together.
 TEST_F(AttentionPassTest, MapsADecodersAttentionHoweverItIsCut) {

@@ -113,7 +113,7 @@ TEST_F(OverloadManagerTest, StagesFollowTheMemory) {
                                               {750, Stage::kNormal},
                                               {751, Stage::kPausing},
                                               {851, Stage::kRefusing},
-                                              {951, Stage::kShedding},
+                                              {901, Stage::kShedding},
                                               {700, Stage::kNormal}}) {
     SetMemory(mebibytes);
     EXPECT_EQ(manager_.stage(), stage) << mebibytes;
@@ -127,13 +127,13 @@ TEST_F(OverloadManagerTest, StagesFollowTheMemory) {
 TEST_F(OverloadManagerTest, MessagesComeInWhileThereIsRoom) {
   EXPECT_TRUE(manager_.MayComeIn(600 * kMiB, 50 * kMiB));
   EXPECT_FALSE(manager_.MayComeIn(600 * kMiB, 51 * kMiB));
-  SetMemory(900);
+  SetMemory(850);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, kMiB));
   EXPECT_TRUE(manager_.MayComeIn(kMiB, 0)) << "one at a time";
-  SetMemory(950);
+  SetMemory(900);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, 0));
   // What came since the last look may not be in the memory yet.
-  SetMemory(900);
+  SetMemory(850);
   manager_.OnCame(kMiB);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, 0)) << "one at a look";
   manager_.Look();
@@ -186,7 +186,7 @@ TEST_F(OverloadManagerTest, TheLargestAndYoungestAreShed) {
   FakeCall largest(&manager_, 0, 60 * kMiB);
   FakeCall young(&manager_, 10 * kMiB);
   FakeCall small(&manager_, 1000);
-  SetMemory(949);
+  SetMemory(900);
   EXPECT_EQ(largest.shed, 0);
   SetMemory(951);  // 101 beyond where requests are refused
   EXPECT_EQ(largest.shed, 1);

@@ -131,6 +131,10 @@ TEST(MetricsTest, WhatHasNotHappenedIsThereWhereItMayAlarm) {
     EXPECT_THAT(text, HasSubstr("trivium_connections_ended_total{reason=\"" +
                                 std::string(reason) + "\"} 0\n"));
   }
+  for (const char* result : {"sent", "dropped"}) {
+    EXPECT_THAT(text, HasSubstr("trivium_trace_spans_total{result=\"" +
+                                std::string(result) + "\"} 0\n"));
+  }
   EXPECT_THAT(text, HasSubstr("trivium_running_requests{model=\"en-de\","
                               "worker=\"0\"} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("trivium_request_duration_seconds_")));

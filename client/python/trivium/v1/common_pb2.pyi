@@ -145,7 +145,7 @@ class DecodingOptions(_message.Message):
     def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Hypothesis(_message.Message):
-    __slots__ = ["cross_attention", "decoder_attention", "finish_reason", "ids", "logprobs", "pieces", "score", "text", "token_count", "total_logprob"]
+    __slots__ = ["cross_attention", "decoder_attention", "finish_reason", "ids", "logprobs", "pieces", "score", "text", "token_count", "total_logprob", "words"]
     CROSS_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
@@ -156,6 +156,7 @@ class Hypothesis(_message.Message):
     TEXT_FIELD_NUMBER: _ClassVar[int]
     TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
     TOTAL_LOGPROB_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
     cross_attention: Attention
     decoder_attention: Attention
     finish_reason: FinishReason
@@ -166,7 +167,8 @@ class Hypothesis(_message.Message):
     text: str
     token_count: int
     total_logprob: float
-    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., token_count: _Optional[int] = ..., finish_reason: _Optional[_Union[FinishReason, str]] = ..., ids: _Optional[_Iterable[int]] = ..., pieces: _Optional[_Iterable[str]] = ..., logprobs: _Optional[_Iterable[_Union[TokenLogprobs, _Mapping]]] = ..., cross_attention: _Optional[_Union[Attention, _Mapping]] = ..., decoder_attention: _Optional[_Union[Attention, _Mapping]] = ...) -> None: ...
+    words: _containers.RepeatedCompositeFieldContainer[TargetWord]
+    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., token_count: _Optional[int] = ..., finish_reason: _Optional[_Union[FinishReason, str]] = ..., ids: _Optional[_Iterable[int]] = ..., pieces: _Optional[_Iterable[str]] = ..., logprobs: _Optional[_Iterable[_Union[TokenLogprobs, _Mapping]]] = ..., cross_attention: _Optional[_Union[Attention, _Mapping]] = ..., decoder_attention: _Optional[_Union[Attention, _Mapping]] = ..., words: _Optional[_Iterable[_Union[TargetWord, _Mapping]]] = ...) -> None: ...
 
 class Input(_message.Message):
     __slots__ = ["ids", "pair", "target_prefix", "target_prefix_ids", "text"]
@@ -197,6 +199,24 @@ class ModelVersion(_message.Message):
     name: str
     revision: str
     def __init__(self, name: _Optional[str] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class TargetWord(_message.Message):
+    __slots__ = ["byte_begin", "byte_end", "char_begin", "char_end", "mean_logprob", "min_logprob", "source_words"]
+    BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    BYTE_END_FIELD_NUMBER: _ClassVar[int]
+    CHAR_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    CHAR_END_FIELD_NUMBER: _ClassVar[int]
+    MEAN_LOGPROB_FIELD_NUMBER: _ClassVar[int]
+    MIN_LOGPROB_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_WORDS_FIELD_NUMBER: _ClassVar[int]
+    byte_begin: int
+    byte_end: int
+    char_begin: int
+    char_end: int
+    mean_logprob: float
+    min_logprob: float
+    source_words: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, byte_begin: _Optional[int] = ..., byte_end: _Optional[int] = ..., char_begin: _Optional[int] = ..., char_end: _Optional[int] = ..., mean_logprob: _Optional[float] = ..., min_logprob: _Optional[float] = ..., source_words: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class TextPair(_message.Message):
     __slots__ = ["first", "second"]

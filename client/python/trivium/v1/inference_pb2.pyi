@@ -13,6 +13,13 @@ AGGREGATION_MAX: Aggregation
 AGGREGATION_NONE: Aggregation
 AGGREGATION_SIMPLE: Aggregation
 AGGREGATION_UNSPECIFIED: Aggregation
+CHECK_LENGTH_RATIO: Check
+CHECK_REPETITION: Check
+CHECK_SOURCE_COPIED: Check
+CHECK_TRUNCATED: Check
+CHECK_UNKNOWN_CHARACTERS: Check
+CHECK_UNSPECIFIED: Check
+CHECK_WRONG_LANGUAGE: Check
 DESCRIPTOR: _descriptor.FileDescriptor
 EMBEDDING_FORMAT_BINARY: EmbeddingFormat
 EMBEDDING_FORMAT_FLOAT16: EmbeddingFormat
@@ -36,6 +43,10 @@ PROTECTED_KIND_URL: ProtectedKind
 SPLIT_NONE: Split
 SPLIT_SENTENCES: Split
 SPLIT_UNSPECIFIED: Split
+TEXT_FORMAT_HTML: TextFormat
+TEXT_FORMAT_PLAIN: TextFormat
+TEXT_FORMAT_UNSPECIFIED: TextFormat
+TEXT_FORMAT_XML: TextFormat
 
 class AnswerRequest(_message.Message):
     __slots__ = ["inputs", "max_answer_tokens", "model", "no_answer", "overlap", "top"]
@@ -136,6 +147,14 @@ class Chat(_message.Message):
     tools: _containers.RepeatedScalarFieldContainer[str]
     variables: _struct_pb2.Struct
     def __init__(self, messages: _Optional[_Iterable[_Union[Chat.Message, _Mapping]]] = ..., tools: _Optional[_Iterable[str]] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., template_name: _Optional[str] = ..., add_generation_prompt: bool = ..., continue_final_message: bool = ...) -> None: ...
+
+class Checks(_message.Message):
+    __slots__ = ["kinds", "second_try"]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    SECOND_TRY_FIELD_NUMBER: _ClassVar[int]
+    kinds: _containers.RepeatedScalarFieldContainer[Check]
+    second_try: _common_pb2.DecodingOptions
+    def __init__(self, kinds: _Optional[_Iterable[_Union[Check, str]]] = ..., second_try: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ...) -> None: ...
 
 class Classification(_message.Message):
     __slots__ = ["labels", "token_count", "truncated_tokens"]
@@ -437,6 +456,34 @@ class GenerateResponse(_message.Message):
     prompt: GenerateResponse.Prompt
     def __init__(self, index: _Optional[int] = ..., piece: _Optional[_Union[GenerateResponse.Piece, _Mapping]] = ..., done: _Optional[_Union[GenerateResponse.Done, _Mapping]] = ..., prompt: _Optional[_Union[GenerateResponse.Prompt, _Mapping]] = ...) -> None: ...
 
+class Glossary(_message.Message):
+    __slots__ = ["inflections", "terms"]
+    INFLECTIONS_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    inflections: bool
+    terms: _containers.RepeatedCompositeFieldContainer[GlossaryTerm]
+    def __init__(self, terms: _Optional[_Iterable[_Union[GlossaryTerm, _Mapping]]] = ..., inflections: bool = ...) -> None: ...
+
+class GlossaryTerm(_message.Message):
+    __slots__ = ["match_case", "source", "target"]
+    MATCH_CASE_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    match_case: bool
+    source: str
+    target: str
+    def __init__(self, source: _Optional[str] = ..., target: _Optional[str] = ..., match_case: bool = ...) -> None: ...
+
+class GlossaryUse(_message.Message):
+    __slots__ = ["missing", "source", "term"]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    missing: _containers.RepeatedScalarFieldContainer[int]
+    source: SentencePair.Span
+    term: int
+    def __init__(self, term: _Optional[int] = ..., source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., missing: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class HiddenStates(_message.Message):
     __slots__ = ["layer", "values"]
     LAYER_FIELD_NUMBER: _ClassVar[int]
@@ -609,6 +656,16 @@ class SentencePair(_message.Message):
     targets: _containers.RepeatedCompositeFieldContainer[SentencePair.Span]
     def __init__(self, source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., targets: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., cut: bool = ...) -> None: ...
 
+class Suspicion(_message.Message):
+    __slots__ = ["check", "hypothesis", "source"]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    HYPOTHESIS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    check: Check
+    hypothesis: int
+    source: SentencePair.Span
+    def __init__(self, check: _Optional[_Union[Check, str]] = ..., source: _Optional[_Union[SentencePair.Span, _Mapping]] = ..., hypothesis: _Optional[int] = ...) -> None: ...
+
 class Token(_message.Message):
     __slots__ = ["byte_begin", "byte_end", "char_begin", "char_end", "id", "piece", "sequence", "special", "type_id"]
     BYTE_BEGIN_FIELD_NUMBER: _ClassVar[int]
@@ -691,10 +748,13 @@ class TokenizedText(_message.Message):
     def __init__(self, tokens: _Optional[_Iterable[_Union[Token, _Mapping]]] = ...) -> None: ...
 
 class TranslateOptions(_message.Message):
-    __slots__ = ["cross_attention", "decoder_attention", "decoding", "protect", "sentences", "source_language", "split", "target_language", "task", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["checks", "cross_attention", "decoder_attention", "decoding", "format", "glossary", "protect", "sentences", "source_language", "split", "target_language", "task", "tokens", "truncate", "truncation_direction", "words"]
+    CHECKS_FIELD_NUMBER: _ClassVar[int]
     CROSS_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODING_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    GLOSSARY_FIELD_NUMBER: _ClassVar[int]
     PROTECT_FIELD_NUMBER: _ClassVar[int]
     SENTENCES_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
@@ -704,9 +764,13 @@ class TranslateOptions(_message.Message):
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATE_FIELD_NUMBER: _ClassVar[int]
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    checks: Checks
     cross_attention: _common_pb2.AttentionSelection
     decoder_attention: _common_pb2.AttentionSelection
     decoding: _common_pb2.DecodingOptions
+    format: TextFormat
+    glossary: Glossary
     protect: Protection
     sentences: bool
     source_language: str
@@ -716,7 +780,8 @@ class TranslateOptions(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., task: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ..., sentences: bool = ..., protect: _Optional[_Union[Protection, _Mapping]] = ...) -> None: ...
+    words: bool
+    def __init__(self, source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., truncate: bool = ..., tokens: bool = ..., cross_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., task: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ..., sentences: bool = ..., protect: _Optional[_Union[Protection, _Mapping]] = ..., checks: _Optional[_Union[Checks, _Mapping]] = ..., words: bool = ..., glossary: _Optional[_Union[Glossary, _Mapping]] = ..., format: _Optional[_Union[TextFormat, str]] = ...) -> None: ...
 
 class TranslateRequest(_message.Message):
     __slots__ = ["inputs", "model", "options"]
@@ -739,30 +804,40 @@ class TranslateResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TranslateResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class TranslateResult(_message.Message):
-    __slots__ = ["beam_trace", "cut_count", "hypotheses", "prefix_pieces", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "truncated_tokens", "unkept"]
+    __slots__ = ["beam_trace", "cut_count", "glossary_uses", "hypotheses", "prefix_pieces", "second_kept_count", "second_try_count", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "source_words", "suspicions", "truncated_tokens", "unkept"]
     BEAM_TRACE_FIELD_NUMBER: _ClassVar[int]
     CUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    GLOSSARY_USES_FIELD_NUMBER: _ClassVar[int]
     HYPOTHESES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_PIECES_FIELD_NUMBER: _ClassVar[int]
+    SECOND_KEPT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SECOND_TRY_COUNT_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     SENTENCES_FIELD_NUMBER: _ClassVar[int]
     SENTENCE_COUNT_FIELD_NUMBER: _ClassVar[int]
     SOURCE_PIECES_FIELD_NUMBER: _ClassVar[int]
     SOURCE_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_WORDS_FIELD_NUMBER: _ClassVar[int]
+    SUSPICIONS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     UNKEPT_FIELD_NUMBER: _ClassVar[int]
     beam_trace: _common_pb2.BeamTrace
     cut_count: int
+    glossary_uses: _containers.RepeatedCompositeFieldContainer[GlossaryUse]
     hypotheses: _containers.RepeatedCompositeFieldContainer[_common_pb2.Hypothesis]
     prefix_pieces: _containers.RepeatedScalarFieldContainer[str]
+    second_kept_count: int
+    second_try_count: int
     seed: int
     sentence_count: int
     sentences: _containers.RepeatedCompositeFieldContainer[SentencePair]
     source_pieces: _containers.RepeatedScalarFieldContainer[str]
     source_token_count: int
+    source_words: _containers.RepeatedCompositeFieldContainer[SentencePair.Span]
+    suspicions: _containers.RepeatedCompositeFieldContainer[Suspicion]
     truncated_tokens: int
     unkept: _containers.RepeatedCompositeFieldContainer[UnkeptSpan]
-    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ..., unkept: _Optional[_Iterable[_Union[UnkeptSpan, _Mapping]]] = ...) -> None: ...
+    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ..., unkept: _Optional[_Iterable[_Union[UnkeptSpan, _Mapping]]] = ..., suspicions: _Optional[_Iterable[_Union[Suspicion, _Mapping]]] = ..., second_try_count: _Optional[int] = ..., second_kept_count: _Optional[int] = ..., source_words: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., glossary_uses: _Optional[_Iterable[_Union[GlossaryUse, _Mapping]]] = ...) -> None: ...
 
 class TranslateStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -827,7 +902,13 @@ class EmbeddingFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 class Split(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
+class TextFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
 class ProtectedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class Check(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Aggregation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

@@ -1,6 +1,7 @@
-#ifndef TRIVIUM_SERVER_WORKERS_H_
-#define TRIVIUM_SERVER_WORKERS_H_
+#ifndef TRIVIUM_SERVER_BATCHING_WORKERS_H_
+#define TRIVIUM_SERVER_BATCHING_WORKERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -12,7 +13,8 @@ namespace trivium {
 // Of all models of a process: an engine of each lives on every worker.
 struct Workers {
   int count = 1;
-  int threads = 1;  // of each
+  int threads = 1;                     // of each
+  int64_t kv_cache_bytes = 256 << 20;  // of each, for each model
 
   friend bool operator==(const Workers&, const Workers&) = default;
 };
@@ -28,6 +30,12 @@ absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
                                       std::optional<int> worker_threads,
                                       int cores, int64_t weight_bytes);
 
+// What --kv-cache-bytes says, and where it says nothing (auto), what Workers
+// have; less where the caches of `models` would come to more than a quarter of
+// the `memory` that the process may use: the rest is for weights and requests.
+int64_t ChooseKvCacheBytes(std::optional<int64_t> asked, int workers,
+                           size_t models, int64_t memory);
+
 }  // namespace trivium
 
-#endif  // TRIVIUM_SERVER_WORKERS_H_
+#endif  // TRIVIUM_SERVER_BATCHING_WORKERS_H_

@@ -3,7 +3,7 @@
 // Weights out of memory are read again for every worker, and a lone request
 // waits for all of them; threads that share a worker's step read each weight
 // once.
-#include "server/workers.h"
+#include "server/batching/workers.h"
 
 #include <fmt/format.h>
 
@@ -41,6 +41,14 @@ absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
         kMostWorkerThreads, cores));
   }
   return chosen;
+}
+
+int64_t ChooseKvCacheBytes(std::optional<int64_t> asked, int workers,
+                           size_t models, int64_t memory) {
+  const auto caches =
+      static_cast<int64_t>(std::max<size_t>(models, 1)) * workers;
+  return asked.value_or(
+      std::min(Workers().kv_cache_bytes, memory / 4 / caches));
 }
 
 }  // namespace trivium

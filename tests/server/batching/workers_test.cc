@@ -1,4 +1,4 @@
-#include "server/workers.h"
+#include "server/batching/workers.h"
 
 #include <string>
 
@@ -31,6 +31,14 @@ TEST(WorkersTest, WhatIsSaidHolds) {
   EXPECT_EQ(*ChooseWorkers(16, kAuto, 8, 0), (Workers{16, 1}));
   EXPECT_EQ(*ChooseWorkers(kAuto, 2, 8, 0), (Workers{4, 2}));
   EXPECT_EQ(*ChooseWorkers(kAuto, 16, 8, 0), (Workers{1, 16}));
+}
+
+TEST(WorkersTest, CachesLeaveRoomForTheRest) {
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 1, 24 * 1024 * kMiB), 256 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 1, 512 * kMiB), 64 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 4, 512 * kMiB), 16 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 0, 512 * kMiB), 64 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(300 * kMiB, 2, 4, 512 * kMiB), 300 * kMiB);
 }
 
 TEST(WorkersTest, TogetherTheyAreBounded) {

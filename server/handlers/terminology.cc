@@ -1,0 +1,266 @@
+#include "server/handlers/terminology.h"
+
+#include <fmt/format.h>
+#include <unicode/uchar.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/handlers/character_places.h"
+#include "server/handlers/status.h"
+#include "server/text/characters.h"
+
+namespace trivium {
+namespace {
+
+constexpr int kMostTerms = 1024;
+constexpr size_t kMostTermBytes = 256;
+constexpr size_t kMostTermTokens = 32;
+constexpr size_t kMostEndingLetters = 3;
+constexpr int kBeamsOfTerm = 2;
+
+// By the pieces of a tokenizer: SentencePiece and byte-level ones mark spaces,
+// WordPiece marks what is inside words.
+class TokenizerPieces : public WordPieces {
+ public:
+  explicit TokenizerPieces(const Tokenizer* tokenizer)
+      : tokenizer_(*tokenizer) {}
+
+  bool ContinuesWord(int32_t token) const override {
+    const std::string piece = PieceOf(token);
+    if (tokenizer_.marks_pieces_inside_words()) return piece.starts_with(kMark);
+    if (piece.empty()) return false;
+    // "▁" and what stands for a space among bytes: "Ġ".
+    const UChar32 first = FirstCharacter(piece);
+    return first != kByteLevelSpace && u_isalnum(first);
+  }
+
+  bool IsEnding(int32_t token) const override {
+    std::string_view rest;
+    const std::string piece = PieceOf(token);
+    rest = piece;
+    if (rest.starts_with(kMark)) rest.remove_prefix(kMark.size());
+    size_t letters = 0;
+    for (; !rest.empty(); rest.remove_prefix(FirstCodePoint(rest).size)) {
+      if (!u_islower(FirstCharacter(rest))) return false;
+      ++letters;
+    }
+    return letters >= 1 && letters <= kMostEndingLetters;
+  }
+
+ private:
+  static constexpr std::string_view kMark = "##";
+  static constexpr UChar32 kByteLevelSpace = 0x120;
+
+  std::string PieceOf(int32_t token) const {
+    return tokenizer_.IdToPiece(token, TextSide::kTarget);
+  }
+
+  const Tokenizer& tokenizer_;
+};
+
+absl::Status CheckTerms(const v1::Glossary& in, const std::string& path) {
+  if (in.terms().empty()) {
+    return InvalidField(path, "has no terms; give some, or leave it out");
+  }
+  if (in.terms_size() > kMostTerms) {
+    return InvalidField(path + ".terms",
+                        fmt::format("has {}; a call takes at most {}: send "
+                                    "those that its texts have",
+                                    in.terms_size(), kMostTerms));
+  }
+  for (int i = 0; i < in.terms_size(); ++i) {
+    const v1::GlossaryTerm& term = in.terms(i);
+    for (const auto& [name, text] :
+         {std::pair<const char*, const std::string&>{"source", term.source()},
+          {"target", term.target()}}) {
+      const std::string field = fmt::format("{}.terms[{}].{}", path, i, name);
+      if (IsBlank(text)) return InvalidField(field, "is blank");
+      if (text.size() > kMostTermBytes) {
+        return InvalidField(field, fmt::format("has {} bytes; a term has at "
+                                               "most {}",
+                                               text.size(), kMostTermBytes));
+      }
+      if (WithoutWhiteSpace(text, {0, text.size()}).Of(text) != text) {
+        return InvalidField(field, "has white space around it");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What the target vocabulary writes `text` with.
+absl::StatusOr<std::vector<int32_t>> Encode(const std::string& text,
+                                            const std::string& field,
+                                            const Tokenizer& tokenizer) {
+  EncodeOptions options;
+  options.side = TextSide::kTarget;
+  options.add_special_tokens = false;
+  TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding, tokenizer.Encode(text, options));
+  const std::string written = tokenizer.Decode(encoding.ids);
+  if (written != text) {
+    return InvalidField(
+        field, fmt::format("cannot be written by the model, which makes '{}' "
+                           "of it; give a term of its characters",
+                           Shorten(written)));
+  }
+  if (encoding.ids.size() > kMostTermTokens) {
+    return InvalidField(field,
+                        fmt::format("has {} tokens; a term has at most "
+                                    "{}",
+                                    encoding.ids.size(), kMostTermTokens));
+  }
+  return std::move(encoding.ids);
+}
+
+// The form without the space that tokenizers put in front of a text, where
+// words follow one another without any.
+std::optional<std::vector<int32_t>> WithoutSpace(
+    const std::vector<int32_t>& form, const Tokenizer& tokenizer) {
+  constexpr std::string_view kSpace = "\u2581";
+  const std::string piece = tokenizer.IdToPiece(form[0], TextSide::kTarget);
+  if (!piece.starts_with(kSpace)) return std::nullopt;
+  std::vector<int32_t> bare(form.begin() + 1, form.end());
+  if (piece.size() > kSpace.size()) {
+    const int32_t id = tokenizer.PieceToId(
+        std::string_view(piece).substr(kSpace.size()), TextSide::kTarget);
+    if (id < 0) return std::nullopt;
+    bare.insert(bare.begin(), id);
+  }
+  if (bare.empty()) return std::nullopt;
+  return bare;
+}
+
+}  // namespace
+
+absl::StatusOr<Terminology> Terminology::Create(
+    const v1::Glossary& in, const std::string& path, std::string_view source,
+    const Model& model, const std::function<absl::Status()>& wanted) {
+  TRIVIUM_RETURN_IF_ERROR(CheckTerms(in, path));
+  if (model.tokenizer() == nullptr) {
+    return absl::FailedPreconditionError(
+        path +
+        ": the model's folder has no tokenizer, so that no term can be "
+        "found; leave it out");
+  }
+  if (in.inflections() && !Glossary::KnowsInflections(source)) {
+    return InvalidField(
+        path + ".inflections",
+        source.empty()
+            ? "needs the source language, which neither the call nor the model "
+              "tells; give source_language, or leave it out"
+            : fmt::format("are not known of '{}'; leave it out, and give each "
+                          "form as a term",
+                          Shorten(source)));
+  }
+  std::vector<Glossary::Term> terms;
+  for (const v1::GlossaryTerm& term : in.terms()) {
+    terms.push_back({term.source(), term.has_match_case()
+                                        ? std::optional(term.match_case())
+                                        : std::nullopt});
+  }
+  Terminology result(Glossary(terms, source, in.inflections()),
+                     in.inflections());
+  const Tokenizer& tokenizer = *model.tokenizer();
+  for (int i = 0; i < in.terms_size(); ++i) {
+    if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
+    const std::string& target = in.terms(i).target();
+    const std::string field = fmt::format("{}.terms[{}].target", path, i);
+    RequiredPhrase phrase;
+    phrase.whole = !EndsInsideText(target);
+    phrase.endings = in.inflections();
+    TRIVIUM_ASSIGN_OR_RETURN(phrase.forms.emplace_back(),
+                             Encode(target, field, tokenizer));
+    if (BeginsInsideText(target)) {
+      if (auto bare = WithoutSpace(phrase.forms[0], tokenizer)) {
+        phrase.forms.push_back(*std::move(bare));
+      }
+    }
+    if (const std::string capital = WithCapital(target); capital != target) {
+      // What the model cannot write so is written as it is.
+      auto form = Encode(capital, field, tokenizer);
+      if (form.ok()) phrase.first_forms.push_back(*std::move(form));
+    }
+    result.targets_.push_back(target);
+    result.phrases_.push_back(std::move(phrase));
+  }
+  result.pieces_ = std::make_shared<TokenizerPieces>(&tokenizer);
+  return result;
+}
+
+std::vector<RequiredPhrase> Terminology::TermsOf(std::string_view text,
+                                                 std::span<const Token> tokens,
+                                                 size_t prefix_bytes) const {
+  std::vector<RequiredPhrase> terms;
+  for (const Glossary::Match& match : glossary_.Find(text)) {
+    if (terms.size() == kMaxRequiredPhrases) break;
+    RequiredPhrase& term = terms.emplace_back(phrases_[match.term]);
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const auto begin = static_cast<size_t>(tokens[i].byte_begin);
+      const auto end = static_cast<size_t>(tokens[i].byte_end);
+      if (begin < end && begin < match.span.end + prefix_bytes &&
+          end > match.span.begin + prefix_bytes) {
+        term.source.push_back(static_cast<int32_t>(i));
+      }
+    }
+  }
+  return terms;
+}
+
+void Terminology::Require(const std::vector<RequiredPhrase>& terms,
+                          const RequestLimits& limits,
+                          DecodingOptions* decoding) const {
+  if (terms.empty()) return;
+  decoding->required = terms;
+  decoding->word_pieces = pieces_;
+  const int more = kBeamsOfTerm * static_cast<int>(decoding->required.size());
+  decoding->beam_size =
+      std::max(decoding->beam_size,
+               std::min(decoding->beam_size + more, limits.max_beam_size));
+}
+
+void Terminology::Report(std::string_view source, TextSpan place,
+                         const std::vector<TextSpan>& kept,
+                         v1::TranslateResult* result) const {
+  // How often each target term was looked for so far.
+  std::map<std::string_view, size_t> looked_for;
+  std::map<std::pair<std::string_view, int>, size_t> counts;
+  for (const Glossary::Match& match : glossary_.Find(source)) {
+    const TextSpan span = {place.begin + match.span.begin,
+                           place.begin + match.span.end};
+    if (std::any_of(kept.begin(), kept.end(), [span](TextSpan other) {
+          return span.begin < other.end && other.begin < span.end;
+        })) {
+      continue;
+    }
+    v1::GlossaryUse* const use = result->add_glossary_uses();
+    use->set_term(static_cast<uint32_t>(match.term));
+    use->mutable_source()->set_byte_begin(static_cast<uint32_t>(span.begin));
+    use->mutable_source()->set_byte_end(static_cast<uint32_t>(span.end));
+    const std::string& target = targets_[match.term];
+    const size_t needed = ++looked_for[target];
+    for (int h = 0; h < result->hypotheses_size(); ++h) {
+      const auto [count, added] = counts.try_emplace({target, h});
+      if (added) {
+        count->second =
+            CountTerm(result->hypotheses(h).text(), target, endings_);
+      }
+      if (count->second < needed) {
+        use->add_missing(static_cast<uint32_t>(h));
+      }
+    }
+  }
+}
+
+void PlaceTerms(std::string_view source, v1::TranslateResult* result) {
+  CharacterPlaces places;
+  for (v1::GlossaryUse& use : *result->mutable_glossary_uses()) {
+    *use.mutable_source() = places.Next(
+        source, {use.source().byte_begin(), use.source().byte_end()});
+  }
+}
+
+}  // namespace trivium

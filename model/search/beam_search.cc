@@ -58,8 +58,9 @@ void BeamSearch::FindExtensions(std::span<const LogitsRow> rows) {
   tops_.clear();
   for (size_t i = 0; i < running_.size(); ++i) {
     size_t count = std::max(extensions_kept_, tops);
-    if (phrases_.size() > 0)
+    if (phrases_.size() > 0) {
       count = kAskedAfterPhrases + rows[i].watched.size();
+    }
     ScoreLogProbabilities(rows[i], edits_[i], options_.renormalize_logits,
                           count, &possible_);
     if (tops > 0) {

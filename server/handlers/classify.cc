@@ -103,9 +103,10 @@ class RerankCall final : public UnaryCall {
 
   int parts() const override { return request_.documents_size(); }
   int64_t TextBytes(int part) const override {
-    // A template is of both texts, each time.
-    const bool query = part == 0 || model().pair_template() != nullptr;
-    return (query ? trivium::TextBytes(request_.query()) : 0) +
+    // A template is of both texts, and the prompt, each time.
+    const bool all = model().pair_template() != nullptr;
+    return (all || part == 0 ? trivium::TextBytes(request_.query()) : 0) +
+           (all ? trivium::TextBytes(options_.prompt) : 0) +
            trivium::TextBytes(request_.documents(part));
   }
 

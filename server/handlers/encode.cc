@@ -28,7 +28,7 @@ class EncodeCall final : public UnaryCall {
 
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {
-    return trivium::TextBytes(request_.inputs(part));
+    return work_->TextBytes(request_.inputs(part));
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {

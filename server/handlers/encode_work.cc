@@ -108,6 +108,7 @@ absl::Status EncodeWork::ReadPrompt(const v1::EncodeRequest& request) {
   prompted_ = request.has_prompt() || request.has_prompt_name();
   TRIVIUM_ASSIGN_OR_RETURN(input_options_.prompt,
                            ConvertPrompt(request, path_, input_options_));
+  prompt_bytes_ = trivium::TextBytes(input_options_.prompt);
   return absl::OkStatus();
 }
 

@@ -28,6 +28,10 @@ class EncodeWork {
     int64_t response_bytes = 0;  // about
   };
 
+  // What Prepare will tokenize, as trivium::TextBytes: the prompt, too.
+  int64_t TextBytes(const v1::Input& input) const {
+    return trivium::TextBytes(input) + prompt_bytes_;
+  }
   // Tokenizes. `path`: "inputs[3]".
   absl::StatusOr<Item> Prepare(const v1::Input& input,
                                const std::string& path) const;
@@ -56,6 +60,7 @@ class EncodeWork {
   v1::Pooling pooling_ = v1::POOLING_UNSPECIFIED;  // the folder's own
   SentenceEncoder::Overrides overrides_;
   bool prompted_ = false;  // by the request
+  int64_t prompt_bytes_ = 0;
   bool tokens_ = false;
   bool token_vectors_ = false;
   std::vector<int> hidden_layers_;  // as the request's, from 0

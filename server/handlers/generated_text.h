@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "model/search/stop_strings.h"
 #include "model/tokenizer/tokenizer.h"
+#include "server/text/sentences.h"
 
 namespace trivium {
 
@@ -67,6 +68,11 @@ inline std::span<const int32_t> WithoutStopId(
       std::find(stop_ids.begin(), stop_ids.end(), ids.back()) != stop_ids.end();
   return ids.first(ids.size() - (stopped ? 1 : 0));
 }
+
+// The bytes of the text that each token says, empty for those that say none.
+// Tokens that say a character together each say it.
+std::vector<TextSpan> SpansOfTokens(std::span<const int32_t> ids,
+                                    const Tokenizer& tokenizer);
 
 // The text of one hypothesis while its tokens arrive: whole characters, never
 // taken back, cut before the first stop string or id.

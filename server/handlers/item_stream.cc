@@ -244,7 +244,7 @@ class ItemStreamCall final : public Handler {
   void Process() {
     StreamItems::Outcome outcome = items_->Read(transport_);
     if (!outcome.item) return Processed(std::move(outcome));
-    const int64_t bytes = TextBytes(outcome.item->input);
+    const int64_t bytes = items_->TextBytes(*outcome.item);
     call_.RunTokenizing(bytes, [this, item = *std::move(outcome.item)] {
       Processed(items_->Prepare(item));
     });

@@ -1,9 +1,10 @@
 #include "server/handlers/markup_alignment.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
+
+#include "server/handlers/generated_text.h"
 
 namespace trivium {
 namespace {
@@ -13,27 +14,6 @@ namespace {
 constexpr float kLeastShare = 0.2f;
 // As sure as no attention is.
 constexpr float kCertain = 1000;
-
-// The bytes of the text that each token says, empty for those that say none.
-// Tokens that say a character together each say it.
-std::vector<TextSpan> SpansOf(std::span<const int32_t> ids,
-                              const Tokenizer& tokenizer) {
-  std::vector<TextSpan> spans(ids.size());
-  const std::unique_ptr<StreamingDecoder> decoder =
-      tokenizer.NewStreamingDecoder();
-  size_t said = 0, silent = 0;
-  for (size_t i = 0; i <= ids.size(); ++i) {
-    const size_t bytes = i < ids.size() ? decoder->Push(ids[i]).size()
-                                        : decoder->Finish().size();
-    if (bytes == 0) continue;
-    const size_t last = std::min(i + 1, ids.size());
-    std::fill(spans.begin() + silent, spans.begin() + last,
-              TextSpan{said, said + bytes});
-    said += bytes;
-    silent = last;
-  }
-  return spans;
-}
 
 // What became of a span where placeholders were replaced; nothing of what is
 // in one.
@@ -80,7 +60,7 @@ Alignment AlignByAttention(const AttentionMap& map,
                            std::span<const int32_t> ids,
                            const Tokenizer& tokenizer) {
   Alignment alignment;
-  const std::vector<TextSpan> targets = SpansOf(ids, tokenizer);
+  const std::vector<TextSpan> targets = SpansOfTokens(ids, tokenizer);
   const size_t keys = std::min<size_t>(map.keys, source.size());
   for (size_t i = 0;
        i < std::min<size_t>(targets.size(), std::max(map.queries, 0)); ++i) {

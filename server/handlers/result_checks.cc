@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/status.h"
-#include "server/handlers/character_places.h"
 #include "server/handlers/status.h"
 
 namespace trivium {
@@ -42,8 +41,9 @@ v1::DecodingOptions OtherSearch(v1::DecodingOptions first,
       std::max<uint32_t>({kBeams, static_cast<uint32_t>(resolved.beam_size),
                           static_cast<uint32_t>(resolved.hypotheses)}),
       limits.max_beam_size));
-  if (resolved.no_repeat_ngram_size == 0)
+  if (resolved.no_repeat_ngram_size == 0) {
     first.set_no_repeat_ngram_size(kNgram);
+  }
   return first;
 }
 
@@ -167,14 +167,6 @@ int ResultChecks::Findings(const v1::TranslateResult& result) {
   return static_cast<int>(std::count_if(
       result.suspicions().begin(), result.suspicions().end(),
       [](const v1::Suspicion& one) { return one.hypothesis() == 0; }));
-}
-
-void PlaceSuspicions(std::string_view source, v1::TranslateResult* result) {
-  CharacterPlaces places;
-  for (v1::Suspicion& found : *result->mutable_suspicions()) {
-    *found.mutable_source() = places.Next(
-        source, {found.source().byte_begin(), found.source().byte_end()});
-  }
 }
 
 }  // namespace trivium

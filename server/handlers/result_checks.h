@@ -55,9 +55,6 @@ class ResultChecks {
   std::optional<CallDecoding> second_try_;
 };
 
-// Fills in the places in characters; `source`: the input's text.
-void PlaceSuspicions(std::string_view source, v1::TranslateResult* result);
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_HANDLERS_RESULT_CHECKS_H_

@@ -32,6 +32,9 @@ struct Translating {
                                start.options(), "start.options",
                                [&call] { return call.Wanted(); });
   }
+  static int64_t TextBytes(const Translation&, const v1::Input& input) {
+    return trivium::TextBytes(input);
+  }
   static std::vector<Request> TakeRequests(Translation::Item* item) {
     return std::exchange(item->requests, {});
   }
@@ -61,6 +64,9 @@ struct Embedding {
     }
     return EncodeWork::Create(call.environment(), call.model(), start, "start.",
                               [&call] { return call.Wanted(); });
+  }
+  static int64_t TextBytes(const EncodeWork& work, const v1::Input& input) {
+    return work.TextBytes(input);
   }
   static std::vector<Request> TakeRequests(Item* item) {
     std::vector<Request> requests;
@@ -108,6 +114,10 @@ class TypedItems final : public StreamItems {
                           std::move(*item->mutable_input())};
     }
     return outcome;
+  }
+
+  int64_t TextBytes(const Item& item) const override {
+    return Kind::TextBytes(*work_, item.input);
   }
 
   Outcome Prepare(const Item& in) override {

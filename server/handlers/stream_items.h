@@ -54,6 +54,8 @@ class StreamItems {
 
   // Takes a message that was read.
   virtual Outcome Read(RequestStream* transport) = 0;
+  // What Prepare will tokenize of the item, as trivium::TextBytes.
+  virtual int64_t TextBytes(const Item& item) const = 0;
   virtual Outcome Prepare(const Item& item) = 0;
 
   // Takes the results of work's requests, which may be moved: a response, or

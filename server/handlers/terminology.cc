@@ -9,7 +9,6 @@
 
 #include "base/status.h"
 #include "base/utf8.h"
-#include "server/handlers/character_places.h"
 #include "server/handlers/status.h"
 #include "server/text/characters.h"
 
@@ -252,14 +251,6 @@ void Terminology::Report(std::string_view source, TextSpan place,
         use->add_missing(static_cast<uint32_t>(h));
       }
     }
-  }
-}
-
-void PlaceTerms(std::string_view source, v1::TranslateResult* result) {
-  CharacterPlaces places;
-  for (v1::GlossaryUse& use : *result->mutable_glossary_uses()) {
-    *use.mutable_source() = places.Next(
-        source, {use.source().byte_begin(), use.source().byte_end()});
   }
 }
 

@@ -51,9 +51,6 @@ class Terminology {
   std::shared_ptr<const WordPieces> pieces_;
 };
 
-// Fills in the places in characters; `source`: the input's text.
-void PlaceTerms(std::string_view source, v1::TranslateResult* result);
-
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_HANDLERS_TERMINOLOGY_H_

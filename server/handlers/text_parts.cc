@@ -102,7 +102,7 @@ v1::TranslateResult JoinParts(const TextParts& text,
   }
   std::vector<JoinedHypothesis> joined(hypotheses, JoinedHypothesis(text));
   v1::TranslateResult out;
-  CharacterPlaces sources, unkept;
+  CharacterPlaces sources;
   for (size_t i = 0; i < results.size(); ++i) {
     v1::TranslateResult& result = results[i];
     const TextParts::Part& part = text.parts[i];
@@ -128,11 +128,7 @@ v1::TranslateResult JoinParts(const TextParts& text,
                              result.truncated_tokens());
     out.mutable_source_pieces()->MergeFrom(result.source_pieces());
     out.mutable_prefix_pieces()->MergeFrom(result.prefix_pieces());
-    for (v1::UnkeptSpan& span : *result.mutable_unkept()) {
-      *span.mutable_source() = unkept.Next(
-          text.text, {span.source().byte_begin(), span.source().byte_end()});
-      *out.add_unkept() = std::move(span);
-    }
+    out.mutable_unkept()->MergeFrom(result.unkept());
     out.mutable_suspicions()->MergeFrom(result.suspicions());
     out.set_second_try_count(out.second_try_count() +
                              result.second_try_count());
@@ -141,8 +137,9 @@ v1::TranslateResult JoinParts(const TextParts& text,
     out.mutable_glossary_uses()->MergeFrom(result.glossary_uses());
     out.mutable_source_words()->MergeFrom(result.source_words());
     if (result.has_seed()) out.set_seed(result.seed());
-    if (result.has_beam_trace())
+    if (result.has_beam_trace()) {
       out.mutable_beam_trace()->Swap(result.mutable_beam_trace());
+    }
   }
   out.set_sentence_count(static_cast<uint32_t>(results.size()));
   for (JoinedHypothesis& hypothesis : joined) {

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "base/status.h"
 #include "model/language_names.h"
+#include "server/handlers/character_places.h"
 #include "server/handlers/status.h"
 #include "server/handlers/word_alignment.h"
 
@@ -304,14 +305,7 @@ absl::Status Translation::AddRequest(Asked asked, Item* item) const {
   add_maps(decoder_attention_,
            asked.input.prefix.size() + decoding.max_new_tokens - 1);
   item->response_bytes += TraceBytes(decoding);
-  if (words_) {
-    item->response_bytes += kWordBytes * tokens;
-    // Maps of all layers and heads are computed, and none is sent.
-    const int64_t keys = static_cast<int64_t>(asked.input.source.ids.size());
-    item->response_bytes +=
-        decoding.hypotheses *
-        AttentionBytes({}, layers, heads, decoding.max_new_tokens, keys) / 16;
-  }
+  if (words_) item->response_bytes += kWordBytes * tokens;
   if (decoding.top_logprobs > 0) {
     item->response_bytes +=
         tokens * (1 + decoding.top_logprobs) * kLogprobBytes;
@@ -322,9 +316,8 @@ absl::Status Translation::AddRequest(Asked asked, Item* item) const {
   request.default_max_new_tokens = call.default_max_new_tokens;
   request.decoding = std::move(decoding);
   request.stop = call.matcher;
-  if (words_) request.cross_attention.emplace();
   if (cross_attention_) request.cross_attention = cross_attention_->maps;
-  if (!asked.tokens.empty()) {
+  if (words_ || !asked.tokens.empty()) {
     request.cross_attention.emplace();  // of all layers and heads
     request.mean_cross_attention = true;
   }
@@ -400,9 +393,11 @@ v1::TranslateResult Translation::Result(Item item) const {
       result = std::move(item.results[0]);
       result.set_sentence_count(1);
     }
-    if (glossary_) PlaceTerms(item.text.text, &result);
-    if (checks_) PlaceSuspicions(item.text.text, &result);
-    if (words_) PlaceWords(item.text.text, &result);
+    const std::string& text = item.text.text;
+    PlaceSources(text, result.mutable_unkept());
+    PlaceSources(text, result.mutable_glossary_uses());
+    PlaceSources(text, result.mutable_suspicions());
+    PlaceWords(text, &result);
     return result;
   }
   v1::TranslateResult blank;

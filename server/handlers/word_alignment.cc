@@ -3,7 +3,6 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include "server/handlers/character_places.h"
@@ -45,42 +44,21 @@ int LastWordIn(const std::vector<TextSpan>& words, size_t begin, size_t end) {
 }
 
 // The word that each of `ids` says something of, and -1 for those after the
-// text, and special ones.
+// text, and special ones. What says nothing, or white space, is of the word
+// that follows.
 std::vector<int> WordsOfTokens(const std::vector<TextSpan>& words,
                                std::span<const int32_t> ids,
                                const Tokenizer& tokenizer) {
+  const std::vector<TextSpan> spans = SpansOfTokens(ids, tokenizer);
   std::vector<int> word_of(ids.size(), -1);
-  const std::unique_ptr<StreamingDecoder> decoder =
-      tokenizer.NewStreamingDecoder();
-  size_t said = 0;
-  // Tokens from here to the last one have said nothing by themselves yet.
   size_t silent = 0;
-  const auto tell = [&](size_t tokens, size_t bytes) {
-    const int word = LastWordIn(words, said, said + bytes);
-    said += bytes;
-    if (word < 0) return;
-    std::fill(word_of.begin() + silent, word_of.begin() + tokens, word);
-    silent = tokens;
-  };
   for (size_t i = 0; i < ids.size(); ++i) {
-    tell(i + 1, decoder->Push(ids[i]).size());
+    const int word = LastWordIn(words, spans[i].begin, spans[i].end);
+    if (word < 0) continue;
+    std::fill(word_of.begin() + silent, word_of.begin() + i + 1, word);
+    silent = i + 1;
   }
-  tell(ids.size(), decoder->Finish().size());
   return word_of;
-}
-
-// What position `query` of a map looks at, in the mean of layers and heads,
-// added to `sums`, [keys].
-void AddAttention(const AttentionMap& map, size_t query,
-                  std::vector<float>* sums) {
-  const size_t keys = map.keys;
-  const size_t planes = static_cast<size_t>(map.layers) * map.heads;
-  for (size_t plane = 0; plane < planes; ++plane) {
-    const auto row = map.weights.begin() + (plane * map.queries + query) * keys;
-    for (size_t key = 0; key < keys; ++key) {
-      (*sums)[key] += row[key] / static_cast<float>(planes);
-    }
-  }
 }
 
 void PlaceTarget(v1::Hypothesis* hypothesis) {
@@ -143,7 +121,8 @@ void WordAlignment::AddTarget(const Hypothesis& hypothesis,
       sum += hypothesis.logprobs[token];
       least = std::min(least, hypothesis.logprobs[token]);
       ++count;
-      AddAttention(map, token, &keys);
+      const auto row = map.weights.begin() + token * keys.size();
+      for (size_t key = 0; key < keys.size(); ++key) keys[key] += row[key];
     }
     if (count == 0) continue;
     word->set_mean_logprob(static_cast<float>(sum / count));

@@ -32,8 +32,8 @@ class WordAlignment {
 
   // Their bytes, with the source at `begin` of the input's text.
   void AddSource(size_t begin, v1::TranslateResult* result) const;
-  // Of out's text. `map` is all of the hypothesis's cross-attention: [layers,
-  // heads, ids, tokens].
+  // Of out's text. `map` is the mean of the hypothesis's cross-attention: [1,
+  // 1, ids, tokens].
   void AddTarget(const Hypothesis& hypothesis, const AttentionMap& map,
                  const Tokenizer& tokenizer, std::span<const int32_t> stop_ids,
                  v1::Hypothesis* out) const;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -152,23 +153,15 @@ size_t CountReplacementCharacters(std::string_view text) {
 
 // The shortest code; one for all languages that CLD2 hardly tells apart.
 std::string Canonical(std::string_view language) {
-  const std::string code =
-      icu::Locale(std::string(language).c_str()).getLanguage();
-  for (const auto& [common, others] :
-       {std::pair<const char*, std::vector<std::string>>{"no",
-                                                         {"nb", "nn", "da"}},
-        {"hr", {"bs", "sr", "sh", "cnr"}},
-        {"ms", {"id", "in"}},
-        {"he", {"iw"}},
-        {"jv", {"jw"}},
-        {"yi", {"ji"}},
-        {"tl", {"fil"}},
-        {"gl", {"pt"}}}) {
-    if (std::find(others.begin(), others.end(), code) != others.end()) {
-      return common;
-    }
-  }
-  return code;
+  static const auto* const kCommon =
+      new std::unordered_map<std::string, std::string>{
+          {"nb", "no"},  {"nn", "no"}, {"da", "no"},  {"bs", "hr"},
+          {"sr", "hr"},  {"sh", "hr"}, {"cnr", "hr"}, {"id", "ms"},
+          {"in", "ms"},  {"iw", "he"}, {"jw", "jv"},  {"ji", "yi"},
+          {"fil", "tl"}, {"pt", "gl"}};
+  std::string code = icu::Locale(std::string(language).c_str()).getLanguage();
+  const auto common = kCommon->find(code);
+  return common == kCommon->end() ? code : common->second;
 }
 
 }  // namespace

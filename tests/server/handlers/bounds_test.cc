@@ -300,6 +300,27 @@ TEST_F(BoundsTest, LongTextsOfACallAreDoneOneByOne) {
   transport_.WaitForFinish();
 }
 
+TEST_F(BoundsTest, ALongPromptIsALongTextWithEachInput) {
+  AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}});
+  std::vector<std::string> order;
+  on_text_ = [this, &order] {
+    order.push_back("long");
+    if (order.size() > 1) return;
+    tokenizing_.Run(&order, 5000, [&order] { order.push_back("other"); });
+  };
+  v1::EncodeRequest request;
+  request.set_truncate(true);
+  request.set_prompt(std::string(20'000, 'p'));
+  for (const char* text : {"a", "b", "c"}) request.add_inputs()->set_text(text);
+  Start(&NewEncode, request);
+  batcher_.Wait(2);
+  EXPECT_THAT(order, ElementsAre("long", "other", "long", "long"));
+  for (int i = 0; i < 3; ++i) {
+    batcher_.Wait(i).observer->OnDone(absl::CancelledError("enough"));
+  }
+  transport_.WaitForFinish();
+}
+
 TEST_F(BoundsTest, DocumentsOfARerankCallAreDoneOneByOne) {
   AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}})
       ->mutable_info()

@@ -225,15 +225,12 @@ class WordsTest : public ChecksTest {
                                const std::vector<int>& looks) {
     RequestResult result = Made({text});
     AttentionMap& map = result.cross_attention.emplace_back();
-    map.layers = 1;
-    map.heads = 2;
+    map.layers = map.heads = 1;
     map.queries = static_cast<int>(text.size());
     map.keys = static_cast<int>(request.source.ids.size());
-    for (int head = 0; head < 2; ++head) {
-      for (const int look : looks) {
-        for (int key = 0; key < map.keys; ++key) {
-          map.weights.push_back(key == look ? 1 : 0);
-        }
+    for (const int look : looks) {
+      for (int key = 0; key < map.keys; ++key) {
+        map.weights.push_back(key == look ? 1 : 0);
       }
     }
     return result;
@@ -245,6 +242,7 @@ TEST_F(WordsTest, TellWhatTheyTranslateAndHowSurely) {
   const Request& first = batcher_.Wait(0);
   ASSERT_TRUE(first.cross_attention);
   EXPECT_TRUE(first.cross_attention->layers.empty());
+  EXPECT_TRUE(first.mean_cross_attention);
   // "ü" and "b" look at "cat.", the space between at nothing.
   first.observer->OnDone(Looking(first, "\u00FC b", {4, 5, 8, 0}));
   const Request& second = batcher_.Wait(1);

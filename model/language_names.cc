@@ -67,6 +67,19 @@ std::string ToBcp47(std::string_view code) {
   return U_FAILURE(error) ? "" : tag;
 }
 
+std::optional<TaskCodes> CodesOfTask(std::string_view name) {
+  constexpr std::string_view kBegin = "translation_";
+  constexpr std::string_view kBetween = "_to_";
+  const size_t between = name.find(kBetween);
+  if (!name.starts_with(kBegin) || between == name.npos) return std::nullopt;
+  const TaskCodes codes = {name.substr(kBegin.size(), between - kBegin.size()),
+                           name.substr(between + kBetween.size())};
+  if (ToBcp47(codes.source).empty() || ToBcp47(codes.target).empty()) {
+    return std::nullopt;
+  }
+  return codes;
+}
+
 std::string LanguageNames::Folded(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) {

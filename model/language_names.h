@@ -16,6 +16,13 @@ namespace trivium {
 // "ROMANCE").
 std::string ToBcp47(std::string_view code);
 
+// The codes in a task's name, "translation_en_to_de"; none where it is another
+// task. Views of `name`.
+struct TaskCodes {
+  std::string_view source, target;
+};
+std::optional<TaskCodes> CodesOfTask(std::string_view name);
+
 // The languages of a model, by whatever callers call them.
 //
 //   LanguageNames names({{"", "deu_Latn"}, {"", "zho_Hans"}});

@@ -101,8 +101,6 @@ void LanguageTable::ReadTokens(const Folder& folder) {
 }
 
 void LanguageTable::ReadTasks(const std::vector<Task>& tasks) {
-  constexpr std::string_view kBegin = "translation_";
-  constexpr std::string_view kBetween = "_to_";
   std::vector<LanguageNames::Code> sources, targets;
   const auto index = [](std::string_view code,
                         std::vector<LanguageNames::Code>* codes) {
@@ -116,14 +114,10 @@ void LanguageTable::ReadTasks(const std::vector<Task>& tasks) {
     return at;
   };
   for (const Task& task : tasks) {
-    const std::string_view name = task.name;
-    const size_t between = name.find(kBetween);
-    if (!name.starts_with(kBegin) || between == name.npos) continue;
-    const std::string_view source =
-        name.substr(kBegin.size(), between - kBegin.size());
-    const std::string_view target = name.substr(between + kBetween.size());
-    if (ToBcp47(source).empty() || ToBcp47(target).empty()) continue;
-    tasks_.push_back({index(source, &sources), index(target, &targets), &task});
+    const auto codes = CodesOfTask(task.name);
+    if (!codes) continue;
+    tasks_.push_back({index(codes->source, &sources),
+                      index(codes->target, &targets), &task});
   }
   sources_ = LanguageNames(sources);
   targets_ = LanguageNames(targets);
@@ -217,6 +211,7 @@ absl::Status LanguageTable::TellTask(std::optional<size_t> source,
   for (const TaskPair& pair : tasks_) {
     if (pair.target == target && source.value_or(pair.source) == pair.source) {
       direction->task = pair.task;
+      direction->source_language = sources()[pair.source].bcp47;
       return absl::OkStatus();
     }
     if (pair.source != source) continue;
@@ -226,6 +221,23 @@ absl::Status LanguageTable::TellTask(std::optional<size_t> source,
   return absl::InvalidArgumentError(fmt::format(
       "target_language '{}' is none that this model translates '{}' to: {}",
       targets()[target].bcp47, sources()[*source].bcp47, others));
+}
+
+std::string LanguageTable::SourceTag(std::optional<std::string_view> name,
+                                     std::optional<size_t> source,
+                                     std::optional<size_t> target) const {
+  if (source) return sources()[*source].bcp47;
+  if (name) {
+    const std::string tag = ToBcp47(*name);
+    return tag.empty() ? std::string(*name) : tag;
+  }
+  std::string found;
+  for (const Language& language : sources()) {
+    if (target && language.bcp47 == targets()[*target].bcp47) continue;
+    if (!found.empty()) return "";
+    found = language.bcp47;
+  }
+  return found;
 }
 
 absl::StatusOr<Direction> LanguageTable::Resolve(
@@ -240,6 +252,10 @@ absl::StatusOr<Direction> LanguageTable::Resolve(
                            ResolveSource(source_language));
   TRIVIUM_ASSIGN_OR_RETURN(const size_t target,
                            ResolveTarget(source_language, target_language));
+  const bool told = target < targets().size();
+  if (told) direction.target_language = targets()[target].bcp47;
+  direction.source_language = SourceTag(
+      source_language, source, told ? std::optional(target) : std::nullopt);
   if (!tokens_.codes.empty()) {
     TRIVIUM_RETURN_IF_ERROR(TellTokens(source, target, &direction));
   } else if (!tasks_.empty()) {

@@ -69,6 +69,10 @@ class LanguageTable {
       std::optional<std::string_view> name) const;
   absl::Status TellTokens(std::optional<size_t> source, size_t target,
                           Direction* direction) const;
+  // Of the texts, as far as it is said or there is no choice; else empty.
+  std::string SourceTag(std::optional<std::string_view> name,
+                        std::optional<size_t> source,
+                        std::optional<size_t> target) const;
   absl::Status TellTask(std::optional<size_t> source, size_t target,
                         Direction* direction) const;
 

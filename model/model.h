@@ -119,6 +119,9 @@ struct Direction {
   std::optional<int32_t> start_id = std::nullopt;
   // Of what the decoder writes, a target prefix included.
   std::optional<int32_t> forced_first_id = std::nullopt;
+  // BCP 47 ("de"), as ModelInfo has them; empty: not known.
+  std::string source_language = {};
+  std::string target_language = {};
 };
 
 // Models are mapped files while they load; one that is cut short meanwhile is

@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
+#include "model/language_names.h"
 #include "server/flag_set.h"
 #include "server/host_port.h"
 #include "server/observability/version.h"
@@ -44,6 +45,17 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
              "model")
           ->delimiter(';')
           ->type_name("[NAME=]FOLDER"));
+  flags
+      ->Parsed("pivot-language",
+               "Where no model has a pair of languages, two translate by way "
+               "of this one (\"en\")",
+               [options](const std::string& text) -> absl::Status {
+                 options->pivot_language = ToBcp47(text);
+                 if (!options->pivot_language.empty()) return absl::OkStatus();
+                 return absl::InvalidArgumentError(fmt::format(
+                     "'{}' is no language; give its code, as en", text));
+               })
+      ->type_name("LANGUAGE");
   flags->Add("model-root", &options->model_root,
              "Below this folder are the models that LoadModel may load; "
              "without it no model comes or goes");

@@ -66,6 +66,7 @@ struct Options {
 
   RequestLimits limits;
   bool truncate = false;
+  std::string pivot_language;  // BCP 47; empty: none
 
   absl::Duration drain_delay = absl::ZeroDuration();
   absl::Duration drain_timeout = absl::Seconds(30);

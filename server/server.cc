@@ -37,6 +37,7 @@ class ServerImpl : public Server {
         delivery_(kPoolThreads) {
     environment_.limits = options.limits;
     environment_.truncate = options.truncate;
+    environment_.pivot_language = options.pivot_language;
     environment_.max_waiting_tokens = options.max_waiting_tokens;
     environment_.batcher = parts_.batcher.get();
     environment_.metrics = parts_.metrics.get();

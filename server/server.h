@@ -35,6 +35,7 @@ class Server {
     LoadReporting load_reports = LoadReporting::kOff;
     RequestLimits limits;
     bool truncate = false;
+    std::string pivot_language;            // as the environment's
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's
     int64_t memory_bytes = 0;  // the process's; 0: the cgroup's, the machine's
     absl::Duration drain_delay = absl::ZeroDuration();

@@ -245,6 +245,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.metrics_listen = options.metrics_listen;
   server.limits = options.limits;
   server.truncate = options.truncate;
+  server.pivot_language = options.pivot_language;
   server.max_waiting_tokens = options.max_waiting_tokens;
   server.memory_bytes = options.memory_limit_bytes;
   server.drain_delay = options.drain_delay;

@@ -103,6 +103,7 @@ class TranslateCommand : public Command {
           found.source().byte_begin(), found.source().byte_end(),
           found.hypothesis()));
     }
+    if (route_) TellRoute(number, response.result(), output);
     if (json_) return output.Json(response);
     if (response.result().hypotheses().empty()) return output.Line("");
     for (const v1::Hypothesis& hypothesis : response.result().hypotheses()) {
@@ -111,9 +112,31 @@ class TranslateCommand : public Command {
     return absl::OkStatus();
   }
 
+  // "text 3: fr 97 %, es 2 %; fr-en (fr to en), en-de (en to de)".
+  static void TellRoute(int64_t number, const v1::TranslateResult& result,
+                        Output& output) {
+    std::vector<std::string> languages, steps;
+    for (const v1::DetectedLanguage& one : result.detected_languages()) {
+      languages.push_back(fmt::format("{} {:.0f} %{}", one.language(),
+                                      100 * one.confidence(),
+                                      one.reliable() ? "" : " (unsure)"));
+    }
+    for (const v1::TranslationStep& step : result.route()) {
+      steps.push_back(fmt::format("{} ({} to {})", step.model().name(),
+                                  step.source_language(),
+                                  step.target_language()));
+    }
+    if (languages.empty() && steps.empty()) return;
+    output.Complain(
+        fmt::format("text {}: {}{}{}", number, absl::StrJoin(languages, ", "),
+                    languages.empty() ? "" : "; ",
+                    steps.empty() ? "as it is" : absl::StrJoin(steps, ", ")));
+  }
+
   InputFlags inputs_;
   v1::TranslateStreamRequest::Start start_;
   bool json_ = false;
+  bool route_ = false;
 };
 
 // A list of an enumeration's values by their names.
@@ -278,6 +301,10 @@ Subcommand AddTranslate(CLI::App& app) {
   sub->add_flag_callback(
          "--sentences", [options] { options->set_sentences(true); },
          "Where sentences are, too, in --json")
+      ->group(kMoreFlags);
+  sub->add_flag("--route", command->route_,
+                "Tells, on standard error, what --source-language auto found, "
+                "and which models translated")
       ->group(kMoreFlags);
   AddAttentionFlags(*sub, "--attention",
                     [options] { return options->mutable_cross_attention(); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -229,12 +230,11 @@ Submission ThreadedBatcher::Check(std::span<const Request> requests,
 
 Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   std::vector<int64_t> tokens;
-  std::vector<RequestCost> costs;
-  for (const auto& queued : waiting) {
-    tokens.push_back(queued->cost.tokens);
-    costs.push_back(queued->cost);
+  std::map<BatchedModel*, std::vector<RequestCost>> costs;
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    tokens.push_back(waiting[i]->cost.tokens);
+    costs[models[i].get()].push_back(waiting[i]->cost);
   }
-  const Forecast::Demand demand = Forecast::Of(costs);
   const CallId call = waiting.front()->call;
   const absl::Time now = waiting.front()->submitted;
   const Request& first = waiting.front()->request;
@@ -247,19 +247,24 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
     if (!models[i]->removed) continue;
     return {NotServed(*models[i]->model), static_cast<int>(i)};
   }
-  // The requests of a call have one model, sender and deadline.
+  // The requests of a call have one sender and deadline, and mostly one model.
   const Sender sender = {first.client, first.priority};
-  BatchedModel* const model = models.front().get();
-  model->forecast.Came(first.client, demand);
-  const Forecast::Times times =
-      model->forecast.Of(*model->queue, sender, call, demand);
-  Submission admitted =
-      CheckTime(times, now, first.deadline, options_.max_queue_wait);
-  if (admitted.late) model->forecast.Refused(now);
+  Submission admitted;
+  absl::Duration answer;  // of the model that is last
+  for (const auto& [model, of_model] : costs) {
+    const Forecast::Demand demand = Forecast::Of(of_model);
+    model->forecast.Came(first.client, demand);
+    const Forecast::Times times =
+        model->forecast.Of(*model->queue, sender, call, demand);
+    answer = std::max(answer, times.answer);
+    if (!admitted.ok()) continue;
+    admitted = CheckTime(times, now, first.deadline, options_.max_queue_wait);
+    if (admitted.late) model->forecast.Refused(now);
+  }
   if (admitted.ok()) {
     admitted = state_.admission.Check(sender.client, sender.priority, tokens);
     if (absl::IsResourceExhausted(admitted.status)) {
-      admitted.retry_after = RetryAfter(times.answer);
+      admitted.retry_after = RetryAfter(answer);
     }
   }
   if (!admitted.ok()) return admitted;

@@ -94,6 +94,17 @@ absl::Status Call::FindModel(const std::string& name) {
                   fmt::join(context_.grant->rules().models, ", ")));
 }
 
+absl::Status Call::FindAllowedModel(const std::string& name) {
+  if (name.empty()) {
+    for (const ModelHandle& model : environment_.models.List()) {
+      if (!MayUse(*model)) continue;
+      model_ = model;
+      return absl::OkStatus();
+    }
+  }
+  return FindModel(name);
+}
+
 bool Call::MayUse(const ServedModel& model) const {
   return context_.grant == nullptr || context_.grant->MayUse(model.name);
 }
@@ -139,7 +150,7 @@ absl::Status Call::Submit(std::vector<Request> requests,
   const std::shared_ptr<PhaseListener> phases =
       trace_ == nullptr ? nullptr : trace_->NewRound(requests.size());
   for (Request& request : requests) {
-    request.model = model_;
+    if (request.model == nullptr) request.model = model_;
     request.client = sender_.client;
     request.priority = sender_.priority;
     request.deadline = deadline_;
@@ -164,7 +175,7 @@ void Call::AddTokenizing(absl::Time begin, absl::Time end) {
   if (trace_ != nullptr) trace_->AddTokenizing(begin, end);
 }
 
-void Call::AddResult(const RequestResult& result) {
+void Call::AddResult(const RequestResult& result, const ServedModel* model) {
   ++results_;
   queue_ = std::max(queue_, result.queue_time);
   inference_ = std::max(inference_, result.inference_time);
@@ -174,7 +185,8 @@ void Call::AddResult(const RequestResult& result) {
   }
   source_tokens_ += result.source_tokens;
   generated_tokens_ += generated;
-  environment_.metrics->OnTokens(*model_, result.source_tokens, generated);
+  environment_.metrics->OnTokens(model == nullptr ? *model_ : *model,
+                                 result.source_tokens, generated);
 }
 
 v1::Timings Call::timings() const {

@@ -70,7 +70,12 @@ class Call {
   // NOT_FOUND, PERMISSION_DENIED where the call's token does not allow it, or
   // model() from now on; the call keeps it for its life.
   absl::Status FindModel(const std::string& name);
+  // The same, but where no name is given, of those that the token allows.
+  absl::Status FindAllowedModel(const std::string& name);
   const ServedModel& model() const { return *model_; }
+  const ModelHandle& model_handle() const { return model_; }
+  // Another model is the call's, before any work of it is submitted.
+  void Use(ModelHandle model) { model_ = std::move(model); }
   bool MayUse(const ServedModel& model) const;
   // PERMISSION_DENIED where the call's token does not allow to load and unload
   // models.
@@ -105,18 +110,19 @@ class Call {
     return environment_.batcher->free_waiting_tokens(sender_);
   }
 
-  // Gives requests to the batcher, all or none, with this call's model, sender,
-  // deadline and cancellation. After OK the observers may have ended the call:
-  // it must not be touched. An error tells in the call's words what the
-  // batcher refused: `field_of`(i) is the place of request i's input; a full
-  // queue tells when to come again.
+  // Gives requests to the batcher, all or none, with this call's model, unless
+  // they have one of their own, sender, deadline and cancellation. After OK the
+  // observers may have ended the call: it must not be touched. An error tells
+  // in the call's words what the batcher refused: `field_of`(i) is the place of
+  // request i's input; a full queue tells when to come again.
   absl::Status Submit(std::vector<Request> requests,
                       absl::FunctionRef<std::string(int)> field_of);
 
   // For the log line, the metrics and Timings. The times of several requests
   // of a call overlap: the longest of each counts.
   void AddTokenizing(absl::Time begin, absl::Time end);
-  void AddResult(const RequestResult& result);
+  // `model`: of the request; null: the call's.
+  void AddResult(const RequestResult& result, const ServedModel* model);
 
   v1::Timings timings() const;
   v1::ModelVersion model_version() const;

@@ -250,6 +250,16 @@ absl::Status ConvertTruncation(std::optional<bool> truncate,
   return absl::OkStatus();
 }
 
+int64_t TextBytes(const v1::TranslateOptions& in) {
+  // Each is a text of its own, in several forms, however short it is.
+  constexpr int64_t kBytesOfTerm = 32;
+  int64_t bytes = 0;
+  for (const v1::GlossaryTerm& term : in.glossary().terms()) {
+    bytes += kBytesOfTerm + TextBytes(term.source()) + TextBytes(term.target());
+  }
+  return bytes;
+}
+
 int64_t TextBytes(const v1::Input& in) {
   return TextBytes(in.text()) + TextBytes(in.pair().first()) +
          TextBytes(in.pair().second()) + TextBytes(in.target_prefix());

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
+#include "model/language_names.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/status.h"
 
@@ -66,6 +67,10 @@ absl::StatusOr<Direction> ConvertDirection(
   } else {
     TRIVIUM_ASSIGN_OR_RETURN(direction.task,
                              FindTask(*task, path + "task", model));
+    if (const auto codes = CodesOfTask(*task)) {
+      direction.source_language = ToBcp47(codes->source);
+      direction.target_language = ToBcp47(codes->target);
+    }
   }
   if (direction.task != nullptr) {
     direction.text_prefix = direction.task->prefix;

@@ -48,6 +48,8 @@ struct Environment {
   ModelDirectory models;  // the first is the default
   RequestLimits limits;
   bool truncate = false;  // what a request's `truncate` defaults to
+  // By way of which two models translate what none does; BCP 47, empty: none.
+  std::string pivot_language;
   int64_t max_waiting_tokens = 1 << 20;  // the batcher's
   // Null: what is served does not change.
   ModelControl* model_control = nullptr;

@@ -172,7 +172,7 @@ void Generation::AddPrompt(const Hypothesis& scored) {
 
 void Generation::AddEnd(RequestResult result) {
   complete_ = true;
-  if (!input_.blank) call_->AddResult(result);
+  if (!input_.blank) call_->AddResult(result, /*model=*/nullptr);
   if (result.scored) AddPrompt(*result.scored);
   Hypothesis nothing;  // of blank text
   nothing.reason = FinishReason::kEnd;

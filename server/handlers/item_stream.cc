@@ -243,11 +243,10 @@ class ItemStreamCall final : public Handler {
   // A message was read; long texts go to the pool.
   void Process() {
     StreamItems::Outcome outcome = items_->Read(transport_);
-    if (!outcome.item) return Processed(std::move(outcome));
-    const int64_t bytes = items_->TextBytes(*outcome.item);
-    call_.RunTokenizing(bytes, [this, item = *std::move(outcome.item)] {
-      Processed(items_->Prepare(item));
-    });
+    if (!outcome.prepare) return Processed(std::move(outcome));
+    call_.RunTokenizing(
+        outcome.text_bytes,
+        [this, prepare = std::move(outcome.prepare)] { Processed(prepare()); });
   }
 
   void Processed(StreamItems::Outcome outcome) {
@@ -275,6 +274,9 @@ class ItemStreamCall final : public Handler {
     submitted->id = work.id;
     submitted->state = work.state;
     submitted->response_bytes = work.response_bytes;
+    for (const Request& request : requests) {
+      submitted->models.push_back(request.model);
+    }
     ObserveTogether(
         &call_, &requests,
         [this, submitted](absl::StatusOr<std::vector<RequestResult>> results,
@@ -328,7 +330,9 @@ class ItemStreamCall final : public Handler {
                 absl::StatusOr<std::vector<RequestResult>> results) {
     if (results.ok()) {
       MutexLock lock(&mutex_);
-      for (const RequestResult& result : *results) call_.AddResult(result);
+      for (size_t i = 0; i < results->size(); ++i) {
+        call_.AddResult((*results)[i], work.models[i].get());
+      }
     }
     const int64_t expected_bytes = work.response_bytes;
     StreamItems::Outcome outcome;

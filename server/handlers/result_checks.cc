@@ -71,10 +71,11 @@ void Add(v1::Check check, uint32_t hypothesis, v1::TranslateResult* result) {
 }  // namespace
 
 absl::StatusOr<ResultChecks> ResultChecks::Create(
-    const v1::Checks& in, const std::string& path, std::string_view target,
+    const v1::Checks& in, const std::string& path,
     const v1::DecodingOptions& decoding, const Direction& direction,
     const Model& model, const RequestLimits& limits) {
   ResultChecks result;
+  const std::string& target = direction.target_language;
   result.language_ = LanguageCheck::For(target);
   for (int i = 0; i < in.kinds_size(); ++i) {
     const v1::Check kind = in.kinds(i);

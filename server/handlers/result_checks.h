@@ -19,10 +19,10 @@ namespace trivium {
 // What v1::Checks asks for, of sentences' translations. Immutable.
 class ResultChecks {
  public:
-  // `path` of the message: "options.checks"; `target`: the language's tag,
-  // empty where it is not known. `decoding` is what second_try goes over.
+  // `path` of the message: "options.checks". `decoding` is what second_try goes
+  // over.
   static absl::StatusOr<ResultChecks> Create(
-      const v1::Checks& in, const std::string& path, std::string_view target,
+      const v1::Checks& in, const std::string& path,
       const v1::DecodingOptions& decoding, const Direction& direction,
       const Model& model, const RequestLimits& limits);
 

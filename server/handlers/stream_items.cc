@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 #include "server/handlers/encode_work.h"
+#include "server/handlers/routed_translation.h"
 #include "server/handlers/status.h"
-#include "server/handlers/translation.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -23,27 +23,30 @@ constexpr size_t kMaxIdBytes = 256;
 struct Translating {
   using Message = v1::TranslateStreamRequest;
   using Response = v1::TranslateStreamResponse;
-  using Work = Translation;
-  using Item = Translation::Item;
+  using Work = RoutedTranslation;
+  using Item = RoutedTranslation::Item;
 
-  static absl::StatusOr<Translation> Start(const Message::Start& start,
-                                           const Call& call) {
-    return Translation::Create(call.environment(), call.model(),
-                               start.options(), "start.options",
-                               [&call] { return call.Wanted(); });
+  static absl::StatusOr<RoutedTranslation> Start(const Message::Start& start,
+                                                 Call* call) {
+    TRIVIUM_RETURN_IF_ERROR(call->FindAllowedModel(start.model()));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        RoutedTranslation translation,
+        RoutedTranslation::Create(call, /*named=*/!start.model().empty(),
+                                  start.options(), "start.options",
+                                  [call] { return call->Wanted(); }));
+    TRIVIUM_RETURN_IF_ERROR(translation.ReadGlossary());
+    return translation;
   }
-  static int64_t TextBytes(const Translation&, const v1::Input& input) {
-    return trivium::TextBytes(input);
+  static int64_t StartBytes(const Message::Start& start) {
+    return TextBytes(start.options());
   }
-  static std::vector<Request> TakeRequests(Translation::Item* item) {
+  static std::vector<Request> TakeRequests(Item* item) {
     return std::exchange(item->requests, {});
   }
-  static absl::Status Take(const Translation& work, RequestResult result,
-                           Translation::Item* item) {
+  static absl::Status Take(const Work& work, RequestResult result, Item* item) {
     return work.Take(item, std::move(result));
   }
-  static v1::TranslateResult Result(const Translation& work,
-                                    Translation::Item* item) {
+  static v1::TranslateResult Result(const Work& work, Item* item) {
     return work.Result(std::move(*item));
   }
 };
@@ -58,16 +61,15 @@ struct Embedding {
   };
 
   static absl::StatusOr<EncodeWork> Start(const v1::EncodeRequest& start,
-                                          const Call& call) {
+                                          Call* call) {
+    TRIVIUM_RETURN_IF_ERROR(call->FindModel(start.model()));
     if (!start.inputs().empty()) {
       return InvalidField("start.inputs", "are for items; leave them out here");
     }
-    return EncodeWork::Create(call.environment(), call.model(), start, "start.",
-                              [&call] { return call.Wanted(); });
+    return EncodeWork::Create(call->environment(), call->model(), start,
+                              "start.", [call] { return call->Wanted(); });
   }
-  static int64_t TextBytes(const EncodeWork& work, const v1::Input& input) {
-    return work.TextBytes(input);
-  }
+  static int64_t StartBytes(const v1::EncodeRequest&) { return 0; }
   static std::vector<Request> TakeRequests(Item* item) {
     std::vector<Request> requests;
     if (!item->result) requests.push_back(std::move(item->request));
@@ -103,38 +105,23 @@ class TypedItems final : public StreamItems {
         outcome.end = status;
       }
     } else if (!work_) {
-      outcome.end = Start(message);
+      outcome.text_bytes = Kind::StartBytes(message.start());
+      outcome.prepare = [this, message = std::move(message)] {
+        Outcome started;
+        started.end = Start(message);
+        return started;
+      };
     } else if (!message.has_item()) {
       outcome.end =
           InvalidField(message.has_start() ? "start" : "message",
                        "every message after the first must be an item");
     } else {
-      auto* item = message.mutable_item();
-      outcome.item = Item{std::move(*item->mutable_id()),
-                          std::move(*item->mutable_input())};
+      outcome.text_bytes = work_->TextBytes(message.item().input());
+      outcome.prepare = [this, item = std::move(*message.mutable_item())] {
+        return Prepare(item.id(), item.input());
+      };
     }
     return outcome;
-  }
-
-  int64_t TextBytes(const Item& item) const override {
-    return Kind::TextBytes(*work_, item.input);
-  }
-
-  Outcome Prepare(const Item& in) override {
-    const Environment& environment = call_->environment();
-    const absl::Time before = environment.clock->Now();
-    auto prepared = work_->Prepare(in.input, "item.input");
-    call_->AddTokenizing(before, environment.clock->Now());
-    absl::Status status = prepared.status();
-    if (status.ok()) {
-      status = CheckResponseBytes(prepared->response_bytes, environment.limits);
-    }
-    if (!status.ok()) return Failed(in.id, status);
-    Work work;
-    work.id = in.id;
-    work.response_bytes = prepared->response_bytes;
-    work.state = std::make_shared<State>(*std::move(prepared));
-    return Next(std::move(work));
   }
 
   Outcome Take(Work work, std::vector<RequestResult> results) const override {
@@ -156,6 +143,23 @@ class TypedItems final : public StreamItems {
   }
 
  private:
+  Outcome Prepare(const std::string& id, const v1::Input& input) {
+    const Environment& environment = call_->environment();
+    const absl::Time before = environment.clock->Now();
+    auto prepared = work_->Prepare(input, "item.input");
+    call_->AddTokenizing(before, environment.clock->Now());
+    absl::Status status = prepared.status();
+    if (status.ok()) {
+      status = CheckResponseBytes(prepared->response_bytes, environment.limits);
+    }
+    if (!status.ok()) return Failed(id, status);
+    Work work;
+    work.id = id;
+    work.response_bytes = prepared->response_bytes;
+    work.state = std::make_shared<State>(*std::move(prepared));
+    return Next(std::move(work));
+  }
+
   struct State final : Work::State {
     explicit State(typename Kind::Item item) : item(std::move(item)) {}
     typename Kind::Item item;
@@ -188,8 +192,7 @@ class TypedItems final : public StreamItems {
     if (!message.has_start()) {
       return InvalidField("start", "the first message must be the start");
     }
-    TRIVIUM_RETURN_IF_ERROR(call_->FindModel(message.start().model()));
-    TRIVIUM_ASSIGN_OR_RETURN(work_, Kind::Start(message.start(), *call_));
+    TRIVIUM_ASSIGN_OR_RETURN(work_, Kind::Start(message.start(), call_));
     return absl::OkStatus();
   }
 

@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_HANDLERS_STREAM_ITEMS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,19 +16,13 @@ namespace trivium {
 
 // What a call says that reads a start and then items (TranslateStream,
 // EncodeStream), apart from when: its messages read and its responses made.
-// Reading is for one thread at a time; Take and Error are thread-safe once the
-// first message was read, for items that differ.
+// Reading and preparing are for one thread at a time; Take and Error are
+// thread-safe once the start was prepared, for items that differ.
 class StreamItems {
  public:
   using Message = google::protobuf::Message;
 
   virtual ~StreamItems() = default;
-
-  // An item as it was sent.
-  struct Item {
-    std::string id;
-    v1::Input input;
-  };
 
   // One that is ready for the batcher, for the first time, or again where the
   // results of its requests call for more.
@@ -41,11 +36,15 @@ class StreamItems {
     std::vector<Request> requests;  // at least one
     int64_t response_bytes = 0;     // about, of what grows without text
     bool again = false;
+    // Of requests that were submitted; null where they have the call's.
+    std::vector<ModelHandle> models = {};
   };
 
   // What comes of a message: one of these, or nothing (a good start).
   struct Outcome {
-    std::optional<Item> item;  // to prepare; its text may be long
+    // What is still to be done, which tokenizes texts of so many bytes.
+    std::function<Outcome()> prepare;
+    int64_t text_bytes = 0;
     std::optional<Work> work;  // to submit
     // To write: the item is done, has failed, or was blank.
     std::unique_ptr<Message> response;
@@ -54,9 +53,6 @@ class StreamItems {
 
   // Takes a message that was read.
   virtual Outcome Read(RequestStream* transport) = 0;
-  // What Prepare will tokenize of the item, as trivium::TextBytes.
-  virtual int64_t TextBytes(const Item& item) const = 0;
-  virtual Outcome Prepare(const Item& item) = 0;
 
   // Takes the results of work's requests, which may be moved: a response, or
   // more work.

@@ -5,8 +5,8 @@
 
 #include "base/status.h"
 #include "server/handlers/handlers.h"
+#include "server/handlers/routed_translation.h"
 #include "server/handlers/status.h"
-#include "server/handlers/translation.h"
 #include "server/handlers/unary.h"
 
 namespace trivium {
@@ -19,24 +19,30 @@ class TranslateCall : public UnaryCall {
  private:
   absl::Status Open() override {
     const RequestLimits& limits = environment().limits;
-    TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
+    TRIVIUM_RETURN_IF_ERROR(transport()->Take(&request_));
+    TRIVIUM_RETURN_IF_ERROR(call().FindAllowedModel(request_.model()));
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(
         translation_,
-        Translation::Create(environment(), call().model(), request_.options(),
-                            "options", [this] { return call().Wanted(); }));
+        RoutedTranslation::Create(&call(), /*named=*/!request_.model().empty(),
+                                  request_.options(), "options",
+                                  [this] { return call().Wanted(); }));
     return absl::OkStatus();
   }
 
+  // Else the batcher is asked when it is known which model will be.
+  bool NeedsBatcher() const override { return translation_->same_for_all(); }
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {
-    return trivium::TextBytes(request_.inputs(part));
+    return translation_->TextBytes(request_.inputs(part)) +
+           (part == 0 ? trivium::TextBytes(request_.options()) : 0);
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
+    if (part == 0) TRIVIUM_RETURN_IF_ERROR(translation_->ReadGlossary());
     TRIVIUM_ASSIGN_OR_RETURN(
-        Translation::Item item,
+        RoutedTranslation::Item item,
         translation_->Prepare(request_.inputs(part), Path(part)));
     const int most = environment().limits.max_inputs;
     if (requests->size() + item.requests.size() > static_cast<size_t>(most)) {
@@ -102,9 +108,9 @@ class TranslateCall : public UnaryCall {
 
   v1::TranslateRequest request_;
   v1::TranslateResponse response_;
-  std::optional<Translation> translation_;
-  std::vector<Translation::Item> items_;  // [inputs] that are prepared
-  std::vector<int> input_of_request_;     // of those that were submitted last
+  std::optional<RoutedTranslation> translation_;
+  std::vector<RoutedTranslation::Item> items_;  // [inputs] that are prepared
+  std::vector<int> input_of_request_;  // of those that were submitted last
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
-#include "model/language_names.h"
 #include "server/handlers/character_places.h"
 #include "server/handlers/status.h"
 #include "server/handlers/word_alignment.h"
@@ -19,53 +18,6 @@ constexpr int64_t kLogprobBytes = 24;
 
 // About what a TargetWord and its source word take there.
 constexpr int64_t kWordBytes = 48;
-
-// The BCP 47 tag of the model's language of that name; else the name.
-std::string TagOf(const std::string& name,
-                  const std::vector<Language>& languages) {
-  std::vector<LanguageNames::Code> codes;
-  for (const Language& language : languages) {
-    if (language.bcp47 == name || language.code == name) return language.bcp47;
-    codes.push_back({language.code, language.bcp47});
-  }
-  const std::optional<size_t> found = LanguageNames(codes).Find(name);
-  return found ? languages[*found].bcp47 : name;
-}
-
-// The BCP 47 tag of the language that texts are in, as far as it is said or
-// there is no choice; else empty.
-std::string SourceLanguage(const v1::TranslateOptions& options,
-                           const ModelInfo& info) {
-  const auto is = [](const Language& language, const std::string& name) {
-    return language.bcp47 == name || language.code == name;
-  };
-  if (options.has_source_language()) {
-    return TagOf(options.source_language(), info.source_languages);
-  }
-  const std::string target =
-      options.has_target_language()       ? options.target_language()
-      : info.default_target_language      ? info.default_target_language->code
-      : info.target_languages.size() == 1 ? info.target_languages[0].code
-                                          : "";
-  std::string found;
-  for (const Language& language : info.source_languages) {
-    if (is(language, target)) continue;
-    if (!found.empty()) return "";
-    found = language.bcp47;
-  }
-  return found;
-}
-
-// The same of the language of their translations.
-std::string TargetLanguage(const v1::TranslateOptions& options,
-                           const ModelInfo& info) {
-  if (options.has_target_language()) {
-    return TagOf(options.target_language(), info.target_languages);
-  }
-  if (info.default_target_language) return info.default_target_language->bcp47;
-  return info.target_languages.size() == 1 ? info.target_languages[0].bcp47
-                                           : "";
-}
 
 // As a summary.
 bool IsOtherTask(const v1::TranslateOptions& options) {
@@ -88,7 +40,7 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
     split_ = v1::SPLIT_NONE;
   }
   if (split_ != v1::SPLIT_NONE) {
-    splitter_.emplace(SourceLanguage(options, model_->info()));
+    splitter_.emplace(input_options_.direction.source_language);
   } else if (sentences_) {
     return InvalidField(path + ".sentences",
                         "is given, and texts are not split; leave one of them "
@@ -175,7 +127,6 @@ absl::Status Translation::ReadChecks(const v1::TranslateOptions& options,
   }
   TRIVIUM_ASSIGN_OR_RETURN(
       checks_, ResultChecks::Create(options.checks(), path + ".checks",
-                                    TargetLanguage(options, model_->info()),
                                     options.decoding(),
                                     input_options_.direction, *model_, limits));
   return absl::OkStatus();
@@ -226,7 +177,7 @@ absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
   }
   TRIVIUM_ASSIGN_OR_RETURN(
       glossary_, Terminology::Create(options.glossary(), path + ".glossary",
-                                     SourceLanguage(options, model_->info()),
+                                     input_options_.direction.source_language,
                                      *model_, input_options_.wanted));
   input_options_.tokens = true;
   return absl::OkStatus();
@@ -264,7 +215,6 @@ absl::StatusOr<Translation> Translation::Create(
   TRIVIUM_RETURN_IF_ERROR(result.ReadProtection(options, path));
   TRIVIUM_RETURN_IF_ERROR(result.ReadChecks(options, path, environment.limits));
   TRIVIUM_RETURN_IF_ERROR(result.ReadWords(options, path));
-  TRIVIUM_RETURN_IF_ERROR(result.ReadGlossary(options, path));
   const int layers = model.info().decoder_layers;
   const int heads = model.info().decoder_heads;
   if (options.has_cross_attention()) {

@@ -76,9 +76,17 @@ class Translation {
     std::map<size_t, Pieces> pieces;           // of parts that are in pieces
   };
 
+  // Reads the glossary of the options, if they have one, which tokenizes its
+  // terms; before the first input. Create has not looked at it.
+  absl::Status ReadGlossary(const v1::TranslateOptions& options,
+                            const std::string& path);
   // Splits and tokenizes. `path`: "inputs[3]".
   absl::StatusOr<Item> Prepare(const v1::Input& input,
                                const std::string& path) const;
+  // The same of an item whose parts another model has translated to `texts`,
+  // [item->text.parts], each of which is asked about as it is, undivided.
+  absl::Status PrepareParts(const std::vector<std::string>& texts,
+                            Item* item) const;
   absl::Status Take(Item* item, RequestResult result) const;
   v1::TranslateResult Result(Item item) const;
 
@@ -95,8 +103,6 @@ class Translation {
                           const std::string& path, const RequestLimits& limits);
   absl::Status ReadWords(const v1::TranslateOptions& options,
                          const std::string& path);
-  absl::Status ReadGlossary(const v1::TranslateOptions& options,
-                            const std::string& path);
   // INVALID_ARGUMENT where an input does not go with the options.
   absl::Status CheckKind(const v1::Input& input, const std::string& path) const;
   absl::Status PrepareSentences(const v1::Input& input, Item* item) const;

@@ -90,6 +90,38 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
   return item;
 }
 
+absl::Status Translation::PrepareParts(const std::vector<std::string>& texts,
+                                       Item* item) const {
+  item->results.assign(texts.size(), {});
+  item->losses.assign(texts.size(), -1);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (IsBlank(texts[i])) {
+      for (int h = 0; h < decoding_.options.hypotheses; ++h) {
+        item->results[i].add_hypotheses()->set_finish_reason(
+            v1::FINISH_REASON_END);
+      }
+      continue;
+    }
+    v1::Input one;
+    one.set_text(texts[i]);
+    Asked asked;
+    asked.part = i;
+    asked.words = item->text.parts[i].span;
+    const absl::Status status =
+        Ask(one, /*divides=*/false, std::move(asked), item).status();
+    if (absl::IsInvalidArgument(status)) {
+      return InvalidField(
+          item->path + ".text",
+          fmt::format("has a sentence whose translation to '{}' cannot be "
+                      "translated further: {}",
+                      input_options_.direction.source_language,
+                      std::string(status.message())));
+    }
+    TRIVIUM_RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Translation::CheckKind(const v1::Input& input,
                                     const std::string& path) const {
   const char* const of_texts = format_                         ? "format"

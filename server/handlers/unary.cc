@@ -26,6 +26,8 @@ void UnaryCall::Observe(std::vector<Request>* requests) {
   MutexLock lock(&mutex_);
   missing_ = requests->size();
   results_.resize(requests->size());
+  models_.clear();
+  for (const Request& request : *requests) models_.push_back(request.model);
   for (size_t i = 0; i < requests->size(); ++i) {
     (*requests)[i].observer = std::make_shared<Slot>(this, static_cast<int>(i));
   }
@@ -73,7 +75,7 @@ void UnaryCall::RespondTo(size_t end) {
     status = call().Wanted();
     if (!status.ok()) break;
     RequestResult result = std::move(answered_[responded_]);
-    call().AddResult(result);
+    call().AddResult(result, models_[responded_].get());
     status = Respond(static_cast<int>(responded_++), std::move(result));
   }
   if (!status.ok()) return Finish(status);

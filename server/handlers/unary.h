@@ -52,6 +52,10 @@ class UnaryCall : public PreparedCall {
   size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);  // the first
 
+  // Of whoever submits, then of the pool's thread that responds: of requests
+  // that were submitted last, null where they have the call's.
+  std::vector<ModelHandle> models_;
+
   // Of the pool's thread that responds.
   std::vector<RequestResult> answered_;
   size_t responded_ = 0;  // of them

@@ -2,17 +2,18 @@
 
 #include <unicode/locid.h>
 
-#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "server/handlers/status.h"
 #include "server/http/http_status.h"
 #include "server/http/json_body.h"
 #include "server/http/json_fields.h"
-#include "server/http/model_choice.h"
+#include "server/text/language_detection.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
@@ -20,7 +21,6 @@ namespace trivium {
 namespace {
 
 using google::protobuf::Message;
-using google::protobuf::RepeatedPtrField;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
@@ -30,15 +30,6 @@ constexpr int kMostAlternatives = 15;
 HttpAnswer LibreFailure(const Ending& ending) {
   return {.status = HttpStatusOf(ending.status.code()),
           .body = ToJsonText(ordered_json{{"error", MessageOf(ending)}})};
-}
-
-bool Has(const RepeatedPtrField<v1::Language>& languages,
-         const std::string& code) {
-  return std::any_of(languages.begin(), languages.end(),
-                     [&code](const v1::Language& language) {
-                       return language.bcp47() == code ||
-                              language.code() == code;
-                     });
 }
 
 // What LibreTranslate calls a language: as BCP 47, else the model's own code.
@@ -60,9 +51,6 @@ std::string NameOf(const std::string& code) {
 
 class LibreTranslateCodec : public Codec {
  public:
-  explicit LibreTranslateCodec(const Environment& environment)
-      : environment_(environment) {}
-
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     auto* const request = static_cast<v1::TranslateRequest*>(message);
@@ -89,6 +77,7 @@ class LibreTranslateCodec : public Codec {
     if (!ending.status.ok()) return LibreFailure(ending);
     ordered_json texts = ordered_json::array();
     ordered_json others = ordered_json::array();
+    ordered_json detected = ordered_json::array();
     for (const v1::TranslateResult& result :
          static_cast<const v1::TranslateResponse*>(last)->results()) {
       ordered_json all = ordered_json::array();
@@ -98,29 +87,38 @@ class LibreTranslateCodec : public Codec {
       texts.push_back(all.empty() ? "" : all.front());
       if (!all.empty()) all.erase(all.begin());
       others.push_back(all);
+      detected.push_back(Detected(result));
     }
     ordered_json answer = {{"translatedText", many_ ? texts : texts.front()}};
     if (alternatives_ > 0) {
       answer["alternatives"] = many_ ? others : others.front();
     }
+    if (detects_) {
+      answer["detectedLanguage"] = many_ ? detected : detected.front();
+    }
     return {.body = ToJsonText(answer)};
   }
 
  private:
+  // The language that a text was translated from, or that it came back in;
+  // confidence in percent. Null of blank texts.
+  static ordered_json Detected(const v1::TranslateResult& result) {
+    const std::string used =
+        result.route().empty() ? "" : result.route(0).source_language();
+    for (const v1::DetectedLanguage& one : result.detected_languages()) {
+      if (!one.language().starts_with(used)) continue;
+      return {{"confidence", std::round(100 * one.confidence())},
+              {"language", one.language()}};
+    }
+    return nullptr;
+  }
+
   void ReadLanguages(JsonFields* fields, v1::TranslateRequest* request) {
     fields->Require("source");
     fields->Require("target");
     const std::string source = fields->String("source").value_or("");
     const std::string target = fields->String("target").value_or("");
-    if (source == "auto") {
-      fields->Fail("source",
-                   "is auto, and no language is detected here; name it");
-    }
-    request->set_model(
-        ModelFor(environment_, "Translate", [&](const v1::Model& model) {
-          return Has(model.source_languages(), source) &&
-                 Has(model.target_languages(), target);
-        }));
+    detects_ = source == "auto";
     request->mutable_options()->set_source_language(source);
     request->mutable_options()->set_target_language(target);
   }
@@ -134,9 +132,34 @@ class LibreTranslateCodec : public Codec {
     }
   }
 
-  const Environment& environment_;
   bool many_ = false;
+  bool detects_ = false;
   int alternatives_ = 0;
+};
+
+// A call of ListModels, for its token's sake: what a text is in needs no model.
+class LibreDetectCodec : public Codec {
+ public:
+  absl::Status Read(std::string_view body, Message*) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    JsonFields fields(value, "");
+    fields.Require("q");
+    guesses_ = DetectLanguages(fields.String("q").value_or(""));
+    fields.Only("api_key", {""}, "is not asked for here; leave it out");
+    return fields.Done();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message*) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    ordered_json answer = ordered_json::array();
+    for (const LanguageGuess& guess : guesses_) {
+      answer.push_back(
+          {{"confidence", guess.percent}, {"language", guess.language}});
+    }
+    return {.body = ToJsonText(answer)};
+  }
+
+ private:
+  std::vector<LanguageGuess> guesses_;
 };
 
 class LibreLanguagesCodec : public Codec {
@@ -168,9 +191,13 @@ class LibreLanguagesCodec : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> NewLibreTranslateCodec(const Environment& environment,
+std::unique_ptr<Codec> NewLibreTranslateCodec(const Environment&,
                                               const RequestHead&) {
-  return std::make_unique<LibreTranslateCodec>(environment);
+  return std::make_unique<LibreTranslateCodec>();
+}
+std::unique_ptr<Codec> NewLibreDetectCodec(const Environment&,
+                                           const RequestHead&) {
+  return std::make_unique<LibreDetectCodec>();
 }
 std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment&,
                                               const RequestHead&) {

@@ -6,12 +6,13 @@
 namespace trivium {
 
 // The shapes of LibreTranslate (https://docs.libretranslate.com), in JSON.
-// Requests name languages and no model: each gets the first one that translates
-// between them. Nothing here detects a language, so that `source` may not be
-// "auto" and there is no /detect; texts are plain.
+// Requests name languages and no model: the server finds those that translate
+// between them.
 
 // POST /translate: a text or several, with `alternatives` more of each.
 NewCodec NewLibreTranslateCodec;
+// POST /detect: the languages that a text may be in.
+NewCodec NewLibreDetectCodec;
 // GET /languages: those of all models, and what each is translated to.
 NewCodec NewLibreLanguagesCodec;
 

@@ -68,6 +68,8 @@ constexpr Route kRoutes[] = {
 
     {"POST", "/translate", Rpc::kTranslate, NewTranslate, nullptr,
      NewLibreTranslateCodec},
+    {"POST", "/detect", Rpc::kListModels, NewListModels, nullptr,
+     NewLibreDetectCodec},
     {"GET", "/languages", Rpc::kListModels, NewListModels, nullptr,
      NewLibreLanguagesCodec},
 };

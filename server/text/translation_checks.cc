@@ -14,6 +14,7 @@
 
 #include "base/utf8.h"
 #include "server/text/characters.h"
+#include "server/text/language_detection.h"
 
 namespace trivium {
 namespace {
@@ -222,26 +223,14 @@ std::optional<LanguageCheck> LanguageCheck::For(std::string_view language) {
 
 bool LanguageCheck::IsAnother(std::string_view text) const {
   if (Weight(text) < kLeastLettersOfLanguage) return false;
-  constexpr int kTop = 3;
-  CLD2::Language languages[kTop];
-  int percents[kTop], bytes = 0, valid = 0;
-  double scores[kTop];
-  bool reliable = false;
-  const CLD2::CLDHints hints = {nullptr, nullptr, CLD2::UNKNOWN_ENCODING,
-                                CLD2::UNKNOWN_LANGUAGE};
-  CLD2::ExtDetectLanguageSummaryCheckUTF8(
-      text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true,
-      &hints, /*flags=*/0, languages, percents, scores, nullptr, &bytes,
-      &reliable, &valid);
-  if (!reliable || languages[0] == CLD2::UNKNOWN_LANGUAGE) return false;
+  const std::vector<LanguageGuess> guesses = DetectLanguages(text);
+  if (guesses.empty() || !guesses[0].reliable) return false;
   int of_target = 0;
-  for (int i = 0; i < kTop; ++i) {
-    if (Canonical(CLD2::LanguageCode(languages[i])) == language_) {
-      of_target += percents[i];
-    }
+  for (const LanguageGuess& guess : guesses) {
+    if (Canonical(guess.language) == language_) of_target += guess.percent;
   }
   return of_target <= kMostPercentOfTarget &&
-         percents[0] >= kLeastPercentOfAnother;
+         guesses[0].percent >= kLeastPercentOfAnother;
 }
 
 }  // namespace trivium

@@ -598,9 +598,17 @@ TEST_F(HttpTest, LibreTranslate) {
                 testing::Contains("de"));
   }
   EXPECT_TRUE(english) << languages;
-  EXPECT_THAT(
-      Refusal("/translate", {{"q", "a"}, {"source", "auto"}, {"target", "de"}}),
-      HasSubstr("no language is detected"));
+  const json detected =
+      PostJson("/translate", {{"q", {"The red house is old.", " "}},
+                              {"source", "auto"},
+                              {"target", "de"}});
+  EXPECT_EQ(detected["detectedLanguage"][0]["language"], "en");
+  EXPECT_GT(detected["detectedLanguage"][0]["confidence"], 80);
+  EXPECT_EQ(detected["detectedLanguage"][1], nullptr);
+  const json guesses =
+      PostJson("/detect", {{"q", "Die Katze sitzt auf der Matte."}});
+  EXPECT_EQ(guesses[0]["language"], "de");
+  EXPECT_EQ(PostJson("/detect", {{"q", "12345"}}), json::array());
   EXPECT_THAT(
       Refusal("/translate", {{"q", "a"}, {"source", "en"}, {"target", "xx"}}),
       HasSubstr("xx"));

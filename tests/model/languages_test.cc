@@ -296,6 +296,44 @@ TEST(LanguagesTest, T5HasATaskForEachDirection) {
                         "translates 'fr' to: en"));
 }
 
+// "en-de" where both are known.
+std::string Tags(const absl::StatusOr<Direction>& direction) {
+  if (!direction.ok()) return std::string(direction.status().message());
+  return direction->source_language + "-" + direction->target_language;
+}
+
+TEST(LanguagesTest, ADirectionTellsItsLanguages) {
+  const json one = {{"source_lang", "eng"}, {"target_lang", "deu"}};
+  const LanguageTable named({.tokenizer_config = &one});
+  EXPECT_EQ(Tags(named.Resolve({}, {})), "en-de");
+  EXPECT_EQ(Tags(named.Resolve("English", "de-AT")), "en-de");
+
+  const FakeTokenizer tokenizer({"</s>", ">>de<<", ">>fr<<"});
+  const json many = {{"source_lang", "mul"}};
+  const LanguageTable open = Marian(tokenizer, &many);
+  EXPECT_EQ(Tags(open.Resolve({}, "de")), "-de");
+  EXPECT_EQ(Tags(open.Resolve("eng", "fra")), "en-fr");
+  EXPECT_EQ(Tags(open.Resolve("Elvish", "fr")), "Elvish-fr");
+  // Of two languages the source is the other one.
+  const LanguageTable both = Marian(tokenizer, nullptr);
+  EXPECT_EQ(Tags(both.Resolve({}, "de")), "fr-de");
+
+  const FakeTokenizer nllb({"</s>", "eng_Latn", "deu_Latn", "fra_Latn"});
+  const json config = {{"src_lang", "fra_Latn"}};
+  const LanguageTable flores(
+      {.tokenizer = &nllb, .family = "m2m_100", .tokenizer_config = &config});
+  EXPECT_EQ(Tags(flores.Resolve({}, "German")), "fr-de");
+  EXPECT_EQ(Tags(flores.Resolve("eng_Latn", "German")), "en-de");
+
+  GenerationConfig generation;
+  generation.tasks = {{"translation_en_to_de", "", {}},
+                      {"translation_fr_to_en", "", {}}};
+  const LanguageTable t5({.family = "t5", .generation = &generation});
+  EXPECT_EQ(Tags(t5.Resolve({}, "en")), "fr-en");
+  EXPECT_EQ(Tags(t5.Resolve({}, {})), "-");
+  EXPECT_EQ(Tags(LanguageTable({}).Resolve({}, {})), "-");
+}
+
 TEST(LanguagesTest, OfManyLanguagesTheNearestAreNamed) {
   std::vector<std::string> pieces = {"</s>"};
   for (const char* code :

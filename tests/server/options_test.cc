@@ -38,6 +38,14 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_TRUE(options.models.empty());
 }
 
+TEST_F(OptionsTest, ThePivotLanguageIsOne) {
+  EXPECT_EQ(Parse({}).pivot_language, "");
+  EXPECT_EQ(Parse({"--pivot-language", "eng"}).pivot_language, "en");
+  EXPECT_FALSE(exit_code_);
+  Parse({"--pivot-language", "mul"});
+  EXPECT_EQ(exit_code_, kExitUsage);
+}
+
 TEST_F(OptionsTest, ReadsFlags) {
   const Options options = Parse({"--model",
                                  "a=/x",

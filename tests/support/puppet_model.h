@@ -249,14 +249,40 @@ class PuppetModel : public Model {
   std::vector<Task>& mutable_tasks() { return tasks_; }
   std::span<const Task> tasks() const override { return tasks_; }
   Direction& mutable_direction() { return direction_; }
+  // What it translates from and to; at first "en" and "de".
+  void set_languages(const std::vector<std::string>& sources,
+                     const std::vector<std::string>& targets) {
+    info_.source_languages.clear();
+    info_.target_languages.clear();
+    for (const std::string& tag : sources) {
+      info_.source_languages.push_back({tag, tag});
+    }
+    for (const std::string& tag : targets) {
+      info_.target_languages.push_back({tag, tag});
+    }
+  }
   absl::StatusOr<Direction> ResolveDirection(
       std::optional<std::string_view> source_language,
       std::optional<std::string_view> target_language) const override {
-    if (source_language.value_or("en") != "en" ||
-        target_language.value_or("de") != "de") {
+    Direction direction = direction_;
+    const auto choose = [](std::optional<std::string_view> name,
+                           const std::vector<Language>& languages,
+                           std::string* tag) {
+      for (const Language& language : languages) {
+        if (name ? language.bcp47 == *name : languages.size() == 1) {
+          *tag = language.bcp47;
+          return true;
+        }
+      }
+      return false;
+    };
+    if (!choose(source_language, info_.source_languages,
+                &direction.source_language) ||
+        !choose(target_language, info_.target_languages,
+                &direction.target_language)) {
       return absl::InvalidArgumentError("this model translates en to de");
     }
-    return direction_;
+    return direction;
   }
   absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
       const EngineOptions&) const override {
@@ -270,7 +296,7 @@ class PuppetModel : public Model {
   DecodingOptions decoding_;
   std::vector<int32_t> prefix_;
   std::vector<Task> tasks_;
-  Direction direction_;
+  Direction direction_{.source_language = "en", .target_language = "de"};
   std::optional<PuppetTokenizer> tokenizer_{std::in_place};
 };
 

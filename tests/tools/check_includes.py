@@ -52,6 +52,7 @@ LAYERS = {
     "server/handlers": (r"server/(batching|observability|text|tracing)/.*",) + MODEL,
     "server/http": (
         r"server/(handlers|tls)/.*",
+        r"server/text/language_detection\.h",
         r"server/observability/(log|metrics|rpc|version)\.h",
     ),
     "server/kserve": (r"server/handlers/.*", r"server/observability/(metrics|version)\.h"),

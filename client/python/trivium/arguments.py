@@ -40,7 +40,8 @@ class EncodeArguments(TruncationArguments, total=False):
 
 
 class TranslateArguments(TypedDict, total=False):
-    source_language: str  # BCP 47 ("de") or the model's own code
+    # BCP 47 ("de") or the model's own code; as the source "auto", of each text
+    source_language: str
     target_language: str
     decoding: Decoding
     truncate: bool

@@ -1,4 +1,7 @@
 // What a call may cost is bounded before it is spent.
+#include <set>
+#include <thread>
+
 #include "server/handlers/byte_account.h"
 #include "tests/server/handlers/handlers_fixture.h"
 #include "trivium/v1/inference.pb.h"
@@ -319,6 +322,33 @@ TEST_F(BoundsTest, ALongPromptIsALongTextWithEachInput) {
     batcher_.Wait(i).observer->OnDone(absl::CancelledError("enough"));
   }
   transport_.WaitForFinish();
+}
+
+TEST_F(BoundsTest, ALargeGlossaryIsReadOnThePool) {
+  auto owned = std::make_unique<PuppetModel>();
+  std::set<std::thread::id> threads;
+  owned->mutable_tokenizer().heard = [&threads](std::string_view) {
+    threads.insert(std::this_thread::get_id());
+  };
+  const ModelHandle served = ServedPuppet("glossed", std::move(owned));
+  metrics_.AddModel(*served);
+  ASSERT_TRUE(environment_.models.Add(served).ok());
+  v1::TranslateRequest request;
+  request.set_model("glossed");
+  for (int i = 0; i < 1000; ++i) {
+    v1::GlossaryTerm* term =
+        request.mutable_options()->mutable_glossary()->add_terms();
+    term->set_source("a");
+    term->set_target("b");
+  }
+  request.add_inputs()->set_text("a");
+  transport_.Bring(request);
+  handler_ = NewTranslate(environment_, {}, &transport_);
+  handler_->Start();
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("enough"));
+  transport_.WaitForFinish();
+  EXPECT_FALSE(threads.empty());
+  EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
 }
 
 TEST_F(BoundsTest, DocumentsOfARerankCallAreDoneOneByOne) {

@@ -89,6 +89,17 @@ TEST_F(DirectionTest, ATaskHasItsPrefixAndItsOwnDefaults) {
   EXPECT_TRUE(decoding_.source_ids.empty());
 }
 
+TEST_F(DirectionTest, ATaskMayNameLanguages) {
+  v1::GenerateRequest request = Text("a");
+  request.set_task("translation_en_to_de");
+  const auto direction = ConvertDirection(request, "", model_);
+  ASSERT_TRUE(direction.ok()) << direction.status();
+  EXPECT_EQ(direction->source_language, "en");
+  EXPECT_EQ(direction->target_language, "de");
+  request.set_task("summarization");
+  EXPECT_EQ(ConvertDirection(request, "", model_)->source_language, "");
+}
+
 TEST_F(DirectionTest, TasksAreRefusedByName) {
   v1::GenerateRequest request = Text("a");
   request.set_task("answering");
@@ -107,7 +118,9 @@ TEST_F(DirectionTest, LanguagesGoAroundTheTextAndBeforeTheTranslation) {
   model_.mutable_direction() = {.prefix_ids = {40},
                                 .suffix_ids = {2, 41},
                                 .add_special_tokens = false,
-                                .forced_first_id = 42};
+                                .forced_first_id = 42,
+                                .source_language = "en",
+                                .target_language = "de"};
   Prepare(Text("a"));
   EXPECT_THAT(input_.source.ids, ElementsAre(40, kLetterA, 2, 41));
   EXPECT_THAT(input_.prefix, ElementsAre(1));

@@ -216,6 +216,16 @@ class ClassifyTokensResponse(_message.Message):
     timings: _common_pb2.Timings
     def __init__(self, results: _Optional[_Iterable[_Union[TokenClassification, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
+class DetectedLanguage(_message.Message):
+    __slots__ = ["confidence", "language", "reliable"]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    RELIABLE_FIELD_NUMBER: _ClassVar[int]
+    confidence: float
+    language: str
+    reliable: bool
+    def __init__(self, language: _Optional[str] = ..., confidence: _Optional[float] = ..., reliable: bool = ...) -> None: ...
+
 class DetokenizeRequest(_message.Message):
     __slots__ = ["inputs", "model"]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
@@ -804,12 +814,14 @@ class TranslateResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TranslateResult, _Mapping]]] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ...) -> None: ...
 
 class TranslateResult(_message.Message):
-    __slots__ = ["beam_trace", "cut_count", "glossary_uses", "hypotheses", "prefix_pieces", "second_kept_count", "second_try_count", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "source_words", "suspicions", "truncated_tokens", "unkept"]
+    __slots__ = ["beam_trace", "cut_count", "detected_languages", "glossary_uses", "hypotheses", "prefix_pieces", "route", "second_kept_count", "second_try_count", "seed", "sentence_count", "sentences", "source_pieces", "source_token_count", "source_words", "suspicions", "truncated_tokens", "unkept"]
     BEAM_TRACE_FIELD_NUMBER: _ClassVar[int]
     CUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DETECTED_LANGUAGES_FIELD_NUMBER: _ClassVar[int]
     GLOSSARY_USES_FIELD_NUMBER: _ClassVar[int]
     HYPOTHESES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_PIECES_FIELD_NUMBER: _ClassVar[int]
+    ROUTE_FIELD_NUMBER: _ClassVar[int]
     SECOND_KEPT_COUNT_FIELD_NUMBER: _ClassVar[int]
     SECOND_TRY_COUNT_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -823,9 +835,11 @@ class TranslateResult(_message.Message):
     UNKEPT_FIELD_NUMBER: _ClassVar[int]
     beam_trace: _common_pb2.BeamTrace
     cut_count: int
+    detected_languages: _containers.RepeatedCompositeFieldContainer[DetectedLanguage]
     glossary_uses: _containers.RepeatedCompositeFieldContainer[GlossaryUse]
     hypotheses: _containers.RepeatedCompositeFieldContainer[_common_pb2.Hypothesis]
     prefix_pieces: _containers.RepeatedScalarFieldContainer[str]
+    route: _containers.RepeatedCompositeFieldContainer[TranslationStep]
     second_kept_count: int
     second_try_count: int
     seed: int
@@ -837,7 +851,7 @@ class TranslateResult(_message.Message):
     suspicions: _containers.RepeatedCompositeFieldContainer[Suspicion]
     truncated_tokens: int
     unkept: _containers.RepeatedCompositeFieldContainer[UnkeptSpan]
-    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ..., unkept: _Optional[_Iterable[_Union[UnkeptSpan, _Mapping]]] = ..., suspicions: _Optional[_Iterable[_Union[Suspicion, _Mapping]]] = ..., second_try_count: _Optional[int] = ..., second_kept_count: _Optional[int] = ..., source_words: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., glossary_uses: _Optional[_Iterable[_Union[GlossaryUse, _Mapping]]] = ...) -> None: ...
+    def __init__(self, hypotheses: _Optional[_Iterable[_Union[_common_pb2.Hypothesis, _Mapping]]] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., source_pieces: _Optional[_Iterable[str]] = ..., seed: _Optional[int] = ..., prefix_pieces: _Optional[_Iterable[str]] = ..., beam_trace: _Optional[_Union[_common_pb2.BeamTrace, _Mapping]] = ..., sentences: _Optional[_Iterable[_Union[SentencePair, _Mapping]]] = ..., sentence_count: _Optional[int] = ..., cut_count: _Optional[int] = ..., unkept: _Optional[_Iterable[_Union[UnkeptSpan, _Mapping]]] = ..., suspicions: _Optional[_Iterable[_Union[Suspicion, _Mapping]]] = ..., second_try_count: _Optional[int] = ..., second_kept_count: _Optional[int] = ..., source_words: _Optional[_Iterable[_Union[SentencePair.Span, _Mapping]]] = ..., glossary_uses: _Optional[_Iterable[_Union[GlossaryUse, _Mapping]]] = ..., detected_languages: _Optional[_Iterable[_Union[DetectedLanguage, _Mapping]]] = ..., route: _Optional[_Iterable[_Union[TranslationStep, _Mapping]]] = ...) -> None: ...
 
 class TranslateStreamRequest(_message.Message):
     __slots__ = ["item", "start"]
@@ -870,6 +884,16 @@ class TranslateStreamResponse(_message.Message):
     id: str
     result: TranslateResult
     def __init__(self, id: _Optional[str] = ..., result: _Optional[_Union[TranslateResult, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
+
+class TranslationStep(_message.Message):
+    __slots__ = ["model", "source_language", "target_language"]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    model: _common_pb2.ModelVersion
+    source_language: str
+    target_language: str
+    def __init__(self, model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ...) -> None: ...
 
 class UnkeptSpan(_message.Message):
     __slots__ = ["count", "hypothesis", "source", "text"]

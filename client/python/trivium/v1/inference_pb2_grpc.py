@@ -7,11 +7,11 @@ from trivium.v1 import inference_pb2 as trivium_dot_v1_dot_inference__pb2
 
 class InferenceStub(object):
     """Transformers as a service. Unary calls are all or nothing. An empty `model`
-    is the server's first one. Every call echoes the metadata key x-request-id,
-    or makes one, in its trailers. Errors: INVALID_ARGUMENT (with
-    google.rpc.BadRequest), NOT_FOUND (unknown model), FAILED_PRECONDITION (a
-    model that cannot do the call), RESOURCE_EXHAUSTED (with google.rpc.RetryInfo:
-    the queue is full, the answer would be too late, or memory is short, also in
+    is the server's first one (of translations, see TranslateRequest). Every call
+    echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
+    INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
+    FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
+    (with google.rpc.RetryInfo: the queue is full, the answer would be too late, or memory is short, also in
     the middle of a call; without it: the message is far larger than the server
     takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED, CANCELLED.
     """
@@ -91,11 +91,11 @@ class InferenceStub(object):
 
 class InferenceServicer(object):
     """Transformers as a service. Unary calls are all or nothing. An empty `model`
-    is the server's first one. Every call echoes the metadata key x-request-id,
-    or makes one, in its trailers. Errors: INVALID_ARGUMENT (with
-    google.rpc.BadRequest), NOT_FOUND (unknown model), FAILED_PRECONDITION (a
-    model that cannot do the call), RESOURCE_EXHAUSTED (with google.rpc.RetryInfo:
-    the queue is full, the answer would be too late, or memory is short, also in
+    is the server's first one (of translations, see TranslateRequest). Every call
+    echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
+    INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
+    FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
+    (with google.rpc.RetryInfo: the queue is full, the answer would be too late, or memory is short, also in
     the middle of a call; without it: the message is far larger than the server
     takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED, CANCELLED.
     """
@@ -270,11 +270,11 @@ def add_InferenceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class Inference(object):
     """Transformers as a service. Unary calls are all or nothing. An empty `model`
-    is the server's first one. Every call echoes the metadata key x-request-id,
-    or makes one, in its trailers. Errors: INVALID_ARGUMENT (with
-    google.rpc.BadRequest), NOT_FOUND (unknown model), FAILED_PRECONDITION (a
-    model that cannot do the call), RESOURCE_EXHAUSTED (with google.rpc.RetryInfo:
-    the queue is full, the answer would be too late, or memory is short, also in
+    is the server's first one (of translations, see TranslateRequest). Every call
+    echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
+    INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
+    FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
+    (with google.rpc.RetryInfo: the queue is full, the answer would be too late, or memory is short, also in
     the middle of a call; without it: the message is far larger than the server
     takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED, CANCELLED.
     """

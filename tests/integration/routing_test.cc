@@ -1,0 +1,102 @@
+// Translations that find their models, and go by way of a third language. The
+// models are the embedded one under other languages: one is told that it
+// translates German to English only, the other that its German is French.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "tests/integration/folder_server.h"
+
+namespace trivium {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr char kFirst[] = "Das Haus ist sehr groß.";
+constexpr char kSecond[] = "Der Hund schläft im Garten.";
+
+// A copy that has the language tokens under other names.
+std::string Renamed(const fs::path& folder, const std::string& source,
+                    const std::string& de, const std::string& en) {
+  fs::copy(TRIVIUM_EMBEDDED, folder);
+  std::ostringstream vocabulary;
+  vocabulary << std::ifstream(folder / "vocab.json").rdbuf();
+  std::ofstream(folder / "vocab.json") << absl::StrReplaceAll(
+      vocabulary.str(), {{">>de<<", de}, {">>en<<", en}});
+  std::ofstream(folder / "tokenizer_config.json")
+      << R"({"tokenizer_class": "MarianTokenizer", "source_lang": ")" << source
+      << R"(", "model_max_length": 512, "eos_token": "</s>", )"
+      << R"("unk_token": "<unk>", "pad_token": "<pad>"})";
+  return folder.filename().string() + "=" + folder.string();
+}
+
+class RoutingTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    server_ = new FolderServer("routing", [](const fs::path& folder) {
+      return std::vector<std::string>{
+          "--model",
+          Renamed(folder / "de-en", "de", "no token", ">>en<<"),
+          "--model",
+          Renamed(folder / "en-fr", "en", ">>fr<<", "no token"),
+          "--pivot-language",
+          "en"};
+    });
+  }
+  static void TearDownTestSuite() { delete server_; }
+
+  v1::TranslateResult Translate(const std::string& text,
+                                const std::string& source,
+                                const std::string& target,
+                                const std::string& model = "") {
+    v1::TranslateRequest request;
+    request.set_model(model);
+    request.add_inputs()->set_text(text);
+    request.mutable_options()->set_source_language(source);
+    request.mutable_options()->set_target_language(target);
+    const auto response = client_->Translate(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->results(0) : v1::TranslateResult();
+  }
+  std::string InTwoCalls(const std::string& sentence) {
+    const std::string english =
+        Translate(sentence, "de", "en", "de-en").hypotheses(0).text();
+    return Translate(english, "en", "fr", "en-fr").hypotheses(0).text();
+  }
+
+  static FolderServer* server_;
+  const std::unique_ptr<Client> client_ = (*server_)->NewClient();
+};
+
+FolderServer* RoutingTest::server_ = nullptr;
+
+TEST_F(RoutingTest, ByWayOfThePivotIsAsTwoCalls) {
+  const std::string text = std::string(kFirst) + "\n" + kSecond + " ";
+  const v1::TranslateResult result = Translate(text, "auto", "fr");
+  EXPECT_EQ(result.hypotheses(0).text(),
+            InTwoCalls(kFirst) + "\n" + InTwoCalls(kSecond) + " ");
+  EXPECT_EQ(result.detected_languages(0).language(), "de");
+  ASSERT_EQ(result.route_size(), 2);
+  EXPECT_EQ(result.route(0).model().name(), "de-en");
+  EXPECT_EQ(result.route(0).target_language(), "en");
+  EXPECT_EQ(result.route(1).model().name(), "en-fr");
+  EXPECT_EQ(result.route(1).target_language(), "fr");
+}
+
+TEST_F(RoutingTest, TheProgramTellsTheRoute) {
+  const ProcessResult result =
+      RunProgram({TRIVIUM_PROGRAM, "translate", "--server",
+                  (*server_)->address(), "--source-language", "auto",
+                  "--target-language", "fr", "--route", kFirst});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, InTwoCalls(kFirst) + "\n");
+  EXPECT_THAT(result.err, HasSubstr("text 1: de "));
+  EXPECT_THAT(result.err, HasSubstr("de-en (de to en), en-fr (en to fr)"));
+}
+
+}  // namespace
+}  // namespace trivium

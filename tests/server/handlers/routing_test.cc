@@ -1,0 +1,359 @@
+// Which models translate: where the source's language is detected, where no
+// model is named, and by way of a pivot language.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "tests/server/handlers/handlers_fixture.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr char kEnglish[] = "The cat sat on the mat.";
+constexpr char kGerman[] = "Die Katze sitzt auf der Matte.";
+constexpr char kFrench[] = "Le chat est assis sur le tapis.";
+constexpr char kRussian[] = "Кошка сидит на ковре.";
+
+// The first model, "translator", translates English to German.
+class RoutingTest : public HandlersTest {
+ protected:
+  void Add(const std::string& name, const std::vector<std::string>& sources,
+           const std::vector<std::string>& targets) {
+    auto model = std::make_unique<PuppetModel>();
+    model->set_languages(sources, targets);
+    const ModelHandle served = ServedPuppet(name, std::move(model));
+    metrics_.AddModel(*served);
+    ASSERT_TRUE(environment_.models.Add(served).ok());
+  }
+  void Start(const std::vector<std::string>& texts, const char* source,
+             const char* target) {
+    request_.clear_inputs();
+    for (const std::string& text : texts) request_.add_inputs()->set_text(text);
+    if (source != nullptr) options()->set_source_language(source);
+    if (target != nullptr) options()->set_target_language(target);
+    transport_.Bring(request_);
+    handler_ = NewTranslate(environment_, context_, &transport_);
+    handler_->Start();
+  }
+  std::string Refused(const std::vector<std::string>& texts, const char* source,
+                      const char* target) {
+    Start(texts, source, target);
+    const Ending ending = transport_.WaitForFinish();
+    EXPECT_TRUE(absl::IsInvalidArgument(ending.status)) << ending.status;
+    return MessageOf(ending);
+  }
+  // The model that was asked request i, and what.
+  std::string Asked(size_t i) {
+    const Request& request = batcher_.Wait(i);
+    return request.model->name + ": " +
+           PuppetTokenizer().Decode(request.source.ids);
+  }
+  void AnswerWith(size_t i, const std::string& text) {
+    RequestResult result;
+    result.source_tokens = static_cast<int>(batcher_.Wait(i).source.ids.size());
+    Hypothesis& hypothesis = result.hypotheses.emplace_back();
+    for (const char c : text) {
+      hypothesis.ids.push_back(PuppetTokenizer::kFirst +
+                               static_cast<unsigned char>(c));
+    }
+    hypothesis.ids.push_back(PuppetTokenizer::kEnd);
+    hypothesis.logprobs.resize(hypothesis.ids.size());
+    hypothesis.reason = FinishReason::kEnd;
+    batcher_.Wait(i).observer->OnDone(std::move(result));
+  }
+  v1::TranslateResponse Response() {
+    const Ending ending = transport_.WaitForFinish();
+    EXPECT_TRUE(ending.status.ok()) << ending.status;
+    return transport_.Response<v1::TranslateResponse>(0);
+  }
+  v1::TranslateResponse Answered(size_t requests) {
+    for (size_t i = 0; i < requests; ++i) batcher_.Answer(i);
+    EXPECT_EQ(batcher_.count(), requests);
+    return Response();
+  }
+  v1::TranslateOptions* options() { return request_.mutable_options(); }
+
+  v1::TranslateRequest request_;
+  CallContext context_;
+};
+
+// "fr-en fr-en, en-de en-de"
+std::string RouteOf(const v1::TranslateResult& result) {
+  std::string route;
+  for (const v1::TranslationStep& step : result.route()) {
+    route += (route.empty() ? "" : ", ") + step.model().name() + " " +
+             step.source_language() + "-" + step.target_language();
+  }
+  return route;
+}
+
+TEST_F(RoutingTest, EachTextGoesToTheModelOfItsLanguage) {
+  Add("fr-de", {"fr"}, {"de"});
+  Add("en-fr", {"en"}, {"fr"});
+  Start({kFrench, kEnglish, " ", kFrench}, "auto", "de");
+  EXPECT_EQ(Asked(0), std::string("fr-de: ") + kFrench);
+  EXPECT_EQ(Asked(1), std::string("translator: ") + kEnglish);
+  EXPECT_EQ(Asked(2), std::string("fr-de: ") + kFrench);
+  const v1::TranslateResponse response = Answered(3);
+  EXPECT_EQ(response.model().name(), "fr-de");
+  EXPECT_EQ(RouteOf(response.results(0)), "fr-de fr-de");
+  EXPECT_EQ(RouteOf(response.results(1)), "translator en-de");
+  const v1::DetectedLanguage& found = response.results(1).detected_languages(0);
+  EXPECT_EQ(found.language(), "en");
+  EXPECT_GT(found.confidence(), 0.9);
+  EXPECT_TRUE(found.reliable());
+  EXPECT_EQ(response.results(1).hypotheses(0).text(), kEnglish);
+  // Blank.
+  EXPECT_EQ(response.results(2).hypotheses(0).text(), " ");
+  EXPECT_THAT(response.results(2).detected_languages(), IsEmpty());
+}
+
+TEST_F(RoutingTest, ANamedModelDetectsAmongItsOwnLanguages) {
+  Add("many", {"en", "fr", "ru"}, {"en", "de"});
+  Add("de-en", {"de"}, {"en"});
+  request_.set_model("many");
+  Start({kRussian, kFrench}, "auto", "en");
+  EXPECT_EQ(batcher_.Wait(0).model->name, "many");
+  EXPECT_EQ(batcher_.Wait(1).model->name, "many");
+  const v1::TranslateResponse response = Answered(2);
+  EXPECT_EQ(RouteOf(response.results(0)), "many ru-en");
+  EXPECT_EQ(RouteOf(response.results(1)), "many fr-en");
+}
+
+TEST_F(RoutingTest, ATextInALanguageThatNobodyTranslatesIsRefusedByName) {
+  Add("fr-de", {"fr"}, {"de"});
+  EXPECT_THAT(Refused({kEnglish, kRussian}, "auto", "de"),
+              testing::AllOf(HasSubstr("options.source_language"),
+                             HasSubstr("inputs[1].text is in 'ru'"),
+                             HasSubstr("fr-de (fr to de)")));
+}
+
+TEST_F(RoutingTest, ATextInTheTargetLanguageComesBackAsItIs) {
+  Add("fr-de", {"fr"}, {"de"});
+  Start({kGerman}, "auto", "de");
+  const v1::TranslateResponse response = Answered(0);
+  EXPECT_EQ(response.results(0).hypotheses(0).text(), kGerman);
+  EXPECT_EQ(response.results(0).detected_languages(0).language(), "de");
+  EXPECT_THAT(response.results(0).route(), IsEmpty());
+}
+
+TEST_F(RoutingTest, WhatTellsNoLanguageIsEnglishOrTheFirstThatThereIs) {
+  Add("fr-de", {"fr"}, {"de"});
+  Add("fr-en", {"fr"}, {"en"});
+  Start({"12345"}, "auto", "de");
+  v1::TranslateResponse response = Answered(1);
+  EXPECT_EQ(RouteOf(response.results(0)), "translator en-de");
+  EXPECT_EQ(response.results(0).detected_languages(0).language(), "en");
+  EXPECT_EQ(response.results(0).detected_languages(0).confidence(), 0);
+}
+
+TEST_F(RoutingTest, OfMarkupItsTextIsDetected) {
+  Add("fr-de", {"fr"}, {"de"});
+  options()->set_format(v1::TEXT_FORMAT_HTML);
+  Start({"<p class=\"the red house in the garden with the trees\">Le chat est "
+         "assis.</p>"},
+        "auto", "de");
+  EXPECT_EQ(batcher_.Wait(0).model->name, "fr-de");
+  Answered(1);
+}
+
+TEST_F(RoutingTest, OnlyTextsHaveALanguage) {
+  request_.add_inputs()->mutable_ids()->add_ids(5);
+  options()->set_source_language("auto");
+  transport_.Bring(request_);
+  handler_ = NewTranslate(environment_, {}, &transport_);
+  handler_->Start();
+  EXPECT_THAT(MessageOf(transport_.WaitForFinish()),
+              HasSubstr("is auto, which is detected of texts, and inputs[0] is "
+                        "none"));
+}
+
+TEST_F(RoutingTest, TheFirstModelTranslatesWhatItCan) {
+  Add("en-de-2", {"en"}, {"de"});
+  Start({"a"}, "en", "de");
+  const v1::TranslateResponse response = Answered(1);
+  EXPECT_EQ(response.model().name(), "translator");
+  EXPECT_THAT(response.results(0).route(), IsEmpty());
+}
+
+TEST_F(RoutingTest, AnotherModelTranslatesWhatTheFirstCannot) {
+  Add("fr-en", {"fr"}, {"en"});
+  Start({"a"}, "fr", "en");
+  const v1::TranslateResponse response = Answered(1);
+  EXPECT_EQ(response.model().name(), "fr-en");
+  EXPECT_EQ(RouteOf(response.results(0)), "fr-en fr-en");
+}
+
+TEST_F(RoutingTest, ANamedModelIsTheOnlyOne) {
+  Add("fr-en", {"fr"}, {"en"});
+  request_.set_model("translator");
+  EXPECT_THAT(Refused({"a"}, "fr", "en"), HasSubstr("options.target_language"));
+}
+
+TEST_F(RoutingTest, WhatIsLeftOutMustBeOneChoice) {
+  Add("fr-en", {"fr"}, {"en"});
+  Start({"a"}, nullptr, "en");
+  EXPECT_EQ(RouteOf(Answered(1).results(0)), "fr-en fr-en");
+}
+
+TEST_F(RoutingTest, ModelsThatDifferInWhatIsLeftOutAreNoChoice) {
+  Add("fr-en", {"fr"}, {"en"});
+  Add("ru-en", {"ru"}, {"en"});
+  EXPECT_THAT(Refused({"a"}, nullptr, "en"),
+              HasSubstr("options.source_language: source_language is missing, "
+                        "and models differ in it: fr-en (fr to en), ru-en"));
+}
+
+TEST_F(RoutingTest, AModelThatATokenDoesNotAllowIsNotThere) {
+  Add("fr-en", {"fr"}, {"en"});
+  Add("fr-en-2", {"fr"}, {"en"});
+  context_.grant = std::make_shared<Grant>(Grant::Rules{.models = {"fr-en-2"}});
+  Start({"a"}, "fr", "en");
+  EXPECT_EQ(Answered(1).model().name(), "fr-en-2");
+}
+
+class PivotTest : public RoutingTest {
+ protected:
+  PivotTest() {
+    Add("fr-en", {"fr"}, {"en"});
+    environment_.pivot_language = "en";
+  }
+};
+
+TEST_F(PivotTest, SentencesAreSplitOnceAndTranslatedTwice) {
+  options()->set_sentences(true);
+  Start({" Un.\n Deux. "}, "fr", "de");
+  EXPECT_EQ(Asked(0), "fr-en: Un.");
+  EXPECT_EQ(Asked(1), "fr-en: Deux.");
+  AnswerWith(0, "One. And one.");
+  AnswerWith(1, "Two.");
+  EXPECT_EQ(Asked(2), "translator: One. And one.");
+  EXPECT_EQ(Asked(3), "translator: Two.");
+  AnswerWith(2, "Eins. Und eins.");
+  AnswerWith(3, "Zwei.");
+  const v1::TranslateResponse response = Response();
+  EXPECT_EQ(response.model().name(), "fr-en");
+  const v1::TranslateResult& result = response.results(0);
+  EXPECT_EQ(result.hypotheses(0).text(), " Eins. Und eins.\n Zwei. ");
+  EXPECT_EQ(RouteOf(result), "fr-en fr-en, translator en-de");
+  EXPECT_EQ(result.sentence_count(), 2);
+  EXPECT_EQ(result.source_token_count(), 4 + 6);
+  ASSERT_EQ(result.sentences_size(), 2);
+  EXPECT_EQ(result.sentences(1).source().byte_begin(), 6);
+  EXPECT_EQ(result.sentences(1).targets(0).byte_begin(), 18);
+}
+
+TEST_F(PivotTest, DetectedTextsGoByThePivotToo) {
+  Start({kFrench, kEnglish}, "auto", "de");
+  batcher_.Answer(0);
+  batcher_.Answer(1);
+  batcher_.Answer(2);
+  const v1::TranslateResponse response = Response();
+  EXPECT_EQ(RouteOf(response.results(0)), "fr-en fr-en, translator en-de");
+  EXPECT_EQ(RouteOf(response.results(1)), "translator en-de");
+}
+
+TEST_F(PivotTest, AnEmptyTranslationIsTheEnd) {
+  Start({"Un."}, "fr", "de");
+  AnswerWith(0, "");
+  const v1::TranslateResponse response = Response();
+  EXPECT_EQ(response.results(0).hypotheses(0).text(), "");
+  EXPECT_EQ(batcher_.count(), 1);
+}
+
+TEST_F(PivotTest, TheFirstStepIsOneTranslationOfEachSentence) {
+  options()->mutable_decoding()->set_beam_size(3);
+  options()->mutable_decoding()->set_num_hypotheses(2);
+  Start({"Un."}, "fr", "de");
+  EXPECT_EQ(batcher_.Wait(0).decoding->hypotheses, 1);
+  EXPECT_EQ(batcher_.Wait(0).decoding->beam_size, 3);
+  AnswerWith(0, "One.");
+  EXPECT_EQ(batcher_.Wait(1).decoding->hypotheses, 2);
+  AnswerWith(1, "Eins.");
+  Response();
+}
+
+TEST_F(PivotTest, WhatChecksFindOfEitherStepIsTold) {
+  options()->mutable_checks()->add_kinds(v1::CHECK_REPETITION);
+  Start({"Un."}, "fr", "de");
+  AnswerWith(0, "one one one one one one");
+  AnswerWith(1, "Eins.");
+  const v1::TranslateResult result = Response().results(0);
+  ASSERT_EQ(result.suspicions_size(), 1);
+  EXPECT_EQ(result.suspicions(0).check(), v1::CHECK_REPETITION);
+  EXPECT_EQ(result.suspicions(0).source().byte_end(), 3);
+}
+
+TEST_F(PivotTest, WhatIsOfOneModelIsRefusedByName) {
+  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_URL);
+  EXPECT_THAT(Refused({"a"}, "fr", "de"),
+              HasSubstr("options.protect: is of one model, and two translate, "
+                        "by way of 'en'"));
+}
+
+TEST_F(PivotTest, SoAreOptionsOfDecoding) {
+  options()->mutable_decoding()->set_seed(1);
+  EXPECT_THAT(Refused({"a"}, "fr", "de"), HasSubstr("options.decoding.seed"));
+}
+
+TEST_F(PivotTest, ThereMustBeAWay) {
+  EXPECT_THAT(Refused({"a"}, "ru", "de"),
+              HasSubstr("no model translates from 'ru' to 'de', nor do two by "
+                        "way of 'en'; there is: translator (en to de), fr-en"));
+}
+
+TEST_F(PivotTest, TheDeadlineIsOfBothSteps) {
+  Start({"Un."}, "fr", "de");
+  batcher_.Wait(0);
+  clock_.Advance(environment_.limits.default_deadline);
+  AnswerWith(0, "One.");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(transport_.WaitForFinish().status));
+  EXPECT_EQ(batcher_.count(), 1);
+}
+
+TEST_F(PivotTest, StreamsTakeEachItemsOwnWay) {
+  handler_ = NewTranslateStream(environment_, {}, &transport_);
+  handler_->Start();
+  v1::TranslateStreamRequest message;
+  message.mutable_start()->mutable_options()->set_source_language("auto");
+  message.mutable_start()->mutable_options()->set_target_language("de");
+  int reads = 0;
+  const auto send = [&] {
+    transport_.WaitForReads(++reads);
+    transport_.Bring(message);
+    handler_->OnRead(true);
+  };
+  send();
+  for (const char* text : {kFrench, kEnglish, kRussian, kGerman}) {
+    message.mutable_item()->set_id(text);
+    message.mutable_item()->mutable_input()->set_text(text);
+    send();
+  }
+  EXPECT_EQ(Asked(0), std::string("fr-en: ") + kFrench);
+  EXPECT_EQ(Asked(1), std::string("translator: ") + kEnglish);
+  AnswerWith(0, kEnglish);
+  EXPECT_EQ(Asked(2), std::string("translator: ") + kEnglish);
+  AnswerWith(2, kGerman);
+  AnswerWith(1, kGerman);
+  transport_.WaitForReads(++reads);
+  handler_->OnRead(false);
+  std::map<std::string, v1::TranslateStreamResponse> of;
+  for (size_t i = 0; i < 4; ++i) {
+    const auto response = transport_.Response<v1::TranslateStreamResponse>(i);
+    of[response.id()] = response;
+    handler_->OnWritten(true);
+  }
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(RouteOf(of[kFrench].result()), "fr-en fr-en, translator en-de");
+  EXPECT_EQ(of[kFrench].result().hypotheses(0).text(), kGerman);
+  EXPECT_EQ(RouteOf(of[kEnglish].result()), "translator en-de");
+  EXPECT_THAT(of[kRussian].error().message(), HasSubstr("is in 'ru'"));
+  EXPECT_EQ(of[kGerman].result().hypotheses(0).text(), kGerman);
+}
+
+}  // namespace
+}  // namespace trivium

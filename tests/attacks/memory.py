@@ -75,7 +75,6 @@ class Memory(attack.Attack):
         request.options.decoding.max_new_tokens = 200
         payload = request.SerializeToString()
         codes = {}
-        until = attack.deadline() + SENDING_SECONDS
 
         def run(_):
             with channel(self.server.address) as connection:
@@ -92,6 +91,7 @@ class Memory(attack.Attack):
 
         before = self.actions()
         with self.honest_client() as honest:
+            until = attack.deadline() + SENDING_SECONDS
             attack.in_threads(CONNECTIONS, run)
         actions = {name: value - before[name]
                    for name, value in self.actions().items()}

@@ -71,21 +71,23 @@ class TextsAttack(attack.Attack):
         came back."""
         codes = set()
         payload = request.SerializeToString()
-        until = attack.deadline()
 
         def run(_):
             with grpc.insecure_channel(
                     self.server.address,
                     [("grpc.max_send_message_length", -1)]) as channel:
                 call = channel.unary_unary(attack.INFERENCE + method)
-                while time.monotonic() < until:
+                while True:
                     try:
                         call(payload, timeout=timeout, compression=compression)
                         codes.add("OK")
                     except grpc.RpcError as error:
                         codes.add(error.code().name)
+                    if time.monotonic() >= until:
+                        break
 
         with self.honest_client(honest) as honest_client:
+            until = attack.deadline()
             attack.in_threads(clients, run)
         self.assert_unharmed(honest_client)
         return codes

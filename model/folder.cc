@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/json.h"
+#include "model/families/marian_npz.h"
 #include "model/gguf/gguf_model.h"
 #include "model/head_info.h"
 #include "model/kernels/runtime.h"
+#include "model/marian/marian_model.h"
 #include "model/precision.h"
 #include "model/shortlist_file.h"
 #include "model/state_use.h"
@@ -94,6 +97,16 @@ json ReadGguf(const std::string& path, Problems* problems,
   return std::move(model.generation_config);
 }
 
+// The same of Marian's own files.
+json ReadMarian(const std::string& path, Problems* problems,
+                ModelFolder* folder) {
+  MarianModel model = ReadMarianModel(path, problems);
+  folder->config = std::move(model.config);
+  folder->weights = std::move(model.weights);
+  folder->tokenizer = std::move(model.tokenizer);
+  return std::move(model.generation_config);
+}
+
 // The loader that config.json's model_type names; null after a problem.
 FamilyLoader FindLoader(const json& config, std::string* family,
                         Problems* problems) {
@@ -153,6 +166,18 @@ void ReadGeneration(const json& generation_json, const json& family_defaults,
   if (limits.has_encoder) {
     folder->generation.tasks =
         ReadTasks(folder->config, std::move(layers), limits, problems);
+  }
+}
+
+// The states of recurrences take the room of keys and values that are kept as
+// bf16, at least.
+void KeepStates(ModelFolder* folder) {
+  const std::vector<LayerDescription>& layers =
+      folder->description.decoder->layer;
+  if (folder->formats.decoder_kv == KvType::kInt8 &&
+      std::any_of(layers.begin(), layers.end(),
+                  [](const auto& layer) { return layer.recurrence; })) {
+    folder->formats.decoder_kv = KvType::kBf16;
   }
 }
 
@@ -233,10 +258,11 @@ std::string UnreadableFolder(const std::exception& error) {
 ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
                             Problems* problems, bool imagine) {
   ModelFolder folder;
-  if (!IsFolder(path) && !IsGgufFile(path)) {
+  const bool gguf = IsGgufFile(path), marian = IsMarianModel(path);
+  if (!IsFolder(path) && !gguf && !marian) {
     problems->push_back(fmt::format(
-        "{}: is not a folder; give the path of a Hugging Face model folder, or "
-        "of a .gguf file",
+        "{}: is not a folder; give the path of a Hugging Face or Marian model "
+        "folder, or of a .gguf or .npz file",
         path));
     return folder;
   }
@@ -248,12 +274,20 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   } else {
     problems->push_back(std::string(precision.status().message()));
   }
-  const json generation = IsGgufFile(path)
-                              ? ReadGguf(path, problems, &folder)
-                              : ReadFiles(path, imagine, problems, &folder);
+  json generation;
+  if (gguf) {
+    generation = ReadGguf(path, problems, &folder);
+  } else if (marian) {
+    generation = ReadMarian(path, problems, &folder);
+  } else {
+    generation = ReadFiles(path, imagine, problems, &folder);
+  }
   if (!folder.config.is_object()) return folder;
 
-  const FamilyLoader load = FindLoader(folder.config, &folder.family, problems);
+  folder.family = "marian";
+  const FamilyLoader load =
+      marian ? LoadMarianNpz
+             : FindLoader(folder.config, &folder.family, problems);
   if (load == nullptr) return folder;
   FamilyModel model = load(folder.config, folder.weights.get(), problems);
   folder.description = std::move(model.description);
@@ -263,6 +297,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   }
   ReadEncoderUse(path, problems, &folder);
   if (folder.description.decoder) {
+    KeepStates(&folder);
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }
   ReadChatTemplates(path, &folder);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/status.h"
@@ -12,6 +14,7 @@
 #include "model/folder.h"
 #include "model/kernels/runtime.h"
 #include "model/languages.h"
+#include "model/marian/marian_model.h"
 #include "model/pair_template.h"
 #include "model/precision.h"
 #include "model/transformer/transformer.h"
@@ -168,6 +171,16 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Load(
                                        std::move(transformer));
 } catch (const std::exception& error) {
   return ToStatus(folder, {UnreadableFolder(error)});
+}
+
+bool Model::IsAt(const std::string& path) {
+  std::error_code error;
+  if (path.ends_with(".gguf")) {
+    return std::filesystem::is_regular_file(path, error);
+  }
+  return std::filesystem::is_directory(path, error) &&
+         (std::filesystem::is_regular_file(path + "/config.json", error) ||
+          IsMarianModel(path));
 }
 
 void LeaveSignalsAlone() { TruncationGuard::LeaveSignalsAlone(); }

@@ -136,10 +136,14 @@ class Model {
  public:
   // Loads an ordinary Hugging Face folder: config.json, generation_config.json
   // (optional), model.safetensors (single or sharded) or pytorch_model.bin,
-  // and the tokenizer's files (without them the model serves token ids only).
+  // and the tokenizer's files (without them the model serves token ids only);
+  // a .gguf file; or Marian's own files (model/marian/marian_model.h).
   // The error names the file, what is wrong and how to mend it.
   static absl::StatusOr<std::unique_ptr<Model>> Load(
       const std::string& folder, const LoadOptions& options);
+
+  // Whether there is what looks like a model: a folder, or a .gguf file.
+  static bool IsAt(const std::string& path);
 
   // Every problem of a folder at once, for --check; empty when it would load.
   static std::vector<std::string> Check(const std::string& folder,

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "base/status.h"
+#include "model/model.h"
 
 namespace trivium {
 namespace {
@@ -21,11 +22,7 @@ bool IsHidden(const fs::path& path) {
 }
 
 bool LooksLikeModel(const fs::path& path) {
-  std::error_code error;
-  if (IsHidden(path)) return false;
-  return path.extension() == ".gguf"
-             ? fs::is_regular_file(path, error)
-             : fs::is_regular_file(path / "config.json", error);
+  return !IsHidden(path) && Model::IsAt(path.string());
 }
 
 absl::StatusOr<fs::path> RealRoot(const std::string& root) {

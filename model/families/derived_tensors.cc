@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/weights/tensor_file.h"
+
 namespace trivium {
 namespace {
 
@@ -91,6 +93,19 @@ const TensorView* Scaled(const TensorView& tensor, float factor,
   for (float& value : values) value *= factor;
   std::memcpy(scaled->data.data(), values.data(), scaled->data.size());
   return &scaled->view;
+}
+
+const TensorView* Extended(const TensorView& tensor, std::vector<int64_t> shape,
+                           float value, TensorMemory* memory) {
+  std::vector<float> values;
+  if (tensor.data.size() > 0 || tensor.elements() == 0) {
+    values.resize(ElementCount(shape).value_or(0), value);
+    CopyToF32(tensor, 0, std::span(values).first(tensor.elements()));
+  }
+  const TensorView f32 = {DType::kF32, {}, std::as_bytes(std::span(values))};
+  OwnedTensor* const result = NewTensor(f32, std::move(shape), memory);
+  std::copy(f32.data.begin(), f32.data.end(), result->data.begin());
+  return &result->view;
 }
 
 const TensorView* Transpose(const TensorView& matrix, TensorMemory* memory) {

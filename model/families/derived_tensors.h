@@ -33,6 +33,11 @@ const TensorView* Transpose(const TensorView& tensor, TensorMemory* memory);
 const TensorView* Scaled(const TensorView& tensor, float factor,
                          TensorMemory* memory);
 
+// A tensor of that shape that begins with the elements of this one, behind
+// which all are `value`, in f32.
+const TensorView* Extended(const TensorView& tensor, std::vector<int64_t> shape,
+                           float value, TensorMemory* memory);
+
 // Of tensor [n, m, columns], matrix `index` turned over: its columns `first`,
 // first + step, ... as rows, [columns / step, m]. Of tensor [n, columns] such
 // elements of row `index`, [columns / step]. GPT-OSS keeps all experts in one

@@ -46,9 +46,10 @@ const TensorView* TensorReader::RequiredOf(
     if (tensor == nullptr) continue;
     if (tensor->shape != shape) {
       problems_->push_back(fmt::format(
-          "weights: tensor {} is [{}] where config.json makes it [{}]; take "
-          "both files from the same model",
-          full, fmt::join(tensor->shape, ", "), fmt::join(shape, ", ")));
+          "weights: tensor {} is [{}] where {} makes it [{}]; take both from "
+          "the same model",
+          full, fmt::join(tensor->shape, ", "), config_,
+          fmt::join(shape, ", ")));
       return nullptr;
     }
     if (bytes) {

@@ -19,10 +19,13 @@ class TensorReader {
  public:
   using Shape = std::vector<int64_t>;
 
-  TensorReader(const Weights& weights, std::string prefix, Problems* problems)
+  // `config`: what says the shapes, for messages.
+  TensorReader(const Weights& weights, std::string prefix, Problems* problems,
+               std::string config = "config.json")
       : weights_(weights),
         names_(weights.Names()),
         prefix_(std::move(prefix)),
+        config_(std::move(config)),
         problems_(problems) {}
 
   bool Has(std::string_view name) const { return Find(name).second != nullptr; }
@@ -54,6 +57,7 @@ class TensorReader {
   const Weights& weights_;
   const std::vector<std::string_view> names_;  // sorted
   const std::string prefix_;
+  const std::string config_;
   Problems* problems_;
 };
 

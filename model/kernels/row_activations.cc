@@ -171,6 +171,28 @@ Range ClippedGateRow(const ProductRow& gate, const ProductRow& up,
   return range.Get();
 }
 
+Range RecurRow(const ProductRow& forget, const ProductRow& input,
+               const float* before, float* after, float* y) {
+  const F32 d;
+  const auto one = hn::Set(d, 1.0f);
+  ForEachNumber(forget, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+    const auto e = Exp(d, Clamp(d, hn::Neg(v)));
+    some.Store(Reciprocal(hn::Add(one, e)), d, y + i);
+  });
+  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+  ForEachNumber(input, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
+    const auto f = some.Load(d, y + i);
+    const auto last =
+        before == nullptr ? hn::Zero(d) : some.Load(d, before + i);
+    const auto state = hn::MulAdd(f, hn::Sub(last, v), v);
+    const auto seen = hn::Max(state, hn::Zero(d));
+    range.Add(some.Mask(d, seen));
+    some.Store(state, d, after + i);
+    some.Store(seen, d, y + i);
+  });
+  return range.Get();
+}
+
 }  // namespace trivium::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -181,6 +203,7 @@ HWY_EXPORT(FinishRow);
 HWY_EXPORT(ActivateRow);
 HWY_EXPORT(GateRow);
 HWY_EXPORT(ClippedGateRow);
+HWY_EXPORT(RecurRow);
 
 void FinishRow(const ProductRow& row, float* y) {
   HWY_DYNAMIC_DISPATCH(FinishRow)(row, y);
@@ -195,6 +218,11 @@ Range GateRow(const ProductRow& gate, const ProductRow& up,
 Range ClippedGateRow(const ProductRow& gate, const ProductRow& up,
                      const GateClip& clip, float* y) {
   return HWY_DYNAMIC_DISPATCH(ClippedGateRow)(gate, up, clip, y);
+}
+
+Range RecurRow(const ProductRow& forget, const ProductRow& input,
+               const float* before, float* after, float* y) {
+  return HWY_DYNAMIC_DISPATCH(RecurRow)(forget, input, before, after, y);
 }
 
 }  // namespace trivium

@@ -71,6 +71,13 @@ struct GateClip {
 Range ClippedGateRow(const ProductRow& gate, const ProductRow& up,
                      const GateClip& clip, float* y);
 
+// A step of a recurrence whose states are n numbers each:
+//   f = 1 / (1 + exp(-forget)), after = f * before + (1 - f) * input
+//   y = max(after, 0)
+// A null `before` is zeros. Returns the range of y.
+Range RecurRow(const ProductRow& forget, const ProductRow& input,
+               const float* before, float* after, float* y);
+
 // y = x * factors, one for each. Returns the range of y.
 Range ScaleRow(const float* x, const float* factors, int n, float* y);
 

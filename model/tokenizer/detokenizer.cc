@@ -71,6 +71,12 @@ void Detokenizer::PushByte(uint8_t byte, std::string* out) {
   FlushBytes(/*all=*/false, out);
 }
 
+void Detokenizer::PushWord(std::string_view word, std::string* out) {
+  if (started_) out->push_back(' ');
+  started_ = true;
+  out->append(word);
+}
+
 void Detokenizer::FlushBytes(bool all, std::string* out) {
   const size_t size = all ? bytes_.size() : WholeSize(bytes_);
   if (size == 0) return;

@@ -39,6 +39,8 @@ class Detokenizer {
 
   void PushText(std::string_view piece, std::string* out);
   void PushByte(uint8_t byte, std::string* out);
+  // A word as it is, with a space to the one before it, instead of pieces.
+  void PushWord(std::string_view word, std::string* out);
   void Finish(std::string* out);
 
  private:

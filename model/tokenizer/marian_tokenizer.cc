@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/file.h"
@@ -83,19 +84,53 @@ absl::StatusOr<std::unique_ptr<MarianTokenizer>> MarianTokenizer::Load(
                              Vocabulary::Load(folder + "/target_vocab.json"));
     tokenizer->target_.vocabulary = &tokenizer->target_vocabulary_;
   }
-  TRIVIUM_RETURN_IF_ERROR(tokenizer->InitSide(
-      folder, "source.spm", "vocab.json", config, &tokenizer->source_));
-  TRIVIUM_RETURN_IF_ERROR(tokenizer->InitSide(folder, "target.spm", target_file,
-                                              config, &tokenizer->target_));
+  for (const auto& [side, model, vocabulary] :
+       {std::tuple(&tokenizer->source_, "source.spm", "vocab.json"),
+        {&tokenizer->target_, "target.spm", target_file}}) {
+    TRIVIUM_RETURN_IF_ERROR(ReadSentencePiece(folder + "/" + model, side));
+    TRIVIUM_RETURN_IF_ERROR(
+        FindSpecialIds(folder + "/" + vocabulary, config, side));
+  }
   tokenizer->InitOutputs(config);
   return tokenizer;
 }
 
-absl::Status MarianTokenizer::InitSide(const std::string& folder,
-                                       const char* model,
-                                       const char* vocabulary_file,
-                                       const Config& config, Side* side) const {
-  const std::string path = fmt::format("{}/{}", folder, model);
+absl::StatusOr<std::unique_ptr<MarianTokenizer>> MarianTokenizer::Load(
+    SideFiles source, SideFiles target) {
+  std::unique_ptr<MarianTokenizer> tokenizer(new MarianTokenizer);
+  const Config config = {.end = "</s>",
+                         .unknown = "<unk>",
+                         .padding = "",
+                         .separate_vocabularies = true,
+                         .clean_up_spaces = false};
+  for (const auto& [files, side, vocabulary] :
+       {std::tuple(&source, &tokenizer->source_, &tokenizer->vocabulary_),
+        {&target, &tokenizer->target_, &tokenizer->target_vocabulary_}}) {
+    if (!files->sentencepiece.empty()) {
+      TRIVIUM_RETURN_IF_ERROR(ReadSentencePiece(files->sentencepiece, side));
+    }
+    if (files->vocabulary) {
+      *vocabulary = *std::move(files->vocabulary);
+    } else {
+      std::vector<std::pair<std::string, int32_t>> pieces;
+      for (int32_t id = 0; id < side->sentencepiece->size(); ++id) {
+        pieces.emplace_back(side->sentencepiece->PieceOf(id), id);
+      }
+      *vocabulary = Vocabulary(std::move(pieces));
+      files->vocabulary_path = files->sentencepiece;
+      tokenizer->codes_in_texts_ = false;
+    }
+    side->vocabulary = vocabulary;
+    TRIVIUM_RETURN_IF_ERROR(
+        FindSpecialIds(files->vocabulary_path, config, side));
+  }
+  tokenizer->InitOutputs(config);
+  if (!tokenizer->codes_in_texts_) tokenizer->special_texts_.clear();
+  return tokenizer;
+}
+
+absl::Status MarianTokenizer::ReadSentencePiece(const std::string& path,
+                                                Side* side) {
   TRIVIUM_ASSIGN_OR_RETURN(const std::string serialized, ReadFile(path));
   std::string error;
   side->sentencepiece = SentencePieceModel::Parse(serialized, &error);
@@ -104,6 +139,11 @@ absl::Status MarianTokenizer::InitSide(const std::string& folder,
         fmt::format("{} is not a SentencePiece model ({}), download it again",
                     path, error));
   }
+  return absl::OkStatus();
+}
+
+absl::Status MarianTokenizer::FindSpecialIds(const std::string& vocabulary_path,
+                                             const Config& config, Side* side) {
   side->end_id = side->vocabulary->IdOf(config.end);
   side->unknown_id = side->vocabulary->IdOf(config.unknown);
   side->padding_id = side->vocabulary->IdOf(config.padding);
@@ -111,9 +151,9 @@ absl::Status MarianTokenizer::InitSide(const std::string& folder,
                                   {side->unknown_id, config.unknown}}) {
     if (id < 0) {
       return absl::InvalidArgumentError(fmt::format(
-          "{}/{} lacks the special token \"{}\", check that it belongs to this "
+          "{} lacks the special token \"{}\", check that it belongs to this "
           "model",
-          folder, vocabulary_file, piece));
+          vocabulary_path, piece));
     }
   }
   return absl::OkStatus();
@@ -125,9 +165,8 @@ void MarianTokenizer::InitOutputs(const Config& config) {
   clean_up_spaces_ = config.clean_up_spaces;
   // Transformers decodes with the source's model where the vocabulary is
   // shared; pieces that are text to both come out alike.
-  const SentencePieceModel& model = config.separate_vocabularies
-                                        ? *target_.sentencepiece
-                                        : *source_.sentencepiece;
+  const SentencePieceModel* const model =
+      (config.separate_vocabularies ? target_ : source_).sentencepiece.get();
   outputs_.resize(target_.vocabulary->size());
   for (int32_t id = 0; id < target_.vocabulary->size(); ++id) {
     if (id == target_.end_id || id == target_.unknown_id ||
@@ -135,7 +174,11 @@ void MarianTokenizer::InitOutputs(const Config& config) {
       continue;
     }
     const std::string& piece = target_.vocabulary->PieceOf(id);
-    const SentencePieceModel::Kind kind = model.KindOf(piece);
+    if (model == nullptr) {
+      outputs_[id].kind = Output::Kind::kWord;
+      continue;
+    }
+    const SentencePieceModel::Kind kind = model->KindOf(piece);
     if (kind == SentencePieceModel::Kind::kByte) {
       outputs_[id] = {Output::Kind::kByte, ByteOfPiece(piece)};
     } else if (kind == SentencePieceModel::Kind::kText) {
@@ -158,7 +201,7 @@ void MarianTokenizer::AppendPieces(std::string_view text, size_t offset,
     tokens->push_back(std::move(token));
   };
   size_t code_end = 0;
-  if (text.starts_with(kCodeBegin)) {
+  if (codes_in_texts_ && text.starts_with(kCodeBegin)) {
     const size_t found = text.find(kCodeEnd);
     if (found != std::string_view::npos) {
       code_end = found + kCodeEnd.size();
@@ -172,9 +215,30 @@ void MarianTokenizer::AppendPieces(std::string_view text, size_t offset,
   }
 }
 
+void MarianTokenizer::AppendWords(std::string_view text, const Side& side,
+                                  std::vector<Token>* tokens) {
+  constexpr std::string_view kSpaces = " \n";
+  for (size_t begin = text.find_first_not_of(kSpaces); begin < text.size();) {
+    const size_t end =
+        std::min(text.find_first_of(kSpaces, begin), text.size());
+    if (Interrupted(end - begin)) break;
+    Token& token = tokens->emplace_back();
+    token.piece = std::string(text.substr(begin, end - begin));
+    token.id = side.vocabulary->IdOf(token.piece);
+    if (token.id < 0) token.id = side.unknown_id;
+    token.byte_begin = static_cast<int>(begin);
+    token.byte_end = static_cast<int>(end);
+    begin = text.find_first_not_of(kSpaces, end);
+  }
+}
+
 std::vector<Token> MarianTokenizer::TextTokens(std::string_view text,
                                                const Side& side) const {
   std::vector<Token> tokens;
+  if (side.sentencepiece == nullptr) {
+    AppendWords(text, side, &tokens);
+    return tokens;
+  }
   SpecialTextSearch specials(text, special_texts_);
   for (size_t done = 0; done < text.size();) {
     const SpecialTextSearch::Match special = specials.Next();
@@ -246,6 +310,8 @@ void MarianTokenizer::Push(int32_t id, Detokenizer* detokenizer,
   const Output& output = outputs_[id];
   if (output.kind == Output::Kind::kByte) {
     detokenizer->PushByte(output.byte, out);
+  } else if (output.kind == Output::Kind::kWord) {
+    detokenizer->PushWord(target_.vocabulary->PieceOf(id), out);
   } else if (output.kind == Output::Kind::kText) {
     detokenizer->PushText(target_.vocabulary->PieceOf(id), out);
   }

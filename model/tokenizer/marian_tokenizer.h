@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,20 @@ class MarianTokenizer : public Tokenizer {
   static absl::StatusOr<std::unique_ptr<MarianTokenizer>> Load(
       const std::string& folder);
 
+  // One side of a model in Marian's own files.
+  struct SideFiles {
+    // Path of the .spm that cuts texts; empty: pieces are the words between
+    // spaces.
+    std::string sentencepiece;
+    // The pieces' ids and the file that has them; unset: a piece's id is its
+    // place in the .spm, which alone finds special tokens in texts then, as
+    // Marian does it.
+    std::optional<Vocabulary> vocabulary;
+    std::string vocabulary_path;
+  };
+  static absl::StatusOr<std::unique_ptr<MarianTokenizer>> Load(
+      SideFiles source, SideFiles target);
+
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override;
   std::string Decode(std::span<const int32_t> ids) const override;
@@ -49,7 +64,7 @@ class MarianTokenizer : public Tokenizer {
   };
   // One language's side.
   struct Side {
-    std::unique_ptr<SentencePieceModel> sentencepiece;
+    std::unique_ptr<SentencePieceModel> sentencepiece;  // null: words
     const Vocabulary* vocabulary;
     int32_t end_id;
     int32_t unknown_id;
@@ -57,16 +72,16 @@ class MarianTokenizer : public Tokenizer {
   };
   // What an id of the target side is to Decode.
   struct Output {
-    enum class Kind { kNothing, kText, kByte };
+    enum class Kind { kNothing, kText, kByte, kWord };
     Kind kind = Kind::kNothing;
     uint8_t byte = 0;
   };
 
   MarianTokenizer() = default;
 
-  absl::Status InitSide(const std::string& folder, const char* model,
-                        const char* vocabulary_file, const Config& config,
-                        Side* side) const;
+  static absl::Status ReadSentencePiece(const std::string& path, Side* side);
+  static absl::Status FindSpecialIds(const std::string& vocabulary_path,
+                                     const Config& config, Side* side);
   void InitOutputs(const Config& config);
 
   const Side& side(TextSide which) const {
@@ -74,6 +89,8 @@ class MarianTokenizer : public Tokenizer {
   }
   // The text's own tokens.
   std::vector<Token> TextTokens(std::string_view text, const Side& side) const;
+  static void AppendWords(std::string_view text, const Side& side,
+                          std::vector<Token>* tokens);
   void AppendPieces(std::string_view text, size_t offset, const Side& side,
                     std::vector<Token>* tokens) const;
   void Push(int32_t id, Detokenizer* detokenizer, std::string* out) const;
@@ -85,6 +102,7 @@ class MarianTokenizer : public Tokenizer {
   std::vector<std::string> special_texts_;
   std::vector<Output> outputs_;  // [ids of the target side]
   bool clean_up_spaces_ = false;
+  bool codes_in_texts_ = true;  // ">>de<<" at their beginning
 };
 
 }  // namespace trivium

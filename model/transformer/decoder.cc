@@ -53,7 +53,9 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
             stack_.relative_attention ? &*stack_.relative_attention : nullptr,
         .reader = cross.has_value() ? &cross->projection
                                     : weights.feed_forward.reader()};
-    TRIVIUM_RETURN_IF_ERROR(attention_.Run(task, &rows_, workspace));
+    TRIVIUM_RETURN_IF_ERROR(weights.recurrent
+                                ? recurrence_.Run(task, &rows_, workspace)
+                                : attention_.Run(task, &rows_, workspace));
     timer->End(&PhaseSeconds::self_attention);
     if (cross.has_value()) {
       TRIVIUM_RETURN_IF_ERROR(

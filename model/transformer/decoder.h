@@ -10,6 +10,7 @@
 #include "model/transformer/input_embedding.h"
 #include "model/transformer/output_projection.h"
 #include "model/transformer/phase_timer.h"
+#include "model/transformer/recurrence.h"
 #include "model/transformer/rows.h"
 #include "model/transformer/sequences.h"
 #include "model/transformer/transformer.h"
@@ -53,6 +54,7 @@ class Decoder {
   InputEmbedding embedding_;
   std::vector<InputEmbedding::Token> tokens_;
   AttentionSublayer attention_;
+  RecurrenceSublayer recurrence_;
   std::vector<KvPlace> places_;  // of each row
   RotaryTurns turns_;
   std::vector<AttentionGroup> self_groups_, cross_groups_;

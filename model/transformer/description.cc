@@ -51,6 +51,11 @@ struct Visitor {
     ForEach(sinks);
   }
 
+  void ForEach(const RecurrenceDescription& description) const {
+    const auto& [input, forget] = description;
+    for (const auto* linear : {&input, &forget}) ForEach(*linear);
+  }
+
   void ForEach(const ExpertsDescription& description) const {
     const auto& [router, chosen, over_all, experts] = description;
     ForEach(router);
@@ -60,10 +65,11 @@ struct Visitor {
   }
 
   void ForEach(const LayerDescription& tensors) const {
-    const auto& [self_attention, position_key, position_query,
+    const auto& [self_attention, recurrence, position_key, position_query,
                  self_attention_norms, cross_attention, cross_attention_norms,
                  gate, up, down, experts, feed_forward_norms] = tensors;
     ForEach(self_attention);
+    ForEach(recurrence);
     ForEach(position_key);
     ForEach(position_query);
     ForEach(self_attention_norms);

@@ -156,8 +156,22 @@ struct ExpertsDescription {
   bool operator==(const ExpertsDescription&) const = default;
 };
 
+// A recurrence instead of a decoder's self-attention, the Simpler Simple
+// Recurrent Unit (Kim et al. 2019, "From Research to Production and Back"):
+//   f_t = sigmoid(W_f x_t), c_t = f_t c_(t - 1) + (1 - f_t) W_i x_t
+//   y_t = max(c_t, 0)
+// from c of zeros. Both are [d_model, d_model], with or without a bias.
+struct RecurrenceDescription {
+  LinearTensors input, forget;
+
+  bool operator==(const RecurrenceDescription&) const = default;
+};
+
 struct LayerDescription {
   AttentionDescription self_attention;
+  // Instead of self_attention, of which the geometry and the norms count: a
+  // token's state is kept where its key and value would be.
+  std::optional<RecurrenceDescription> recurrence;
   // W_k and W_q of the stack's relative attention, if it has them,
   // [query_width, d_model].
   std::optional<LinearTensors> position_key, position_query;

@@ -20,10 +20,16 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
                            const Pack& pack) {
   using Parts = std::initializer_list<LinearTensors>;
   const AttentionDescription& self = description.self_attention;
-  TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.query, self.key, self.value},
-                               &layer->self_attention.projection));
-  TRIVIUM_RETURN_IF_ERROR(
-      pack(Parts{self.output}, &layer->self_attention.output));
+  if (description.recurrence.has_value()) {
+    const auto& [input, forget] = *description.recurrence;
+    TRIVIUM_RETURN_IF_ERROR(
+        pack(Parts{input, forget}, &layer->self_attention.projection));
+  } else {
+    TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.query, self.key, self.value},
+                                 &layer->self_attention.projection));
+    TRIVIUM_RETURN_IF_ERROR(
+        pack(Parts{self.output}, &layer->self_attention.output));
+  }
   if (description.cross_attention.has_value()) {
     const AttentionDescription& cross = *description.cross_attention;
     TRIVIUM_RETURN_IF_ERROR(
@@ -105,6 +111,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   Layer layer;
   const AttentionDescription& self = description.self_attention;
   layer.self_attention.geometry = self.geometry;
+  layer.recurrent = description.recurrence.has_value();
   layer.self_attention.norms =
       Norms::Create(description.self_attention_norms, epsilon);
   if (self.query_norm.has_value()) {

@@ -67,7 +67,8 @@ struct Attention {
   AttentionGeometry geometry;
   // Queries, keys and values of the same rows, [query_width + 2 kv_width,
   // d_model]; of cross-attention queries alone, for its keys and values are
-  // computed once a source, see cross_key_value in transformer.h.
+  // computed once a source, see cross_key_value in transformer.h. Of a
+  // recurrence inputs and gates, [2 d_model, d_model], and no output.
   Linear projection;
   Linear output;                             // [d_model, query_width]
   std::optional<Norm> query_norm, key_norm;  // of each head
@@ -135,6 +136,7 @@ struct FeedForward {
 // The packed weights of one encoder or decoder layer.
 struct Layer {
   Attention self_attention;
+  bool recurrent = false;  // self_attention is a recurrence (recurrence.h)
   std::optional<Attention> cross_attention;
   FeedForward feed_forward;
   Norms feed_forward_norms;
@@ -147,8 +149,8 @@ struct Layer {
                       const Formats& formats, const InputMaxima& maxima);
   template <typename F>
   void ForEachPart(const F& f) const {
-    const auto& [of_self_attention, of_cross_attention, of_feed_forward,
-                 of_feed_forward_norms] = *this;
+    const auto& [of_self_attention, of_recurrent, of_cross_attention,
+                 of_feed_forward, of_feed_forward_norms] = *this;
     VisitParts(f, of_self_attention, of_cross_attention, of_feed_forward,
                of_feed_forward_norms);
   }

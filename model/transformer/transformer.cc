@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "model/kernels/attention.h"
+#include "model/transformer/recurrence.h"
 #include "model/transformer/rotation.h"
 #include "model/transformer/smoothing.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 // A decoder's blocks hold keys and values of all its layers, of self-attention
 // and of cross-attention, alike.
-absl::Status CheckKeys(const StackDescription& decoder) {
+absl::Status CheckKeys(const StackDescription& decoder,
+                       const Formats& formats) {
   const AttentionGeometry& one = decoder.layer[0].self_attention.geometry;
   const auto fits = [&](const AttentionGeometry& geometry) {
     return geometry.kv_heads == one.kv_heads &&
@@ -30,6 +32,13 @@ absl::Status CheckKeys(const StackDescription& decoder) {
           "the decoder's layers differ in their heads of keys and values, "
           "which "
           "this server does not run");
+    }
+    if (layer.recurrence.has_value() &&
+        (!HoldsStates({formats.decoder_kv, one.kv_heads, one.head_size}) ||
+         one.kv_width() != decoder.d_model)) {
+      return absl::InvalidArgumentError(
+          "the states of a recurrent decoder take keys and values that are "
+          "kept as bf16 or f32");
     }
     if (layer.self_attention.geometry.look_ahead != 0) {
       return absl::InvalidArgumentError(
@@ -74,7 +83,7 @@ absl::Status Transformer::Pack(const TransformerDescription& description) {
     }
   }
   if (description.decoder.has_value()) {
-    TRIVIUM_RETURN_IF_ERROR(CheckKeys(*description.decoder));
+    TRIVIUM_RETURN_IF_ERROR(CheckKeys(*description.decoder, formats_));
     TRIVIUM_ASSIGN_OR_RETURN(decoder_, pack(*description.decoder));
     TRIVIUM_RETURN_IF_ERROR(PackOutput(description));
   }

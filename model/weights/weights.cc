@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "model/weights/mapped_file.h"
+#include "model/weights/npz_file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/tensor_file.h"
 #include "model/weights/torch_legacy.h"
@@ -47,6 +48,7 @@ absl::StatusOr<TensorFile> Parse(std::span<const std::byte> bytes,
         "the folder");
   }
   if (EndsWith(name, ".safetensors")) return ReadSafetensors(bytes);
+  if (EndsWith(name, ".npz")) return ReadNpz(bytes);
   if (StartsWith(bytes, "PK")) return ReadTorchZip(bytes);
   if (StartsWith(bytes, "\x80")) return ReadTorchLegacy(bytes);
   return absl::InvalidArgumentError(
@@ -55,8 +57,8 @@ absl::StatusOr<TensorFile> Parse(std::span<const std::byte> bytes,
 
 class MappedWeights : public Weights {
  public:
-  absl::Status Load(const std::string& folder, const std::string& name) {
-    TRIVIUM_ASSIGN_OR_RETURN(TensorFile file, Map(folder, name));
+  absl::Status Load(const std::string& path) {
+    TRIVIUM_ASSIGN_OR_RETURN(TensorFile file, Map(path));
     tensors_ = std::move(file.tensors);
     return absl::OkStatus();
   }
@@ -86,11 +88,9 @@ class MappedWeights : public Weights {
   }
 
  private:
-  absl::StatusOr<TensorFile> Map(const std::string& folder,
-                                 const std::string& name) {
-    const std::string path = folder + "/" + name;
+  absl::StatusOr<TensorFile> Map(const std::string& path) {
     TRIVIUM_ASSIGN_OR_RETURN(auto file, MappedFile::Open(path));
-    absl::StatusOr<TensorFile> tensors = Parse(file->bytes(), name);
+    absl::StatusOr<TensorFile> tensors = Parse(file->bytes(), path);
     TRIVIUM_RETURN_IF_ERROR(file->CheckUnchanged());
     if (!tensors.ok()) {
       return absl::InvalidArgumentError(
@@ -132,7 +132,7 @@ absl::Status MappedWeights::LoadShards(const std::string& folder,
     }
     auto loaded = shards.find(name);
     if (loaded == shards.end()) {
-      absl::StatusOr<TensorFile> file = Map(folder, name);
+      absl::StatusOr<TensorFile> file = Map(folder + "/" + name);
       if (!file.ok()) {
         // A missing shard is a broken folder, not a folder without weights.
         return absl::InvalidArgumentError(
@@ -162,13 +162,20 @@ absl::StatusOr<std::unique_ptr<Weights>> Weights::Open(
     const bool index = EndsWith(name, ".json");
     const absl::Status status =
         index ? weights->LoadShards(folder, std::string(name))
-              : weights->Load(folder, std::string(name));
+              : weights->Load(fmt::format("{}/{}", folder, name));
     if (status.ok()) return weights;
     if (!absl::IsNotFound(status)) return status;
   }
   return absl::NotFoundError(fmt::format(
       "{}: has no weights; put one of {}, {}, {} or {} there", folder,
       kSafetensors, kSafetensorsIndex, kTorch, kTorchIndex));
+}
+
+absl::StatusOr<std::unique_ptr<Weights>> Weights::OpenNpz(
+    const std::string& path) {
+  auto weights = std::make_unique<MappedWeights>();
+  TRIVIUM_RETURN_IF_ERROR(weights->Load(path));
+  return weights;
 }
 
 }  // namespace trivium

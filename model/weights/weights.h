@@ -64,9 +64,10 @@ void CopyToF32(const TensorView& tensor, int64_t begin, std::span<float> out);
 // The first element (of real numbers) that is infinite or not a number.
 std::optional<int64_t> FirstNotFinite(const TensorView& tensor);
 
-// The tensors of a model folder by name: model.safetensors, its sharded form
-// (model.safetensors.index.json), pytorch_model.bin in its zip and its older
-// sequential format, or the sharded form of that. Files are mapped, not read.
+// The tensors of a model by name. Of a folder: model.safetensors, its sharded
+// form (model.safetensors.index.json), pytorch_model.bin in its zip and its
+// older sequential format, or the sharded form of that. Files are mapped, not
+// read.
 // Nothing in a file can run code: the unpickler knows tensors and plain data,
 // and refuses everything else by name.
 class Weights {
@@ -75,6 +76,10 @@ class Weights {
   // and what is wrong with it (truncated, overlapping, bad shape...).
   static absl::StatusOr<std::unique_ptr<Weights>> Open(
       const std::string& folder);
+
+  // The same of one .npz file, whose arrays are its tensors.
+  static absl::StatusOr<std::unique_ptr<Weights>> OpenNpz(
+      const std::string& path);
 
   virtual ~Weights() = default;
 

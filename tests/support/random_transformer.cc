@@ -165,6 +165,11 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.position_key = Linear(geometry.query_width(), shape_.d_model);
       layer.position_query = Linear(geometry.query_width(), shape_.d_model);
     }
+    if (cross && shape_.recurrent) {
+      layer.self_attention = {.geometry = geometry};
+      layer.recurrence = {.input = Linear(shape_.d_model, shape_.d_model),
+                          .forget = Linear(shape_.d_model, shape_.d_model)};
+    }
     layer.self_attention_norms = Norms();
     if (cross) {
       layer.cross_attention = Attention(/*causal=*/false);

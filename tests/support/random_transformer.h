@@ -54,6 +54,8 @@ class RandomTransformer {
     bool embedding_norm = false;
     bool final_norm = false;
     bool tied = true;
+    // A decoder with an encoder has a recurrence instead of self-attention.
+    bool recurrent = false;
     // Of encoder-only models, where decoder_layers is 0.
     int type_vocabulary = 0;
     // With a projection; 0: d_model. A decoder's positions are added behind it,

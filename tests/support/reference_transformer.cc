@@ -322,6 +322,23 @@ double Sinusoid(PositionEncoding encoding, int row, int k, int width) {
   return k < half ? std::sin(angle) : std::cos(angle);
 }
 
+// As RecurrenceDescription says it.
+Matrix Recurrence(const Matrix& x, const RecurrenceDescription& tensors,
+                  const Numbers& numbers) {
+  const Matrix input = numbers.Product(x, tensors.input);
+  const Matrix forget = numbers.Product(x, tensors.forget);
+  std::vector<double> state(x.columns);
+  Matrix y(x.rows, x.columns);
+  for (int i = 0; i < x.rows; ++i) {
+    for (int k = 0; k < x.columns; ++k) {
+      const double kept = 1 / (1 + std::exp(-forget.row(i)[k]));
+      state[k] = kept * state[k] + (1 - kept) * input.row(i)[k];
+      y.row(i)[k] = std::max(state[k], 0.0);
+    }
+  }
+  return y;
+}
+
 // What enters the first layer; `types` (segments) may be empty.
 Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
              std::span<const int32_t> types, const Numbers& numbers) {
@@ -395,6 +412,10 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
     std::optional<RelativeScores> relative;
     if (stack.relative_attention) relative.emplace(stack, layer);
     x = Sublayer(stack, layer.self_attention_norms, x, [&](const Matrix& in) {
+      if (layer.recurrence) {
+        self_maps->insert(self_maps->end(), stack.heads * in.rows * in.rows, 0);
+        return Recurrence(in, *layer.recurrence, numbers);
+      }
       return Attention(in, in, stack, layer.self_attention,
                        relative ? &*relative : nullptr, numbers, self_maps);
     });

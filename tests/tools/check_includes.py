@@ -40,6 +40,7 @@ LAYERS = {
         r"model/tokenizer/tokenizer\.h",
     ),
     "model/gguf": (r"model/weights/.*",),
+    "model/marian": (r"model/search/decoding\.h", r"model/(tokenizer|weights)/.*"),
     "model": (r"model/.*",),
     "server/batching": MODEL,
     "server/observability": (r"server/batching/.*",) + MODEL,
@@ -72,6 +73,7 @@ LAYERS = {
 OUTSIDE = {
     r"(oneapi/)?dnnl.*|hwy/.*|[a-z]*mmintrin\.h|immintrin\.h": ("model/kernels",),
     r"sentencepiece.*": ("model/tokenizer",),
+    r"yaml\.h": ("model/marian",),
     r"zip\.h": ("model/weights", "client/commands"),
     r"prometheus/.*": ("server/observability",),
     r"spdlog/.*": ("server",),

@@ -9,9 +9,11 @@
 #include "base/json.h"
 #include "model/chat_template.h"
 #include "model/families/registry.h"
+#include "model/marian/yaml.h"
 #include "model/tokenizer/sentencepiece_model.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/gguf_file.h"
+#include "model/weights/npz_file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/torch_legacy.h"
 #include "model/weights/torch_zip.h"
@@ -47,6 +49,7 @@ void RunGguf(std::string_view bytes) { UseTensors(ReadGguf(Bytes(bytes))); }
 void RunTorchZip(std::string_view bytes) {
   UseTensors(ReadTorchZip(Bytes(bytes)));
 }
+void RunNpz(std::string_view bytes) { UseTensors(ReadNpz(Bytes(bytes))); }
 void RunTorchLegacy(std::string_view bytes) {
   UseTensors(ReadTorchLegacy(Bytes(bytes)));
 }
@@ -71,6 +74,12 @@ void RunConfig(std::string_view bytes) {
     std::vector<std::string> problems;
     FindFamily(family)(*config, /*weights=*/nullptr, &problems);
   }
+}
+
+void RunYaml(std::string_view bytes) {
+  const absl::StatusOr<nlohmann::json> value = ParseYaml(bytes, kConfigJson);
+  if (value.ok())
+    value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 void UseTokenizer(const Tokenizer& tokenizer) {
@@ -159,10 +168,12 @@ std::span<const FuzzTarget> ModelTargets() {
   static constexpr FuzzTarget kTargets[] = {
       {"safetensors", RunSafetensors},
       {"torch_zip", RunTorchZip},
+      {"npz", RunNpz},
       {"torch_legacy", RunTorchLegacy},
       {"gguf", RunGguf},
       {"pickle", RunPickle},
       {"config", RunConfig},
+      {"yaml", RunYaml},
       {"tokenizer_json", RunTokenizerJson},
       {"wordpiece", RunWordPiece},
       {"byte_level", RunByteLevel},

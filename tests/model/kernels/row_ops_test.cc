@@ -304,6 +304,33 @@ TEST(ClippedGateRowTest, EqualsTheFormulaOnEveryTail) {
   }
 }
 
+TEST(RecurRowTest, EqualsTheFormulaOnEveryTail) {
+  for (const int n : Lengths()) {
+    const std::vector<float> both = Random(2 * n, n);
+    const ProductRow product = Plain(both, nullptr);
+    const ProductRow forget = product.Columns(0, n);
+    const ProductRow input = product.Columns(n, n);
+    std::vector<float> first(n + 1, 5.0f), second(n + 1, 5.0f), y(n + 1, 5.0f);
+    ExpectRange(
+        RecurRow(forget, input, /*before=*/nullptr, first.data(), y.data()),
+        y.data(), n);
+    ExpectRange(RecurRow(forget, input, first.data(), second.data(), y.data()),
+                y.data(), n);
+    for (const std::vector<float>& row : {first, second, y}) {
+      EXPECT_EQ(row[n], 5.0f) << "wrote beyond the row of " << n;
+    }
+    for (int i = 0; i < n; ++i) {
+      const double kept = 1 / (1 + std::exp(-double{both[i]}));
+      const double once = (1 - kept) * both[n + i];
+      const double twice = kept * once + once;
+      const double tolerance = 1e-6 * (1 + std::fabs(both[n + i]));
+      EXPECT_NEAR(first[i], once, tolerance);
+      EXPECT_NEAR(second[i], twice, tolerance);
+      EXPECT_EQ(y[i], std::max(second[i], 0.0f));
+    }
+  }
+}
+
 TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
   EXPECT_EQ(RotationSize(576), 64);
   EXPECT_EQ(RotationSize(96), 32);

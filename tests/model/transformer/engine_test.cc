@@ -75,7 +75,8 @@ TEST_P(EngineShapeTest, CutsDoNotChangeBits) {
   const int vocabulary = GetParam().vocabulary;
   const std::vector<int32_t> ids = RandomIds(23, vocabulary, 1);
   const std::vector<int32_t> targets = RandomIds(20, vocabulary, 2);
-  for (const Formats& formats : {kF32Formats, kInt8Formats}) {
+  for (const Formats& formats :
+       {kF32Formats, GetParam().recurrent ? kInt8KeptAsBf16 : kInt8Formats}) {
     const std::unique_ptr<Engine> engine = NewEngine(random, formats);
     const auto encode = [&](int layers_a_step) {
       const SourceId source =
@@ -234,7 +235,16 @@ INSTANTIATE_TEST_SUITE_P(
         // Windows within a tile, over its border, and over several.
         Shape{.window = 1},
         Shape{.heads = 6, .kv_heads = 2, .head_size = 8, .window = 7},
-        Shape{.window = 18, .encoder_layers = 3, .decoder_layers = 3}));
+        Shape{.window = 18, .encoder_layers = 3, .decoder_layers = 3},
+        // A recurrence instead of the decoder's self-attention.
+        Shape{.recurrent = true},
+        Shape{.d_model = 33,
+              .heads = 3,
+              .decoder_layers = 3,
+              .norm_placement = RandomTransformer::NormPlacement::kBefore,
+              .biases = false,
+              .final_norm = true,
+              .recurrent = true}));
 
 // Sequences of many lengths, all in the same iterations, against each alone.
 TEST(EngineBatchTest, RowsDoNotSeeEachOther) {

@@ -1,12 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zip.h>
 
 #include <random>
 
 #include "model/weights/torch_legacy.h"
 #include "model/weights/torch_zip.h"
-#include "tests/model/weights/weight_files.h"
+#include "tests/model/weights/zip_files.h"
 
 namespace trivium {
 namespace {
@@ -14,28 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Tensor = PickleWriter::Tensor;
-
-struct ZipEntry {
-  std::string name;
-  std::string data;
-  bool compressed = false;
-};
-
-std::string Zip(const std::vector<ZipEntry>& entries) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path() + "/archive";
-  zip_t* archive = zip_open(path.c_str(), ZIP_CREATE, nullptr);
-  for (const ZipEntry& entry : entries) {
-    zip_source_t* source =
-        zip_source_buffer(archive, entry.data.data(), entry.data.size(), 0);
-    const zip_int64_t index =
-        zip_file_add(archive, entry.name.c_str(), source, 0);
-    zip_set_file_compression(
-        archive, index, entry.compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
-  }
-  zip_close(archive);
-  return ReadWholeFile(path);
-}
 
 std::string Error(const absl::StatusOr<TensorFile>& read) {
   return read.ok() ? "no error" : std::string(read.status().message());

@@ -1,0 +1,206 @@
+#include "model/marian/marian_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "model/marian/marian_model.h"
+#include "model/marian/yaml.h"
+#include "model/weights/tensor_file.h"
+
+namespace trivium {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::string_view kNpzEnding = ".npz";
+constexpr std::string_view kYamlEnding = ".yml";
+
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+// The names of a folder's files that end so, sorted.
+std::vector<std::string> FilesWith(const std::string& folder,
+                                   std::string_view ending) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (name.ends_with(ending)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Of what training leaves in a folder, the models.
+std::vector<std::string> WeightsOf(const std::string& folder) {
+  std::vector<std::string> names = FilesWith(folder, kNpzEnding);
+  std::erase_if(names, [](const std::string& name) {
+    return name.ends_with(".optimizer.npz") || name.ends_with(".orig.npz");
+  });
+  return names;
+}
+
+// The decoder's configurations of a folder, of which one must be chosen.
+std::vector<std::string> ConfigurationsOf(const std::string& folder) {
+  for (const char* name : {"decoder.yml", "config.yml"}) {
+    if (IsFile(fmt::format("{}/{}", folder, name))) return {name};
+  }
+  return FilesWith(folder, ".decoder.yml");
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+absl::Status Ambiguous(const std::string& folder,
+                       const std::vector<std::string>& names) {
+  return absl::InvalidArgumentError(
+      fmt::format("{}: has several models; give the path of one of its files "
+                  "instead: {}",
+                  folder, fmt::join(names, ", ")));
+}
+
+// The file that an entry of a configuration's list names, beside it.
+absl::StatusOr<std::string> Beside(const std::string& configuration,
+                                   const json& entry) {
+  std::string name;
+  if (entry.is_string()) {
+    name = fs::path(entry.get_ref<const std::string&>()).filename().string();
+  }
+  if (name.empty() || name == "." || name == "..") {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: names no file with {}; give its name", configuration,
+                    entry.dump().substr(0, 100)));
+  }
+  return fmt::format("{}/{}", FolderOf(configuration), name);
+}
+
+// Its list of `count` files.
+absl::StatusOr<std::vector<std::string>> Files(const MarianFiles& files,
+                                               const char* key, size_t count,
+                                               const char* expected) {
+  const auto list = files.decoder.find(key);
+  if (list == files.decoder.end() || !list->is_array() ||
+      list->size() != count) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: {} is {}; {}", files.decoder_path, key,
+        list == files.decoder.end() ? "missing" : list->dump().substr(0, 200),
+        expected));
+  }
+  std::vector<std::string> paths;
+  for (const json& entry : *list) {
+    TRIVIUM_ASSIGN_OR_RETURN(std::string path,
+                             Beside(files.decoder_path, entry));
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+absl::Status ReadConfiguration(MarianFiles* files) {
+  TRIVIUM_ASSIGN_OR_RETURN(files->decoder, ReadYamlFile(files->decoder_path));
+  if (files->weights.empty()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const std::vector<std::string> models,
+        Files(*files, "models", 1,
+              "name one file, ensembles of several are not served"));
+    files->weights = models[0];
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::vector<std::string> vocabularies,
+      Files(*files, "vocabs", 2,
+            "name two files, the source's vocabulary and the target's, which "
+            "may be the same"));
+  files->source_vocabulary = vocabularies[0];
+  files->target_vocabulary = vocabularies[1];
+  return absl::OkStatus();
+}
+
+// Without a configuration.
+absl::Status GuessVocabularies(MarianFiles* files) {
+  const std::string folder = FolderOf(files->weights);
+  for (const char* name : {"vocab.spm", "vocab.yml"}) {
+    const std::string path = fmt::format("{}/{}", folder, name);
+    if (!IsFile(path)) continue;
+    files->source_vocabulary = files->target_vocabulary = path;
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(fmt::format(
+      "{}: has neither vocab.spm nor vocab.yml; name the vocabularies in a "
+      "{}.decoder.yml, \"vocabs: [SOURCE, TARGET]\"",
+      folder, fs::path(files->weights).filename().string()));
+}
+
+// What the path, a folder or a file, says of weights and configuration.
+absl::Status Start(const std::string& path, MarianFiles* files) {
+  if (path.ends_with(kYamlEnding)) {
+    files->decoder_path = path;
+    return absl::OkStatus();
+  }
+  if (path.ends_with(kNpzEnding)) {
+    files->weights = path;
+    if (const std::string own = path + ".decoder.yml"; IsFile(own)) {
+      files->decoder_path = own;
+    } else if (const auto found = ConfigurationsOf(FolderOf(path));
+               found.size() == 1) {
+      files->decoder_path = fmt::format("{}/{}", FolderOf(path), found[0]);
+    }
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> configurations = ConfigurationsOf(path);
+  if (configurations.size() > 1) return Ambiguous(path, configurations);
+  if (configurations.size() == 1) {
+    files->decoder_path = fmt::format("{}/{}", path, configurations[0]);
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> weights = WeightsOf(path);
+  if (weights.size() != 1) return Ambiguous(path, weights);
+  files->weights = fmt::format("{}/{}", path, weights[0]);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsMarianModel(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return path.ends_with(kNpzEnding) || path.ends_with(kYamlEnding);
+  }
+  return !fs::exists(path + "/config.json", error) &&
+         (!ConfigurationsOf(path).empty() || !WeightsOf(path).empty());
+}
+
+absl::StatusOr<MarianFiles> FindMarianFiles(const std::string& path) {
+  MarianFiles files;
+  TRIVIUM_RETURN_IF_ERROR(Start(path, &files));
+  TRIVIUM_RETURN_IF_ERROR(files.decoder_path.empty()
+                              ? GuessVocabularies(&files)
+                              : ReadConfiguration(&files));
+  if (!files.weights.ends_with(kNpzEnding)) {
+    return absl::UnimplementedError(fmt::format(
+        "{}: is no .npz, and of Marian's own formats only that is read; take "
+        "the model as .npz",
+        files.weights));
+  }
+  const std::string folder = FolderOf(files.weights);
+  for (const auto& [name, pieces] :
+       {std::pair("source.spm", &files.source_pieces),
+        {"target.spm", &files.target_pieces}}) {
+    const std::string spm = fmt::format("{}/{}", folder, name);
+    if (IsFile(spm)) *pieces = spm;
+  }
+  return files;
+}
+
+}  // namespace trivium

@@ -1,0 +1,35 @@
+#ifndef TRIVIUM_MODEL_MARIAN_MARIAN_FILES_H_
+#define TRIVIUM_MODEL_MARIAN_MARIAN_FILES_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace trivium {
+
+// The paths of a model's files.
+struct MarianFiles {
+  std::string weights;  // .npz
+  // The decoder's configuration, "model.npz.decoder.yml"; empty and null where
+  // there is none.
+  std::string decoder_path;
+  nlohmann::json decoder;
+  // .spm or .yml; the same one where both sides share it.
+  std::string source_vocabulary, target_vocabulary;
+  // The .spm that cuts texts into the pieces of a .yml vocabulary; empty: they
+  // are the words between spaces.
+  std::string source_pieces, target_pieces;
+};
+
+// Finds them from a .npz, a decoder's .yml or a folder (see IsMarianModel):
+//   decoder.yml, config.yml or the only *.decoder.yml names weights and
+//   vocabularies; without one, the only .npz counts, and vocab.spm or vocab.yml
+//   of both sides. With .yml vocabularies, source.spm and target.spm cut.
+// INVALID_ARGUMENT names the folder or the file, what is missing or ambiguous
+// and what to give instead.
+absl::StatusOr<MarianFiles> FindMarianFiles(const std::string& path);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_MARIAN_MARIAN_FILES_H_

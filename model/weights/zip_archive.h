@@ -1,0 +1,48 @@
+#ifndef TRIVIUM_MODEL_WEIGHTS_ZIP_ARCHIVE_H_
+#define TRIVIUM_MODEL_WEIGHTS_ZIP_ARCHIVE_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/weights/copy_arena.h"
+
+struct zip;
+
+namespace trivium {
+
+// A zip archive of stored entries, as torch's and NumPy's are: entries are
+// copied into an arena, with the archive's checksums verified.
+class ZipArchive {
+ public:
+  // `bytes` outlive this. INVALID_ARGUMENT says what is wrong with the file;
+  // the caller adds its name.
+  static absl::StatusOr<ZipArchive> Open(std::span<const std::byte> bytes,
+                                         std::shared_ptr<CopyArena> arena);
+
+  // In the archive's order.
+  std::vector<std::string> Names() const;
+  bool Has(const std::string& name) const;
+  // Copies an entry. INVALID_ARGUMENT names it: missing, compressed, truncated,
+  // larger than the arena.
+  absl::StatusOr<std::span<const std::byte>> Read(
+      const std::string& name) const;
+
+ private:
+  struct Closer {
+    void operator()(struct zip* archive) const;
+  };
+
+  ZipArchive(struct zip* archive, std::shared_ptr<CopyArena> arena)
+      : archive_(archive), arena_(std::move(arena)) {}
+
+  std::unique_ptr<struct zip, Closer> archive_;
+  std::shared_ptr<CopyArena> arena_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_MODEL_WEIGHTS_ZIP_ARCHIVE_H_

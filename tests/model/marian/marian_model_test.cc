@@ -1,0 +1,203 @@
+#include "model/marian/marian_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "model/model.h"
+#include "model/weights/npz_file.h"
+#include "tests/model/weights/zip_files.h"
+
+namespace trivium {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr char kDecoder[] =
+    "models: [model.npz]\nvocabs: [vocab.spm, vocab.spm]\n";
+
+// A folder with the golden Transformer's weights and vocabulary.
+class MarianModelTest : public ::testing::Test {
+ protected:
+  MarianModelTest() {
+    Take("model.npz", "model.npz");
+    Take("vocab.spm", "vocab.spm");
+  }
+
+  static std::string Golden(const std::string& name) {
+    const char* variable = std::getenv("TRIVIUM_GOLDENS");
+    return std::string(variable ? variable : "tests/golden") +
+           "/marian_npz/transformer/" + name;
+  }
+  void Take(const std::string& name, const std::string& as) const {
+    fs::copy_file(Golden(name), folder_.path() + "/" + as);
+  }
+  Problems Check(const std::string& name = "") const {
+    return Model::Check(folder_.path() + name, {});
+  }
+  MarianModel Read(const std::string& name = "") const {
+    Problems problems;
+    MarianModel model = ReadMarianModel(folder_.path() + name, &problems);
+    EXPECT_THAT(problems, IsEmpty());
+    return model;
+  }
+  // Writes model.npz anew, with an array replaced or, where that is empty,
+  // without it.
+  void Replace(const std::string& name, const std::string& array) const {
+    const std::string bytes = ReadWholeFile(Golden("model.npz"));
+    const auto file = ReadNpz(Bytes(bytes));
+    std::vector<ZipEntry> entries;
+    for (const auto& [key, tensor] : file->tensors) {
+      if (key == name) continue;
+      const std::string type = tensor.dtype == DType::kF32 ? "<f4" : "|i1";
+      entries.push_back(
+          {key + ".npy", Npy(type, tensor.shape,
+                             {reinterpret_cast<const char*>(tensor.data.data()),
+                              tensor.data.size()})});
+    }
+    if (!array.empty()) entries.push_back({name + ".npy", array});
+    folder_.Write("model.npz", Zip(entries));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(MarianModelTest, AFolderAWeightsFileOrAConfigurationNamesAModel) {
+  EXPECT_THAT(Check(), IsEmpty());
+  EXPECT_THAT(Check("/model.npz"), IsEmpty());
+  folder_.Write("model.npz.decoder.yml", kDecoder);
+  for (const char* name : {"", "/model.npz", "/model.npz.decoder.yml"}) {
+    EXPECT_TRUE(IsMarianModel(folder_.path() + name));
+    EXPECT_THAT(Check(name), IsEmpty()) << name;
+  }
+  // What training leaves is none.
+  Take("model.npz", "model.npz.optimizer.npz");
+  folder_.Remove("model.npz.decoder.yml");
+  EXPECT_THAT(Check(), IsEmpty());
+  // One of Hugging Face.
+  folder_.Write("config.json", "{}");
+  EXPECT_FALSE(IsMarianModel(folder_.path()));
+}
+
+TEST_F(MarianModelTest, SeveralModelsAreToldApart) {
+  Take("model.npz", "other.npz");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("has several models; give the "
+                                             "path of one of its files "
+                                             "instead: model.npz, other.npz")));
+  EXPECT_THAT(Check("/other.npz"), IsEmpty());
+  folder_.Write("model.npz.decoder.yml", kDecoder);
+  folder_.Write("other.npz.decoder.yml", kDecoder);
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.npz.decoder.yml, other")));
+  folder_.Write("decoder.yml", kDecoder);
+  EXPECT_THAT(Check(), IsEmpty());
+}
+
+TEST_F(MarianModelTest, TheDecodersConfigurationSaysHowToSearch) {
+  folder_.Write("decoder.yml", std::string(kDecoder) +
+                                   "beam-size: 6\nnormalize: 0.6\n"
+                                   "word-penalty: 0\nmini-batch: 8\n");
+  MarianModel model = Read();
+  EXPECT_EQ(model.generation_config["num_beams"], 6);
+  EXPECT_EQ(model.generation_config["length_penalty"], 0.6);
+  EXPECT_EQ(model.generation_config["eos_token_id"], 0);
+  EXPECT_EQ(model.generation_config["decoder_start_token_id"],
+            model.config["dim-vocabs"][1]);
+  EXPECT_EQ(model.generation_config["suppress_tokens"], nlohmann::json{1});
+  folder_.Write("decoder.yml",
+                std::string(kDecoder) + "normalize: true\nallow-unk: true\n");
+  model = Read();
+  EXPECT_EQ(model.generation_config["length_penalty"], 1);
+  EXPECT_THAT(model.generation_config["suppress_tokens"], IsEmpty());
+  folder_.Write("decoder.yml",
+                std::string(kDecoder) + "beam-size: 100\nword-penalty: 0.5\n");
+  EXPECT_THAT(Check(),
+              ElementsAre(HasSubstr("decoder.yml: beam-size is 100"),
+                          HasSubstr("decoder.yml: word-penalty is 0.5")));
+}
+
+// Paths of where a model was trained mean nothing here, and lead nowhere.
+TEST_F(MarianModelTest, OnlyTheNamesOfFilesCount) {
+  folder_.Write("decoder.yml",
+                "models: [/home/x/model.npz]\n"
+                "vocabs: [../../vocab.spm, /etc/vocab.spm]\n");
+  EXPECT_THAT(Check(), IsEmpty());
+  folder_.Write("decoder.yml", "models: [..]\nvocabs: [a, b]\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder.yml: names no file")));
+}
+
+TEST_F(MarianModelTest, BrokenConfigurationsAreNamed) {
+  folder_.Write("decoder.yml", "models: [a.npz, b.npz]\n");
+  EXPECT_THAT(Check(), ElementsAre(AllOf(HasSubstr("decoder.yml: models is"),
+                                         HasSubstr("ensembles"))));
+  folder_.Write("decoder.yml", "models: [model.npz]\nvocabs: [vocab.spm]\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("vocabs is [\"vocab.spm\"]")));
+  folder_.Write("decoder.yml", "models: [model.npz]\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("vocabs is missing")));
+  folder_.Write("decoder.yml", "models: [model.npz");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder.yml: is not YAML")));
+  folder_.Write("decoder.yml",
+                "models: [model.intgemm8.bin]\nvocabs: [a.spm, a.spm]\n");
+  EXPECT_THAT(Check(),
+              ElementsAre(HasSubstr("model.intgemm8.bin: is no .npz")));
+  folder_.Write("decoder.yml",
+                "models: [gone.npz]\nvocabs: [vocab.spm, vocab.spm]\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("gone.npz")));
+  folder_.Remove("decoder.yml");
+  folder_.Remove("vocab.spm");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("neither vocab.spm nor")));
+}
+
+TEST_F(MarianModelTest, BrokenWeightsAreNamed) {
+  const std::string whole = ReadWholeFile(Golden("model.npz"));
+  folder_.Write("model.npz", whole.substr(0, whole.size() / 2));
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.npz: is a damaged zip")));
+  Replace("special:model.yml", "");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("special:model.yml is missing")));
+  Replace("special:model.yml", Npy("|i1", {4}, "a: ["));
+  EXPECT_THAT(Check(),
+              ElementsAre(HasSubstr("special:model.yml: is not YAML")));
+  Replace("special:model.yml", Npy("|i1", {2}, "- "));
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is no mapping")));
+  Replace("decoder_l2_ffn_b1", "");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder_l2_ffn_b1")));
+  Replace("decoder_l2_ffn_b1", Npy("<f4", {1, 1}, Floats({1})));
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder_l2_ffn_b1 is [1, 1]")));
+  Replace("decoder_l2_ffn_ffn_ln_bias",
+          Npy("<f4", {1, 24}, Floats(std::vector<float>(24, NAN))));
+  EXPECT_THAT(Check(),
+              ElementsAre(AllOf(HasSubstr("decoder_l2_ffn_ffn_ln_bias"),
+                                HasSubstr("not a number"))));
+}
+
+TEST_F(MarianModelTest, VocabulariesMustFit) {
+  folder_.Write("vocab.spm", "no SentencePiece model");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is not a SentencePiece model")));
+  folder_.Remove("vocab.spm");
+  folder_.Write("vocab.yml", "</s>: 0\n<unk>: 1\n\"\xE2\x96\x81Tom\": 2\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("source.spm")));
+  Take("vocab.spm", "source.spm");
+  Take("vocab.spm", "target.spm");
+  EXPECT_THAT(Check(), IsEmpty());
+  const MarianModel model = Read();
+  const auto ids = model.tokenizer->Encode("Tom", {});
+  ASSERT_TRUE(ids.ok());
+  EXPECT_THAT(ids->ids, ElementsAre(2, 0));
+  folder_.Write("vocab.yml", "</s>: 0\n<unk>: 1\na: -2\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("piece \"a\" the impossible id")));
+  folder_.Write("vocab.yml", "</s>: 0\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("lacks the special token")));
+  folder_.Write("vocab.yml", "</s>: 0\n<unk>: 1\na: 5000\n");
+  EXPECT_THAT(Check(),
+              ElementsAre(HasSubstr("source embeddings, but the vocabulary "
+                                    "has 5001 pieces"),
+                          HasSubstr("target embeddings")));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,75 @@
+#include "model/marian/yaml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr JsonLimits kSmall = {1000, 20'000};
+
+std::string Error(const std::string& text, const JsonLimits& limits = kSmall) {
+  return std::string(ParseYaml(text, limits).status().message());
+}
+
+TEST(YamlTest, ReadsWhatJsonCanSay) {
+  const auto value = ParseYaml(
+      "type: transformer\n"
+      "dim-vocabs:\n  - 1000\n  - 500\n"
+      "input-types:\n  []\n"
+      "skip: false\nfactor: 0.5\nnothing: ~\nquoted: \"1\"\nempty: \"\"\n"
+      "\"a: b\": '\xC3\xA4'\nno: 7\nmap: {x: [1, true], y: text}\n",
+      kSmall);
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ(*value, json::parse(R"({
+    "type": "transformer", "dim-vocabs": [1000, 500], "input-types": [],
+    "skip": false, "factor": 0.5, "nothing": null, "quoted": "1", "empty": "",
+    "a: b": "\u00e4", "no": 7, "map": {"x": [1, true], "y": "text"}})"));
+  EXPECT_EQ(*ParseYaml("just a text", kSmall), "just a text");
+  EXPECT_EQ(*ParseYaml("", kSmall), nullptr);
+  EXPECT_EQ(*ParseYaml("a: 1\n---\nb: 2\n", kSmall), (json{{"a", 1}}));
+}
+
+TEST(YamlTest, SaysWhatIsWrongAndWhere) {
+  EXPECT_THAT(Error("a: 1\nb: [1\n"), HasSubstr("is not YAML on line"));
+  EXPECT_THAT(Error("a: \x01"), HasSubstr("is not YAML"));
+  EXPECT_THAT(Error("a: 1\nb: 2\na: 3\n"),
+              HasSubstr("has key 'a' twice on line 3"));
+  EXPECT_THAT(Error("a: &x [1]\nb: *x\n"),
+              HasSubstr("has an alias, which is not read on line 2"));
+  EXPECT_THAT(Error("? [1]\n: 2\n"), HasSubstr("has a key that is no text"));
+}
+
+TEST(YamlTest, BoundsDepthAndMemory) {
+  const auto nested = [](int depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_EQ(Error(nested(kMaxJsonDepth)), "");
+  EXPECT_THAT(Error(nested(kMaxJsonDepth + 1)), HasSubstr("deeper than 64"));
+  EXPECT_THAT(Error(std::string(100'000, '['), kConfigJson),
+              HasSubstr("deeper than 64"));
+  EXPECT_THAT(Error(std::string(1001, 'a')), HasSubstr("at most 1000"));
+  std::string list;
+  for (int i = 0; i < 200; ++i) list += "- 1\n";
+  EXPECT_THAT(Error(list), HasSubstr("of memory on line"));
+}
+
+TEST(YamlTest, FilesAreNamed) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/decoder.yml";
+  EXPECT_TRUE(absl::IsNotFound(ReadYamlFile(path).status()));
+  folder.Write("decoder.yml", "- a\n");
+  EXPECT_THAT(ReadYamlFile(path).status().ToString(),
+              HasSubstr(path + ": is not a YAML mapping"));
+  folder.Write("decoder.yml", "a: [");
+  EXPECT_THAT(ReadYamlFile(path).status().ToString(),
+              HasSubstr(path + ": is not YAML"));
+}
+
+}  // namespace
+}  // namespace trivium

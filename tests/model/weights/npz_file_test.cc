@@ -1,0 +1,109 @@
+#include "model/weights/npz_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/model/weights/zip_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string Error(const std::string& file) {
+  return std::string(ReadNpz(Bytes(file)).status().message());
+}
+// Of a file of one array.
+std::string ArrayError(const std::string& array) {
+  return Error(Zip({{"w.npy", array}}));
+}
+std::string HeaderError(const std::string& header) {
+  return ArrayError(Npy(header, Floats({1, 2})));
+}
+
+TEST(NpzTest, ReadsArrays) {
+  const std::string file =
+      Zip({{"w.npy", Npy("<f4", {2, 3}, Floats({1, 2, 3, 4, 5, 6}))},
+           {"special:text.npy", Npy("|i1", {5}, "a: b\n")},
+           {"one.npy", Npy("<f2", {}, "\x01\x3c")}});
+  const auto read = ReadNpz(Bytes(file));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->tensors.size(), 3);
+  const TensorView& w = read->tensors.at("w");
+  EXPECT_EQ(w.dtype, DType::kF32);
+  EXPECT_THAT(w.shape, ElementsAre(2, 3));
+  std::vector<float> values(6);
+  CopyToF32(w, 0, values);
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6));
+  const TensorView& text = read->tensors.at("special:text");
+  EXPECT_EQ(text.dtype, DType::kI8);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(text.data.data()), 5),
+            "a: b\n");
+  EXPECT_EQ(read->tensors.at("one").elements(), 1);
+}
+
+TEST(NpzTest, ReadsLaterVersionsOfTheFormat) {
+  std::string array = Npy("<f4", {2}, Floats({1, 2}));
+  array[6] = 2;  // whose length has four bytes
+  array.insert(10, 2, '\0');
+  const auto read = ReadNpz(Bytes(Zip({{"w.npy", array}})));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->tensors.at("w").elements(), 2);
+  array[6] = 9;
+  EXPECT_THAT(ArrayError(array), HasSubstr("array 'w' is of version 9"));
+}
+
+TEST(NpzTest, RefusesArraysThatLie) {
+  EXPECT_THAT(ArrayError("no array"), HasSubstr("does not begin as NumPy's"));
+  EXPECT_THAT(ArrayError(std::string("\x93NUMPY\x01\0\xff\xff{", 11)),
+              HasSubstr("ends within its header"));
+  EXPECT_THAT(ArrayError(Npy("<f4", {3}, Floats({1, 2}))),
+              HasSubstr("array 'w' has 8 bytes, not those of [3] f32"));
+  EXPECT_THAT(ArrayError(Npy("<f4", {1}, Floats({1, 2}))),
+              HasSubstr("has 8 bytes, not those of [1] f32"));
+  EXPECT_THAT(ArrayError(Npy("<f4", {int64_t{1} << 62, 8}, Floats({1, 2}))),
+              HasSubstr("has 8 bytes"));
+  EXPECT_THAT(ArrayError(Npy("<f8", {1}, Floats({1, 2}))),
+              HasSubstr("is of the type '<f8', which is not read"));
+  EXPECT_THAT(ArrayError(Npy("|O", {1}, "x")), HasSubstr("type '|O'"));
+}
+
+TEST(NpzTest, RefusesHeadersThatAreNone) {
+  for (const char* header :
+       {"", "{", "{'descr'", "{'descr': 3}", "{'descr': '<f4}",
+        "{'shape': (2,)}",
+        "{'descr': '<f4', 'shape': (2, 'fortran_order': False}",
+        "{'descr': '<f4', 'shape': (-2,)}", "{'descr': '<f4', 'shape': 2}",
+        "{'descr': '<f4', 'shape': (99999999999999999999,)}",
+        "{'descr': [('a', '<f4')], 'shape': (2,)}",
+        "{'descr': '<f4', 'shape': (2,), 'other': 1}",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}"}) {
+    EXPECT_THAT(HeaderError(header), HasSubstr("has a header that is none"))
+        << header;
+  }
+  std::string sizes;
+  for (int i = 0; i < 65; ++i) sizes += "1,";
+  EXPECT_THAT(HeaderError("{'descr': '<f4', 'shape': (" + sizes + ")}"),
+              HasSubstr("has a header that is none"));
+  EXPECT_THAT(
+      HeaderError("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2)}"),
+      HasSubstr("is in Fortran's order"));
+}
+
+TEST(NpzTest, RefusesArchivesThatLie) {
+  const std::string array = Npy("<f4", {2}, Floats({1, 2}));
+  const std::string file = Zip({{"w.npy", array}});
+  EXPECT_THAT(Error(file.substr(0, file.size() / 2)),
+              HasSubstr("is a damaged zip archive"));
+  std::string spoiled = file;
+  spoiled[spoiled.find("\x93NUMPY") + 4] ^= 1;
+  EXPECT_THAT(Error(spoiled), HasSubstr("fails its checksum"));
+  EXPECT_THAT(Error(Zip({{"w.txt", array}})),
+              HasSubstr("archive entry 'w.txt' is no array"));
+  EXPECT_THAT(Error(Zip({{"w.npy", std::string(1000, 'x'), true}})),
+              HasSubstr("'w.npy' is compressed"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Compares the server with Marian itself, on models that Marian trains here.
+
+    pip install pymarian==1.12.42 sentencepiece protobuf sacrebleu
+    tests/quality/marian_npz.py PAIRS.tsv TEST.tsv [--programs build/release/bin]
+
+PAIRS.tsv and TEST.tsv have an English and a German sentence a line, divided by
+a tab. Trains a small Transformer and one with an SSRU decoder for a minute
+each, translates TEST.tsv's first sentences with both engines, in f32, greedily
+and with a beam of four, and tells how many translations are equal and what both
+engines' are worth. Ends with 1 where that is more than 0.1 BLEU apart.
+"""
+
+import argparse
+import pathlib
+import sys
+import tempfile
+
+import sacrebleu
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "golden"))
+import make_marian_npz_goldens as marian  # noqa: E402
+from served import Served  # noqa: E402
+
+SIZES = ["--dim-emb", "64", "--transformer-dim-ffn", "128",
+         "--transformer-heads", "4", "--enc-depth", "2", "--dec-depth", "2",
+         "--tied-embeddings-all", "--dim-vocabs", "1000", "1000",
+         "--sentencepiece-max-lines", "20000"]
+FARTHEST = 0.1
+
+
+def compare(folder, pairs, programs):
+    """Whether the engines agree about the model in a folder."""
+    texts = [source for source, _ in pairs]
+    references = [[target for _, target in pairs]]
+    agree = True
+    with Served(programs, folder, precision="f32") as served:
+        for beam in marian.BEAMS:
+            theirs = marian.translate(folder, texts, beam)
+            ours = [one["text"] for one in served.translate(
+                texts, "de", beam, ["--no-split", "--max-new-tokens=200"])]
+            equal = sum(a == b for a, b in zip(ours, theirs))
+            scores = [sacrebleu.corpus_bleu(side, references).score
+                      for side in (ours, theirs)]
+            agree &= abs(scores[0] - scores[1]) <= FARTHEST
+            print(f"{folder.name}, beam {beam}: {equal} of {len(texts)} equal, "
+                  f"BLEU {scores[0]:.2f}, Marian's {scores[1]:.2f}")
+    return agree
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("pairs")
+    parser.add_argument("test")
+    parser.add_argument("--programs", default="build/release/bin")
+    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--updates", type=int, default=1000)
+    parser.add_argument("--models", help="keep them in this folder, and take "
+                        "those that are there already")
+    arguments = parser.parse_args()
+    pairs = marian.read_pairs(arguments.pairs)
+    test = marian.read_pairs(arguments.test, 1000)[:arguments.sentences]
+    agree = True
+    with tempfile.TemporaryDirectory() as temporary:
+        models = pathlib.Path(arguments.models or temporary)
+        for kind, options in marian.KINDS.items():
+            folder = models / kind
+            if not (folder / "model.npz").is_file():
+                marian.train(folder, pairs, arguments.updates, *SIZES, *options)
+            agree &= compare(folder, test, arguments.programs)
+    return 0 if agree else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -265,6 +265,7 @@ void AddFormatFlag(CLI::App& sub, v1::TranslateOptions* options) {
   const std::map<std::string, v1::TextFormat> formats = {
       {"text", v1::TEXT_FORMAT_PLAIN},
       {"html", v1::TEXT_FORMAT_HTML},
+      {"markdown", v1::TEXT_FORMAT_MARKDOWN},
       {"xml", v1::TEXT_FORMAT_XML}};
   std::vector<std::string> names;
   for (const auto& [name, value] : formats) names.push_back(name);
@@ -273,7 +274,7 @@ void AddFormatFlag(CLI::App& sub, v1::TranslateOptions* options) {
          [options, formats](const std::string& name) {
            options->set_format(formats.at(name));
          },
-         "What texts are written in: tags and entities come through")
+         "What texts are written in: their markup comes through")
       ->check(CLI::IsMember(names))
       ->type_name("FORMAT")
       ->group(kMoreFlags);

@@ -93,12 +93,9 @@ std::vector<std::string> NamesOf(const std::string& tag) {
 absl::StatusOr<std::string> PlainText(const v1::Input& input,
                                       v1::TextFormat format,
                                       const std::string& path) {
-  if (format != v1::TEXT_FORMAT_HTML && format != v1::TEXT_FORMAT_XML) {
-    return input.text();
-  }
-  absl::StatusOr<Markup> markup = Markup::Parse(
-      format == v1::TEXT_FORMAT_HTML ? MarkupFormat::kHtml : MarkupFormat::kXml,
-      input.text());
+  const std::optional<MarkupFormat> kind = MarkupOf(format);
+  if (!kind) return input.text();
+  absl::StatusOr<Markup> markup = Markup::Parse(*kind, input.text());
   if (!markup.ok()) {
     return InvalidField(path + ".text", std::string(markup.status().message()));
   }

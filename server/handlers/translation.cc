@@ -26,6 +26,19 @@ bool IsOtherTask(const v1::TranslateOptions& options) {
 
 }  // namespace
 
+std::optional<MarkupFormat> MarkupOf(v1::TextFormat format) {
+  switch (format) {
+    case v1::TEXT_FORMAT_HTML:
+      return MarkupFormat::kHtml;
+    case v1::TEXT_FORMAT_XML:
+      return MarkupFormat::kXml;
+    case v1::TEXT_FORMAT_MARKDOWN:
+      return MarkupFormat::kMarkdown;
+    default:
+      return std::nullopt;
+  }
+}
+
 absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
                                     const std::string& path) {
   path_ = path;
@@ -84,21 +97,13 @@ absl::Status Translation::ReadProtection(const v1::TranslateOptions& options,
 
 absl::Status Translation::ReadFormat(const v1::TranslateOptions& options,
                                      const std::string& path) {
-  switch (options.format()) {
-    case v1::TEXT_FORMAT_UNSPECIFIED:
-    case v1::TEXT_FORMAT_PLAIN:
-      return absl::OkStatus();
-    case v1::TEXT_FORMAT_HTML:
-      format_ = MarkupFormat::kHtml;
-      return absl::OkStatus();
-    case v1::TEXT_FORMAT_XML:
-      format_ = MarkupFormat::kXml;
-      return absl::OkStatus();
-    default:
-      return InvalidField(
-          path + ".format",
-          fmt::format("has no value {}", static_cast<int>(options.format())));
+  if (!v1::TextFormat_IsValid(options.format())) {
+    return InvalidField(
+        path + ".format",
+        fmt::format("has no value {}", static_cast<int>(options.format())));
   }
+  format_ = MarkupOf(options.format());
+  return absl::OkStatus();
 }
 
 absl::Status Translation::ReadChecks(const v1::TranslateOptions& options,

@@ -21,6 +21,9 @@
 
 namespace trivium {
 
+// The markup of a request's texts; none of plain ones.
+std::optional<MarkupFormat> MarkupOf(v1::TextFormat format);
+
 // What Translate and TranslateStream share: the options of a call, checked
 // once, and from them the requests of each input, one a sentence, and its
 // result. Immutable.

@@ -11,7 +11,11 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/text/characters.h"
+#include "server/text/markdown_escapes.h"
+#include "server/text/markdown_writer.h"
 #include "server/text/markup_lexer.h"
+#include "server/text/markup_plan.h"
+#include "server/text/markup_writer.h"
 
 namespace trivium {
 namespace {
@@ -34,12 +38,24 @@ char32_t Entity(std::string_view name) {
   return value;
 }
 
+absl::StatusOr<std::vector<MarkupPiece>> PiecesOf(MarkupFormat format,
+                                                  std::string_view text) {
+  switch (format) {
+    case MarkupFormat::kXml:
+      return XmlPieces(text);
+    case MarkupFormat::kMarkdown:
+      return MarkdownPieces(text);
+    case MarkupFormat::kHtml:
+      break;
+  }
+  return HtmlPieces(text);
+}
+
 }  // namespace
 
 absl::StatusOr<Markup> Markup::Parse(MarkupFormat format, std::string text) {
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const std::vector<MarkupPiece> pieces,
-      format == MarkupFormat::kXml ? XmlPieces(text) : HtmlPieces(text));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<MarkupPiece> pieces,
+                           PiecesOf(format, text));
   Markup markup;
   markup.format_ = format;
   markup.text_ = std::move(text);
@@ -66,6 +82,11 @@ void Markup::Add(const MarkupPiece& piece) {
       return AddText(piece.span, /*escaped=*/true);
     case Kind::kRawText:
       return AddText(piece.span, /*escaped=*/false);
+    case Kind::kEscape:
+      return AddRun(std::string_view(text_).substr(piece.span.end - 1, 1),
+                    piece.span);
+    case Kind::kSpace:
+      return AddSpace(piece.span);
     case Kind::kBreak:
       if (!plain_.ends_with('\n')) AddRun("\n", piece.span);
       return;
@@ -77,7 +98,8 @@ void Markup::Add(const MarkupPiece& piece) {
                        .raw = piece.raw,
                        .begin = static_cast<uint32_t>(piece.span.begin),
                        .end = static_cast<uint32_t>(piece.span.end),
-                       .plain = static_cast<uint32_t>(plain_.size())});
+                       .plain = static_cast<uint32_t>(plain_.size()),
+                       .written = piece.written});
       if (piece.kind == Kind::kOpaque) {
         opaque_.push_back({plain_.size(), plain_.size() + kObject.size()});
         AddRun(kObject, piece.span);
@@ -104,6 +126,11 @@ void Markup::AddRun(std::string_view plain, TextSpan source) {
   plain_ += plain;
 }
 
+void Markup::AddSpace(TextSpan span) {
+  if (plain_.empty() || plain_.back() == ' ' || plain_.back() == '\n') return;
+  AddRun(" ", span);
+}
+
 void Markup::AddText(TextSpan span, bool escaped) {
   const std::string_view text = text_;
   size_t begin = span.begin;  // of what is as it is
@@ -117,9 +144,7 @@ void Markup::AddText(TextSpan span, bool escaped) {
       add_before(at);
       size_t end = at + 1;
       while (end < span.end && IsBlankByte(text[end])) ++end;
-      if (!plain_.empty() && plain_.back() != ' ' && plain_.back() != '\n') {
-        AddRun(" ", {at, end});
-      }
+      AddSpace({at, end});
       begin = at = end;
       continue;
     }
@@ -237,8 +262,10 @@ Markup::Sentence Markup::In(TextSpan plain) const {
   for (size_t i = sentence.last_tag;
        i < tags_.size() && tags_[i].plain <= wide.end; ++i) {
     const Tag& tag = tags_[i];
-    if (tag.kind == Kind::kClose && tag.partner >= sentence.first_tag &&
-        tags_[tag.partner].plain < plain.end) {
+    const bool ends =
+        tag.kind == Kind::kClose && tags_[tag.partner].plain < plain.end;
+    // What is written otherwise must be, whatever else is in its element.
+    if (ends && (tag.partner >= sentence.first_tag || !tag.written.empty())) {
       sentence.last_tag = i + 1;
     }
   }
@@ -257,8 +284,13 @@ bool Markup::NeedsWords(const Sentence& sentence) const {
       [](const Tag& tag) { return tag.kind != MarkupPiece::Kind::kOpaque; });
 }
 
-std::string Markup::Escaped(std::string_view text, bool raw) const {
+std::string Markup::Escaped(std::string_view translation, TextSpan span,
+                            bool raw) const {
+  if (format_ == MarkupFormat::kMarkdown) {
+    return EscapeMarkdown(translation, span);
+  }
   constexpr std::string_view kRawEnd = "]]>";
+  const std::string_view text = span.Of(translation);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -283,6 +315,20 @@ std::string Markup::Escaped(std::string_view text, bool raw) const {
     }
   }
   return out;
+}
+
+std::string Markup::Place(const Sentence& sentence,
+                          std::string_view translation,
+                          std::span<const AlignedWords> words) const {
+  if (!sentence.marked()) {
+    return Escaped(translation, {0, translation.size()},
+                   IsRaw(sentence.plain.begin));
+  }
+  const MarkupPlan plan = PlanMarkup(*this, sentence, translation, words);
+  if (format_ == MarkupFormat::kMarkdown) {
+    return WriteMarkdown(*this, sentence, translation, plan);
+  }
+  return MarkupWriter(*this, sentence, translation, plan).Run();
 }
 
 }  // namespace trivium

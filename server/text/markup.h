@@ -84,6 +84,8 @@ class Markup {
 
  private:
   friend class MarkupPlacing;
+  friend class MarkupWriter;
+  friend class MarkdownWriter;
 
   // Bytes of the text and what plain() has of them: as many, the same, or
   // others in their place.
@@ -99,6 +101,7 @@ class Markup {
     uint32_t begin = 0, end = 0;  // of the text
     uint32_t plain = 0;           // before this byte of plain()
     uint32_t partner = 0;         // of kOpen and kClose: its index
+    std::string written = {};     // in a translation; empty: its bytes
 
     TextSpan span() const { return {begin, end}; }
   };
@@ -107,12 +110,15 @@ class Markup {
 
   void Add(const MarkupPiece& piece);
   void AddText(TextSpan span, bool escaped);
+  void AddSpace(TextSpan span);
   void AddRun(std::string_view plain, TextSpan source);
   // Adds what the entity at `at` stands for, and returns its bytes; 0: there is
   // none.
   size_t AddEscape(size_t at, size_t end);
   const Run& RunAt(size_t plain) const;
-  std::string Escaped(std::string_view text, bool raw) const;
+  // The translation's bytes as the format writes them.
+  std::string Escaped(std::string_view translation, TextSpan span,
+                      bool raw) const;
   bool IsRaw(size_t plain) const;
 
   MarkupFormat format_ = MarkupFormat::kHtml;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "base/status.h"
 #include "base/utf8.h"
+#include "server/text/markup_elements.h"
 #include "server/text/markup_lexer.h"
 
 namespace trivium {
@@ -20,47 +20,6 @@ namespace {
 
 using Piece = MarkupPiece;
 using Token = MarkupToken;
-
-// Each element in a text may take time with each word in it.
-constexpr int kMostDepth = 100;
-
-template <size_t size>
-bool Has(const std::array<std::string_view, size>& sorted,
-         std::string_view name) {
-  return std::binary_search(sorted.begin(), sorted.end(), name);
-}
-
-// Between whose contents no sentence goes on.
-constexpr std::array<std::string_view, 70> kBlocks = {
-    "address",  "article",    "aside",    "blockquote", "body",     "br",
-    "button",   "caption",    "center",   "col",        "colgroup", "dd",
-    "details",  "dialog",     "dir",      "div",        "dl",       "dt",
-    "fieldset", "figcaption", "figure",   "footer",     "form",     "frame",
-    "frameset", "h1",         "h2",       "h3",         "h4",       "h5",
-    "h6",       "head",       "header",   "hgroup",     "hr",       "html",
-    "legend",   "li",         "link",     "listing",    "main",     "menu",
-    "meta",     "nav",        "noscript", "ol",         "optgroup", "option",
-    "p",        "plaintext",  "pre",      "search",     "section",  "select",
-    "style",    "summary",    "table",    "tbody",      "td",       "template",
-    "textarea", "tfoot",      "th",       "thead",      "title",    "tr",
-    "track",    "ul",         "video",    "xmp"};
-
-// Whose contents are for programs. In a sentence they stand for a word, ...
-constexpr std::array<std::string_view, 6> kNames = {"code", "kbd", "math",
-                                                    "samp", "tt",  "var"};
-// ... for nothing ...
-constexpr std::array<std::string_view, 9> kObjects = {
-    "audio",  "canvas",  "iframe", "noembed", "noframes",
-    "object", "picture", "script", "svg"};
-// ... or no sentence goes on across them.
-constexpr std::array<std::string_view, 8> kListings = {
-    "listing",  "plaintext", "pre",   "style",
-    "template", "textarea",  "video", "xmp"};
-
-absl::Status TooDeep(size_t at) {
-  return absl::InvalidArgumentError(fmt::format(
-      "nests more than {} elements in a text at byte {}", kMostDepth, at));
-}
 
 absl::StatusOr<std::vector<Token>> Lex(std::string_view text, bool xml) {
   std::vector<Token> tokens = LexMarkup(text, xml);
@@ -111,7 +70,8 @@ class Pieces {
   absl::Status AddTag(size_t token) {
     const Token& tag = tokens_[token];
     if (tag.kind == Token::Kind::kStart) {
-      if (open_.size() >= kMostDepth) return TooDeep(tag.span.begin);
+      if (open_.size() >= kMostMarkupDepth)
+        return TooDeepMarkup(tag.span.begin);
       open_.push_back(pieces_.size());
       Add(Piece::Kind::kOpen, token);
       return absl::OkStatus();
@@ -152,6 +112,12 @@ class Pieces {
 
 }  // namespace
 
+absl::Status TooDeepMarkup(size_t at) {
+  return absl::InvalidArgumentError(
+      fmt::format("nests more than {} elements in a text at byte {}",
+                  kMostMarkupDepth, at));
+}
+
 absl::StatusOr<std::vector<MarkupPiece>> HtmlPieces(std::string_view text) {
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> lexed, Lex(text, /*xml=*/false));
   Pieces pieces(text, std::move(lexed));
@@ -159,12 +125,14 @@ absl::StatusOr<std::vector<MarkupPiece>> HtmlPieces(std::string_view text) {
   for (size_t i = 0; i < tokens.size();) {
     const Token& token = tokens[i];
     const bool paired = token.partner != Token::kNone;
-    const bool block = Has(kBlocks, token.name);
+    const ElementRole role = RoleOf(token.name);
+    const bool block =
+        role == ElementRole::kBlock || role == ElementRole::kListing;
     const auto whole = [&]() -> std::optional<Piece::Kind> {
       if (token.kind != Token::Kind::kStart || !paired) return std::nullopt;
-      if (Has(kListings, token.name)) return Piece::Kind::kBreak;
-      if (Has(kObjects, token.name)) return Piece::Kind::kVoid;
-      if (Has(kNames, token.name) || token.untranslated) {
+      if (role == ElementRole::kListing) return Piece::Kind::kBreak;
+      if (role == ElementRole::kObject) return Piece::Kind::kVoid;
+      if (role == ElementRole::kName || token.untranslated) {
         return block ? Piece::Kind::kBreak : Piece::Kind::kOpaque;
       }
       return std::nullopt;

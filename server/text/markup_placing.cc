@@ -3,27 +3,21 @@
 // translation, by what it stands for. From the root down, an element gets an
 // interval of its parent's words, apart from its siblings': the run of its own
 // words with the fewest others between, so the tree stays as it is. What has no
-// words of its own goes to a gap between words.
+// words of its own goes to a gap between words; but an element of Markdown
+// takes the nearest word that is free, since there is no emphasis of nothing.
 //
 // Takes time for each word and element around it, of which there are at most a
 // hundred.
-#include <unicode/brkiter.h>
-#include <unicode/uchar.h>
-#include <unicode/utext.h>
-
 #include <algorithm>
-#include <limits>
-#include <memory>
 #include <utility>
 
-#include "base/utf8.h"
-#include "server/text/characters.h"
-#include "server/text/markup.h"
+#include "server/text/markup_plan.h"
 
 namespace trivium {
 namespace {
 
 constexpr int kNone = -1;
+constexpr size_t kNoTag = MarkupNode::kNoTag;
 
 }  // namespace
 
@@ -33,100 +27,21 @@ class MarkupPlacing {
                 std::string_view translation)
       : markup_(markup), sentence_(sentence), translation_(translation) {}
 
-  std::string Run(std::span<const AlignedWords> words) {
+  MarkupPlan Run(std::span<const AlignedWords> words) {
     GrowTree();
     FindSourceWords();
     targets_ = WordsOf(translation_, {});
     FindOwners(words);
     nodes_[0].end = static_cast<int>(targets_.size());
     Assign(0);
-    raw_ = nodes_[0].raw;
-    Write(0);
-    EmitWords(nodes_[0].end);
-    Emit(translation_.size());
-    return std::move(out_);
+    DropLostObjects();
+    return {std::move(nodes_), std::move(targets_), std::move(dropped_)};
   }
 
  private:
   using Kind = MarkupPiece::Kind;
+  using Node = MarkupNode;
   static constexpr std::string_view kObject = Markup::kObject;
-
-  // What only stands for its like.
-  enum class WordKind { kWord, kPunctuation, kObject };
-
-  struct Word {
-    TextSpan span;
-    WordKind kind = WordKind::kWord;
-    bool dropped = false;  // it is not written
-  };
-
-  static WordKind KindOf(std::string_view text) {
-    if (text == kObject) return WordKind::kObject;
-    while (!text.empty()) {
-      if (u_isalnum(FirstCharacter(text))) return WordKind::kWord;
-      text.remove_prefix(FirstCodePoint(text).size);
-    }
-    return WordKind::kPunctuation;
-  }
-
-  // ICU's words (dictionaries tell those of Chinese, Japanese and Thai) and
-  // what else is no white space, cut at `cuts`, which ascend.
-  static std::vector<Word> WordsOf(std::string_view text,
-                                   const std::vector<size_t>& cuts) {
-    static const icu::BreakIterator* const prototype = [] {
-      UErrorCode error = U_ZERO_ERROR;
-      return icu::BreakIterator::createWordInstance(icu::Locale::getRoot(),
-                                                    error);
-    }();
-    std::vector<size_t> borders = cuts;
-    UErrorCode error = U_ZERO_ERROR;
-    const std::unique_ptr<icu::BreakIterator> iterator(
-        prototype == nullptr ? nullptr : prototype->clone());
-    UText* const utext = utext_openUTF8(
-        nullptr, text.data(), static_cast<int64_t>(text.size()), &error);
-    if (iterator != nullptr) iterator->setText(utext, error);
-    if (iterator != nullptr && U_SUCCESS(error)) {
-      for (int32_t at = iterator->next(); at != icu::BreakIterator::DONE;
-           at = iterator->next()) {
-        borders.push_back(static_cast<size_t>(at));
-      }
-    }
-    utext_close(utext);
-    borders.push_back(text.size());
-    std::inplace_merge(borders.begin(), borders.begin() + cuts.size(),
-                       borders.end());
-    std::vector<Word> words;
-    size_t begin = 0;
-    for (const size_t border : borders) {
-      const TextSpan span = WithoutWhiteSpace(text, {begin, border});
-      if (span.begin < span.end) {
-        words.push_back({span, KindOf(span.Of(text))});
-      }
-      begin = std::max(begin, border);
-    }
-    return words;
-  }
-
-  // An element, or a tag or opaque piece alone. Node 0 is the sentence;
-  // children follow their parent, in the source's order.
-  struct Node {
-    size_t open = kNoTag;   // what is written before its words
-    size_t close = kNoTag;  // and after them
-    int last = 0;           // the last node in it
-    std::vector<int> children;
-    bool opaque = false;
-    bool raw = false;
-    // It began in an earlier sentence, so all before its end is in it; it ends
-    // in a later one.
-    bool begins_before = false, ends_after = false;
-    TextSpan plain;
-    // The words of the translation that are in it. Of none, the gap where it
-    // stands: before word `begin`.
-    int begin = 0, end = 0;
-    // In a gap: at the word before it, so that a space comes behind.
-    bool leans_left = false;
-  };
-  static constexpr size_t kNoTag = std::numeric_limits<size_t>::max();
 
   struct Link {
     int source = 0;  // word
@@ -253,6 +168,7 @@ class MarkupPlacing {
       }
     }
     source_of_target_.assign(targets_.size(), kNone);
+    dropped_.assign(targets_.size(), false);
     first_target_.assign(sources_.size(), kNone);
     last_target_.assign(sources_.size(), kNone);
     for (size_t t = 0; t < targets_.size(); ++t) {
@@ -263,7 +179,7 @@ class MarkupPlacing {
           first_target_[source] != kNone) {
         // A second one is for nothing.
         source_of_target_[t] = kNone;
-        targets_[t].dropped = true;
+        dropped_[t] = true;
         continue;
       }
       if (first_target_[source] == kNone) {
@@ -320,12 +236,16 @@ class MarkupPlacing {
     Node& first = nodes_[children.front()];
     if (first.begins_before) {
       first.begin = begin;
-      begin = first.end = BestCut(id, children.front(), begin, end, 1);
+      first.end = BestCut(id, children.front(), begin, end, 1);
+      while (NeedsWord(first) && first.end < end) ++first.end;
+      begin = first.end;
     }
     Node& last = nodes_[children.back()];
     if (last.ends_after) {
       last.end = end;
-      end = last.begin = BestCut(id, children.back(), end, begin, -1);
+      last.begin = BestCut(id, children.back(), end, begin, -1);
+      while (NeedsWord(last) && last.begin > begin) --last.begin;
+      end = last.begin;
     }
     std::vector<int> apart;
     for (const int child : children) {
@@ -339,7 +259,68 @@ class MarkupPlacing {
     for (size_t i = 0; i < apart.size(); ++i) {
       if (score[i] == 0) FindGap(apart[i], apart, score, begin, end);
     }
+    if (markup_.format_ == MarkupFormat::kMarkdown) {
+      for (const int child : apart) {
+        if (NeedsWord(nodes_[child])) TakeWord(child, children, begin, end);
+      }
+      for (const int child : children) LeavePunctuation(&nodes_[child]);
+    }
     for (const int child : children) Assign(child);
+  }
+
+  // Whether it is an element that cannot be so: one of Markdown without a word,
+  // or, where its end or begin is in another sentence, with punctuation alone.
+  bool NeedsWord(const Node& node) const {
+    if (markup_.format_ != MarkupFormat::kMarkdown) return false;
+    if (node.close == kNoTag && !node.ends_after) return false;
+    if (!node.begins_before && !node.ends_after) return node.begin == node.end;
+    return std::all_of(
+        targets_.begin() + node.begin, targets_.begin() + node.end,
+        [](const Word& word) { return word.kind == WordKind::kPunctuation; });
+  }
+
+  // Gives a child that stands between words one of [begin, end), the nearest
+  // that none of the others has.
+  void TakeWord(int id, const std::vector<int>& siblings, int begin, int end) {
+    constexpr int kFarthest = 50;
+    Node& node = nodes_[id];
+    const auto is_free = [&](int word) {
+      return word >= begin && word < end &&
+             targets_[word].kind == WordKind::kWord &&
+             std::none_of(siblings.begin(), siblings.end(), [&](int other) {
+               return nodes_[other].begin <= word && word < nodes_[other].end;
+             });
+    };
+    for (int far = 0; far < kFarthest; ++far) {
+      for (const int word : {node.begin + far, node.begin - 1 - far}) {
+        if (!is_free(word)) continue;
+        node.begin = word;
+        node.end = word + 1;
+        return;
+      }
+    }
+  }
+
+  // Markdown's delimiters begin or end nothing between a letter and what is
+  // none, so that stays outside.
+  void LeavePunctuation(Node* node) const {
+    if (node->begin == node->end) return;
+    const auto is_letter = [this](int word) {
+      return targets_[word].kind == WordKind::kWord;
+    };
+    while (!node->begins_before && node->end - node->begin > 1 &&
+           node->begin > 0 && !is_letter(node->begin) &&
+           is_letter(node->begin - 1) &&
+           targets_[node->begin - 1].span.end ==
+               targets_[node->begin].span.begin) {
+      ++node->begin;
+    }
+    while (!node->ends_after && node->end - node->begin > 1 &&
+           node->end < static_cast<int>(targets_.size()) &&
+           !is_letter(node->end - 1) && is_letter(node->end) &&
+           targets_[node->end - 1].span.end == targets_[node->end].span.begin) {
+      --node->end;
+    }
   }
 
   // Where the words of a child end that has all from `begin` on, in steps of
@@ -431,6 +412,13 @@ class MarkupPlacing {
     }
   }
 
+  // Whether it would begin a block of Markdown where it begins a line.
+  bool BeginsBlock(const Node& node) const {
+    if (markup_.format_ != MarkupFormat::kMarkdown) return false;
+    const std::string_view bytes = tag(node.open).span().Of(markup_.text_);
+    return bytes.starts_with("<!") || bytes.starts_with("<?");
+  }
+
   // Puts a child without words between those of [begin, end): before the word
   // that stands for what it stood before, or after the one before it.
   void FindGap(int id, const std::vector<int>& siblings,
@@ -485,6 +473,10 @@ class MarkupPlacing {
       gap = begin + static_cast<int>(int64_t{before + 1} * (end - begin) /
                                      std::max<int64_t>(sources_.size(), 1));
     }
+    if (gap == 0 && BeginsBlock(node) && end > 0) {
+      gap = 1;
+      node.leans_left = true;
+    }
     // Not within a sibling.
     for (size_t i = 0; i < siblings.size(); ++i) {
       const Node& other = nodes_[siblings[i]];
@@ -495,98 +487,18 @@ class MarkupPlacing {
     node.begin = node.end = gap;
   }
 
-  // The translation up to a byte, which is escaped; an opaque piece that was
-  // there before stays away.
-  void Emit(size_t end) {
-    if (end <= at_) return;
-    out_ += markup_.Escaped(translation_.substr(at_, end - at_), raw_);
-    at_ = end;
-  }
-  void WriteTag(size_t i) {
-    if (i != kNoTag) out_ += tag(i).span().Of(markup_.text_);
-  }
-  size_t EndBefore(int gap) const {
-    return gap == 0 ? 0 : targets_[gap - 1].span.end;
-  }
-  size_t BeginAt(int gap) const {
-    return gap < static_cast<int>(targets_.size()) ? targets_[gap].span.begin
-           : targets_.empty()                      ? 0
-                                                   : targets_.back().span.end;
-  }
-
-  // A node's content; the words before it are written.
-  void Write(int id) {
-    std::vector<int> order = nodes_[id].children;
-    // At one gap: what ends there, what leans to the word before, the rest,
-    // what begins there.
-    const auto rank = [this](int child) {
-      const Node& node = nodes_[child];
-      if (node.begins_before) return 0;
-      if (node.ends_after) return 4;
-      if (node.begin < node.end) return 3;
-      return node.leans_left ? 1 : 2;
-    };
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return std::pair(nodes_[a].begin, rank(a)) <
-             std::pair(nodes_[b].begin, rank(b));
-    });
-    for (const int child : order) {
-      const Node& node = nodes_[child];
-      EmitWords(node.begin);
-      if (node.opaque) {
-        WriteOpaque(node);
-        continue;
-      }
-      const bool at_end =
-          node.begin == node.end && node.begin == nodes_[id].end && id != 0;
-      Emit(node.leans_left || at_end ? EndBefore(node.begin)
-                                     : BeginAt(node.begin));
-      WriteTag(node.open);
-      const bool raw = std::exchange(raw_, node.raw);
-      Write(child);
-      EmitWords(node.end);
-      raw_ = raw;
-      WriteTag(node.close);
+  // What stands for an opaque piece that could not have it.
+  void DropLostObjects() {
+    std::vector<bool> kept(targets_.size(), false);
+    for (const Node& node : nodes_) {
+      if (node.opaque && node.begin < node.end) kept[node.begin] = true;
     }
-  }
-
-  // In the place of its word or, where the translation has none, as a word of
-  // its own.
-  void WriteOpaque(const Node& node) {
-    if (node.begin < node.end) {
-      Emit(targets_[node.begin].span.begin);
-      WriteTag(node.open);
-      at_ = targets_[node.begin].span.end;
-      return;
-    }
-    const auto is_space = [this](size_t at) {
-      return at >= sentence_.plain.begin && at < sentence_.plain.end &&
-             markup_.plain_[at] == ' ';
-    };
-    Emit(EndBefore(node.begin));
-    if (node.begin > 0 && is_space(node.plain.begin - 1)) out_ += ' ';
-    WriteTag(node.open);
-    if (node.begin == 0 && !targets_.empty() && is_space(node.plain.end)) {
-      out_ += ' ';
-    }
-  }
-
-  // Words up to the gap, but for those that are dropped, with the space before.
-  void EmitWords(int gap) {
-    for (; written_ < gap; ++written_) {
-      const Word& word = targets_[written_];
-      if (word.span.begin < at_) continue;
-      if (word.dropped || IsLostObject(written_)) {
-        at_ = word.span.end;
-      } else {
-        Emit(word.span.end);
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      if (targets_[t].kind == WordKind::kObject &&
+          source_of_target_[t] != kNone && !kept[t]) {
+        dropped_[t] = true;
       }
     }
-  }
-  // Stands for an opaque piece that could not have it.
-  bool IsLostObject(int target) const {
-    return targets_[target].kind == WordKind::kObject &&
-           source_of_target_[target] != kNone;
   }
 
   const Markup& markup_;
@@ -595,23 +507,17 @@ class MarkupPlacing {
   std::vector<Node> nodes_;
   std::vector<Word> sources_;  // of plain
   std::vector<int> owner_of_source_;
-  std::vector<Word> targets_;             // of the translation
-  std::vector<std::vector<Link>> links_;  // [targets_]
-  std::vector<int> source_of_target_;
+  std::vector<Word> targets_;                    // of the translation
+  std::vector<std::vector<Link>> links_;         // [targets_]
+  std::vector<int> source_of_target_;            // [targets_]
+  std::vector<bool> dropped_;                    // [targets_]
   std::vector<int> first_target_, last_target_;  // [sources_]
-  std::string out_;
-  size_t at_ = 0;    // what of the translation is written, in bytes ...
-  int written_ = 0;  // ... and words
-  bool raw_ = false;
 };
 
-std::string Markup::Place(const Sentence& sentence,
-                          std::string_view translation,
-                          std::span<const AlignedWords> words) const {
-  if (!sentence.marked()) {
-    return Escaped(translation, IsRaw(sentence.plain.begin));
-  }
-  return MarkupPlacing(*this, sentence, translation).Run(words);
+MarkupPlan PlanMarkup(const Markup& markup, const Markup::Sentence& sentence,
+                      std::string_view translation,
+                      std::span<const AlignedWords> words) {
+  return MarkupPlacing(markup, sentence, translation).Run(words);
 }
 
 }  // namespace trivium

@@ -1,9 +1,10 @@
 """markup.py PROGRAMS MODEL [COUNT]: 2,000 texts with markup, half of them HTML
-and half XML, half English and half German, translated by the embedded model,
-beam 4, as served in int8. What comes out is parsed by Python's parsers, which
-know nothing of ours: is it well-formed, and has it the same elements with the
-same attributes, each in the same one? Do elements that had one noun alone have
-its translation?
+and half XML, half English and half German, and as many of Markdown, translated
+by the embedded model, beam 4, as served in int8. What comes out is parsed by
+Python's parsers and markdown-it-py (PyPI), which know nothing of ours: is it
+well-formed, and has it the same elements with the same attributes, each in the
+same one? Has Markdown the same blocks in the same order? Do elements that had
+one noun alone have its translation?
 
 By hand. Fails where an element is lost, doubled or elsewhere.
 """
@@ -13,7 +14,8 @@ import re
 import sys
 import xml.etree.ElementTree
 
-from marked_texts import marked_texts
+import markdown_it
+from marked_texts import marked_down_texts, marked_texts
 from served import Served
 
 _VOID = {"img"}
@@ -96,26 +98,88 @@ class _XmlTree:
             self.walk(child, path)
 
 
+class _MarkdownTree:
+    """By markdown-it: blocks in order, with what is in them where that is no
+    text, and of each block's text the elements as (path of tags and
+    attributes)."""
+
+    problem = None
+
+    def __init__(self, text):
+        parser = markdown_it.MarkdownIt("commonmark").enable(
+            ["table", "strikethrough"])
+        self.elements = []
+        self.others = []  # blocks
+        self.texts = {}
+        self.text = ""
+        for token in parser.parse(text):
+            self.others.append(repr(
+                (len(self.others), token.type, token.tag,
+                 token.markup.strip("=-"), token.info, token.level,
+                 token.hidden, sorted(token.attrs.items()),
+                 "" if token.type == "inline" else token.content)))
+            if token.type == "inline":
+                self.walk(token.children, (len(self.others),))
+
+    def walk(self, tokens, path):
+        for token in tokens:
+            if token.type == "text":
+                self.add(token.content, path)
+            elif token.type == "softbreak":
+                self.add(" ", path)
+            elif token.nesting == 1:
+                path = (*path, self.element(token))
+                self.elements.append(path)
+            elif token.nesting == -1 or token.content.startswith("</"):
+                path = path[:-1]
+            elif token.type == "html_inline" and token.content[1] != "!":
+                path = (*path, self.element(token))
+                self.elements.append(path)
+            else:
+                self.elements.append((*path, self.element(token)))
+                if token.type == "image":
+                    self.walk(token.children or (), self.elements[-1])
+
+    @staticmethod
+    def element(token):
+        return (token.type, *token.attrs.items(),
+                "" if token.type == "image" else token.content)
+
+    def add(self, text, path):
+        self.text += text
+        for element in path[1:]:
+            number = dict(one for one in element if isinstance(one, tuple)).get(
+                "href")
+            self.texts[number] = self.texts.get(number, "") + text
+
+
+def _texts(form, source, count):
+    if form == "markdown":
+        return marked_down_texts(source, count)
+    texts = marked_texts(source, form == "xml", count)
+    # Of a line each, which is one space to both formats.
+    return [(text.replace("\n", " "), words) for text, words in texts]
+
+
 def main(programs, model, count=2000):
     bad = 0
     with Served(programs, model) as server:
-        for form, tree in (("html", _HtmlTree), ("xml", _XmlTree)):
+        for form, tree, each in (("html", _HtmlTree, count // 4),
+                                 ("xml", _XmlTree, count // 4),
+                                 ("markdown", _MarkdownTree, count // 2)):
             same = elements = right = nouns = empty = 0
             for source, target in (("en", "de"), ("de", "en")):
-                texts = marked_texts(source, form == "xml", count // 4)
-                # Of a line each, which is one space to both formats.
-                lines = [text.replace("\n", " ") for text, _ in texts]
-                results = server.translate(lines, target,
+                texts = _texts(form, source, each)
+                results = server.translate([text for text, _ in texts], target,
                                            flags=["--format", form])
-                for line, (_, words), made in zip(lines, texts, results,
-                                                  strict=True):
+                for (text, words), made in zip(texts, results, strict=True):
                     if "result" not in made:
                         bad += 1
-                        print(f"refused: {line}: {made}")
+                        print(f"refused: {text}: {made}")
                         continue
                     translation = made["result"]["hypotheses"][0]["text"]
-                    before, after = tree(line), tree(translation)
-                    assert before.problem is None, (before.problem, line)
+                    before, after = tree(text), tree(translation)
+                    assert before.problem is None, (before.problem, text)
                     if (after.problem is None
                             and sorted(before.elements) ==
                             sorted(after.elements)
@@ -123,7 +187,7 @@ def main(programs, model, count=2000):
                         same += 1
                     else:
                         bad += 1
-                        print(f"{after.problem}: {line} -> {translation}")
+                        print(f"{after.problem}: {text} -> {translation}")
                     elements += len(before.elements)
                     empty += sum(
                         1 for number, text in before.texts.items()
@@ -137,7 +201,7 @@ def main(programs, model, count=2000):
                         nouns += 1
                         if stem.search(after.texts.get(number, "")):
                             right += 1
-            print(f"{form}: {same} of {count // 2} well-formed with the same "
+            print(f"{form}: {same} of {2 * each} well-formed with the same "
                   f"elements in the same ones ({elements} elements, {empty} of "
                   f"them lost all words); {right} of {nouns} nouns have their "
                   "element", flush=True)

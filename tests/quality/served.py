@@ -67,9 +67,16 @@ class Served:
 
     def translate(self, texts, language, beam=4, flags=()):
         """A TranslateStreamResponse, as JSON, for each text."""
-        lines = self._call("translate", "--beam-size", str(beam), "--json",
-                           *flags, *self._to(language), "--file", "-",
-                           texts=texts)
+        flags = ["--beam-size", str(beam), "--json", *flags,
+                 *self._to(language)]
+        if any("\n" in text for text in texts):
+            # No lines of a file.
+            batch = 100
+            lines = [line for i in range(0, len(texts), batch)
+                     for line in self._call("translate", *flags, "--",
+                                            *texts[i:i + batch])]
+        else:
+            lines = self._call("translate", *flags, "--file", "-", texts=texts)
         return [json.loads(line) for line in lines]
 
     def complete(self, texts, prefixes, language):

@@ -52,7 +52,8 @@ class TranslateArguments(TypedDict, total=False):
     split: inference_pb2.Split | str  # "SPLIT_SENTENCES" (default), "SPLIT_NONE"
     sentences: bool  # return where sentences are
     task: str  # instead of languages, one of Model.tasks by name
-    # "TEXT_FORMAT_HTML", "TEXT_FORMAT_XML": tags and entities come through
+    # "TEXT_FORMAT_HTML", "TEXT_FORMAT_XML", "TEXT_FORMAT_MARKDOWN": markup comes
+    # through
     format: inference_pb2.TextFormat | str
     # {"kinds": ["PROTECTED_KIND_URL"], "patterns": [r"#\d+"]}: what comes through
     # byte for byte

@@ -212,6 +212,9 @@ void RunMarkup(MarkupFormat format, std::string_view bytes) {
 }
 void RunHtml(std::string_view bytes) { RunMarkup(MarkupFormat::kHtml, bytes); }
 void RunXml(std::string_view bytes) { RunMarkup(MarkupFormat::kXml, bytes); }
+void RunMarkdown(std::string_view bytes) {
+  RunMarkup(MarkupFormat::kMarkdown, bytes);
+}
 
 void RunTimeout(std::string_view bytes) {
   const std::optional<absl::Duration> timeout = ParseTimeout(bytes);
@@ -230,6 +233,7 @@ std::span<const FuzzTarget> ServerTargets() {
       {"timeout", RunTimeout},
       {"html", RunHtml},
       {"xml", RunXml},
+      {"markdown", RunMarkdown},
   };
   return kTargets;
 }

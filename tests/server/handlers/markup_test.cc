@@ -92,6 +92,20 @@ TEST_F(MarkupCallTest, TheModelReadsWhatPeopleRead) {
   EXPECT_EQ(result.sentences(1).targets(0).byte_begin(), 11 + 20 + 4);
 }
 
+TEST_F(MarkupCallTest, MarkdownGoesTheSameWay) {
+  options()->set_format(v1::TEXT_FORMAT_MARKDOWN);
+  options()->set_sentences(true);
+  Start({"# A\n\n- x **y**\n  `c`.\n\n```\nB\n```\n"});
+  Expect(0, "A", {"1. A"});
+  Expect(1, "x y <x1>.", {"y* <x1> x."});
+  const v1::TranslateResult result = Result();
+  EXPECT_EQ(result.hypotheses(0).text(),
+            "# 1\\. A\n\n- **y**\\* `c` x.\n\n```\nB\n```\n");
+  ASSERT_EQ(result.sentences_size(), 2);
+  EXPECT_EQ(result.sentences(1).source().byte_begin(), 7);
+  EXPECT_EQ(result.sentences(1).source().byte_end(), 7 + 14);
+}
+
 TEST_F(MarkupCallTest, EachHypothesisHasItsTags) {
   options()->mutable_decoding()->set_beam_size(2);
   options()->mutable_decoding()->set_num_hypotheses(2);

@@ -1,0 +1,62 @@
+#include "server/text/markup_words.h"
+
+#include <unicode/brkiter.h>
+#include <unicode/uchar.h>
+#include <unicode/utext.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/utf8.h"
+#include "server/text/characters.h"
+#include "server/text/markup.h"
+
+namespace trivium {
+namespace {
+
+WordKind KindOf(std::string_view text) {
+  if (text == Markup::kObject) return WordKind::kObject;
+  while (!text.empty()) {
+    if (u_isalnum(FirstCharacter(text))) return WordKind::kWord;
+    text.remove_prefix(FirstCodePoint(text).size);
+  }
+  return WordKind::kPunctuation;
+}
+
+}  // namespace
+
+std::vector<Word> WordsOf(std::string_view text,
+                          const std::vector<size_t>& cuts) {
+  static const icu::BreakIterator* const prototype = [] {
+    UErrorCode error = U_ZERO_ERROR;
+    return icu::BreakIterator::createWordInstance(icu::Locale::getRoot(),
+                                                  error);
+  }();
+  std::vector<size_t> borders = cuts;
+  UErrorCode error = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> iterator(
+      prototype == nullptr ? nullptr : prototype->clone());
+  UText* const utext = utext_openUTF8(
+      nullptr, text.data(), static_cast<int64_t>(text.size()), &error);
+  if (iterator != nullptr) iterator->setText(utext, error);
+  if (iterator != nullptr && U_SUCCESS(error)) {
+    for (int32_t at = iterator->next(); at != icu::BreakIterator::DONE;
+         at = iterator->next()) {
+      borders.push_back(static_cast<size_t>(at));
+    }
+  }
+  utext_close(utext);
+  borders.push_back(text.size());
+  std::inplace_merge(borders.begin(), borders.begin() + cuts.size(),
+                     borders.end());
+  std::vector<Word> words;
+  size_t begin = 0;
+  for (const size_t border : borders) {
+    const TextSpan span = WithoutWhiteSpace(text, {begin, border});
+    if (span.begin < span.end) words.push_back({span, KindOf(span.Of(text))});
+    begin = std::max(begin, border);
+  }
+  return words;
+}
+
+}  // namespace trivium

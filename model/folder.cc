@@ -301,7 +301,8 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
     ReadGeneration(generation, model.generation_defaults, problems, &folder);
   }
   ReadChatTemplates(path, &folder);
-  if (folder.tokenizer != nullptr) {
+  // Marian's own files were checked, before the decoder got an embedding more.
+  if (folder.tokenizer != nullptr && !marian) {
     CheckVocabulary(*folder.tokenizer, folder.description, problems);
   }
   Digest digest;

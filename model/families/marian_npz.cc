@@ -363,9 +363,12 @@ void ReadEmbeddings(const Options& options, MarianTensors* tensors,
   if (options.output_bias) {
     bias = tensors->Matrix(output + "_b", 1, vocabulary);
   } else {
-    bias = Extended({DType::kF32, {0}}, {vocabulary}, 0, tensors->memory());
+    bias = Extended({DType::kF32, {0}, {}}, {vocabulary}, 0, tensors->memory());
   }
-  projection.bias = WithRow(bias, 1, kNever, tensors->memory());
+  if (bias != nullptr) {
+    projection.bias =
+        Extended(*bias, {1, vocabulary + 1}, kNever, tensors->memory());
+  }
   ++encoder.vocabulary;
   ++decoder.vocabulary;
 }

@@ -189,6 +189,7 @@ MarianModel ReadMarianModel(const std::string& path, Problems* problems) {
   absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = ReadTokenizer(*files);
   if (!tokenizer.ok()) {
     fail(tokenizer.status());
+    model.config = nullptr;  // else what it lacks now would be told as well
     return model;
   }
   model.tokenizer = *std::move(tokenizer);

@@ -166,7 +166,9 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.position_query = Linear(geometry.query_width(), shape_.d_model);
     }
     if (cross && shape_.recurrent) {
-      layer.self_attention = {.geometry = geometry};
+      AttentionDescription none;
+      none.geometry = geometry;
+      layer.self_attention = none;
       layer.recurrence = {.input = Linear(shape_.d_model, shape_.d_model),
                           .forget = Linear(shape_.d_model, shape_.d_model)};
     }

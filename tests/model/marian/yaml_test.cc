@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr JsonLimits kSmall = {1000, 20'000};
+constexpr JsonLimits kSmall = {1000, 30'000};
 
 std::string Error(const std::string& text, const JsonLimits& limits = kSmall) {
   return std::string(ParseYaml(text, limits).status().message());

@@ -24,6 +24,7 @@ namespace {
 constexpr int kPoolThreads = 2;
 // Nobody but the program itself is asked for so much.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr int kMostInputs = 1 << 20;
 
 absl::StatusOr<ServedModel> LoadModel(const LocalEngine::Model& wanted) {
   const std::string& name = wanted.name.empty() ? wanted.folder : wanted.name;
@@ -127,6 +128,7 @@ class LocalEngineImpl : public LocalEngine {
       TRIVIUM_RETURN_IF_ERROR(environment_.models.Add(model));
     }
     environment_.limits.max_request_bytes = kMostBytes;
+    environment_.limits.max_inputs = kMostInputs;
     environment_.limits.max_response_bytes = kMostBytes;
     environment_.max_waiting_tokens = batching.max_waiting_tokens;
     environment_.batcher = batcher_.get();

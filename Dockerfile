@@ -17,6 +17,7 @@ COPY base base
 COPY model model
 COPY server server
 COPY client client
+COPY library library
 RUN cmake --preset release \
  && cmake --build --preset release \
  && cmake --install build/release --prefix /install --strip --component runtime

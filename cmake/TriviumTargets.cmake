@@ -30,15 +30,20 @@ if(TRIVIUM_SANITIZE)
   endif()
 endif()
 
+# In what targets pass on when they are linked: whether that makes a program,
+# not a module of Python's.
+set(trivium_is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+
 # What ends a program whose memory is about to be spoiled, and makes that hard to
 # use: protected stacks, checked calls of the C library and indices of the C++
 # library, random addresses, tables of functions that are read only.
 add_library(trivium_hardened INTERFACE)
 target_compile_options(trivium_hardened INTERFACE
-  -fstack-protector-strong -fPIE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:POSITION_INDEPENDENT_CODE>>>:-fPIE>)
 target_compile_definitions(trivium_hardened INTERFACE _GLIBCXX_ASSERTIONS)
 target_link_options(trivium_hardened INTERFACE
-  -pie -Wl,-z,relro,-z,now,-z,noexecstack)
+  $<${trivium_is_program}:-pie> -Wl,-z,relro,-z,now,-z,noexecstack)
 if(TRIVIUM_HARDENED)
   target_link_libraries(trivium_options INTERFACE trivium_hardened)
 endif()

@@ -24,9 +24,9 @@ namespace {
 constexpr int kPoolThreads = 2;
 // Nobody but the program itself is asked for so much.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr int kMostInputs = 1 << 20;
 
-absl::StatusOr<ModelHandle> LoadModel(const LocalEngine::Model& wanted,
-                                      int64_t kv_cache_bytes) {
+absl::StatusOr<ServedModel> LoadModel(const LocalEngine::Model& wanted) {
   const std::string& name = wanted.name.empty() ? wanted.folder : wanted.name;
   const auto about = [&name](const absl::Status& status) {
     return absl::Status(
@@ -57,10 +57,7 @@ absl::StatusOr<ModelHandle> LoadModel(const LocalEngine::Model& wanted,
         "the folder has no tokenizer files: the model takes token ids only",
         {{"model", name}});
   }
-  return std::make_shared<const ServedModel>(
-      ServedModel{.name = name,
-                  .model = *std::move(model),
-                  .kv_cache_bytes = kv_cache_bytes});
+  return ServedModel{.name = name, .model = *std::move(model)};
 }
 
 LocalEngine::Severity SeverityOf(LogLevel level) {
@@ -93,10 +90,8 @@ class LogUse {
 
 class LocalEngineImpl : public LocalEngine {
  public:
-  LocalEngineImpl(std::unique_ptr<LogUse> log, const Options& options,
-                  const Workers& workers)
+  LocalEngineImpl(std::unique_ptr<LogUse> log, const Workers& workers)
       : log_(std::move(log)),
-        options_(options),
         workers_(workers),
         metrics_(workers.count),
         calls_(Clock::Real()),
@@ -109,7 +104,7 @@ class LocalEngineImpl : public LocalEngine {
   }
 
   // The caller's threads are used here and in the constructor alone.
-  absl::Status Open(std::vector<ModelHandle> models) {
+  absl::Status Open(std::vector<ServedModel> models) {
     if (tokenizing_.threads() == 0 || delivery_.threads() == 0) {
       return absl::ResourceExhaustedError("there are no threads to be had");
     }
@@ -118,19 +113,22 @@ class LocalEngineImpl : public LocalEngine {
     batching.max_waiting_tokens = int64_t{1} << 40;
     batching.observer = &metrics_;
     TRIVIUM_ASSIGN_OR_RETURN(batcher_, Batcher::Create(batching));
-    for (const ModelHandle& model : models) {
+    for (ServedModel& loaded : models) {
+      loaded.kv_cache_bytes = workers_.kv_cache_bytes * workers_.count;
+      const auto model = std::make_shared<const ServedModel>(std::move(loaded));
       Batcher::Engines engines;
       for (int i = 0; i < workers_.count; ++i) {
         TRIVIUM_ASSIGN_OR_RETURN(
             engines.emplace_back(),
             model->model->NewEngine(
-                {options_.kv_cache_bytes, workers_.threads}));
+                {workers_.kv_cache_bytes, workers_.threads}));
       }
       metrics_.AddModel(*model);
       TRIVIUM_RETURN_IF_ERROR(batcher_->AddModel(model, std::move(engines)));
       TRIVIUM_RETURN_IF_ERROR(environment_.models.Add(model));
     }
     environment_.limits.max_request_bytes = kMostBytes;
+    environment_.limits.max_inputs = kMostInputs;
     environment_.limits.max_response_bytes = kMostBytes;
     environment_.max_waiting_tokens = batching.max_waiting_tokens;
     environment_.batcher = batcher_.get();
@@ -223,7 +221,6 @@ class LocalEngineImpl : public LocalEngine {
   }
 
   const std::unique_ptr<LogUse> log_;
-  const Options options_;
   const Workers workers_;
   Metrics metrics_;
   // Destroyed last to first: the pools finish what the batcher said while what
@@ -253,15 +250,17 @@ absl::Status CheckOptions(const LocalEngine::Options& options) {
         "workers and worker_threads are 1 or more, or 0 for as many as the "
         "cores call for");
   }
-  if (options.kv_cache_bytes < 1) {
+  if (options.kv_cache_bytes < 0) {
     return absl::InvalidArgumentError(fmt::format(
-        "kv_cache_bytes is {}; give 1 or more", options.kv_cache_bytes));
+        "kv_cache_bytes is {}; give 1 or more, or 0 for what a server has",
+        options.kv_cache_bytes));
   }
   return absl::OkStatus();
 }
 
-std::optional<int> UnlessZero(int count) {
-  return count == 0 ? std::nullopt : std::optional<int>(count);
+template <typename Number>
+std::optional<Number> UnlessZero(Number number) {
+  return number == 0 ? std::nullopt : std::optional<Number>(number);
 }
 
 }  // namespace
@@ -271,21 +270,22 @@ absl::StatusOr<std::unique_ptr<LocalEngine>> LocalEngine::Create(
   TRIVIUM_RETURN_IF_ERROR(CheckOptions(options));
   LeaveSignalsAlone();
   auto log = std::make_unique<LogUse>(options.log);
-  std::vector<ModelHandle> models;
+  std::vector<ServedModel> models;
   int64_t most_weights = 0;
   for (const Model& model : options.models) {
-    TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
-                             LoadModel(model, options.kv_cache_bytes));
-    most_weights =
-        std::max(most_weights, models.back()->model->info().weight_bytes);
+    TRIVIUM_ASSIGN_OR_RETURN(ServedModel loaded, LoadModel(model));
+    most_weights = std::max(most_weights, loaded.model->info().weight_bytes);
+    models.push_back(std::move(loaded));
   }
-  TRIVIUM_ASSIGN_OR_RETURN(const Workers workers,
+  TRIVIUM_ASSIGN_OR_RETURN(Workers workers,
                            ChooseWorkers(UnlessZero(options.workers),
                                          UnlessZero(options.worker_threads),
                                          UsableCores(), most_weights));
+  workers.kv_cache_bytes =
+      ChooseKvCacheBytes(UnlessZero(options.kv_cache_bytes), workers.count,
+                         models.size(), UsableMemory());
   const UseThreadSource threads(options.start_thread);
-  auto engine =
-      std::make_unique<LocalEngineImpl>(std::move(log), options, workers);
+  auto engine = std::make_unique<LocalEngineImpl>(std::move(log), workers);
   TRIVIUM_RETURN_IF_ERROR(engine->Open(std::move(models)));
   return engine;
 } catch (const std::system_error&) {

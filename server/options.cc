@@ -180,6 +180,10 @@ void AddTraceFlags(FlagSet* flags, Options* options) {
                  return absl::OkStatus();
                })
       ->default_str("none");
+  flags->Add("trace-ca", &options->trace_ca,
+             "A PEM file of certificates of authorities, one of which has "
+             "signed that of an https --trace-endpoint; default: those that "
+             "the system trusts");
   flags
       ->Parsed(
           "trace-sample-rate",

@@ -38,7 +38,8 @@ struct Options {
   std::string audit_log;    // empty: none
 
   std::optional<TraceEndpoint> trace_endpoint;  // unset: no traces
-  std::optional<double> trace_sample_rate;      // unset: 1
+  std::string trace_ca;  // of an endpoint of https; empty: the system's
+  std::optional<double> trace_sample_rate;  // unset: 1
 
   std::vector<ModelSpec> models;  // empty: the embedded one
   // Below it are the models that may be loaded while others are served; empty:

@@ -94,6 +94,9 @@ absl::Status OpenSecurityFiles(const Options& options, Server::Parts* parts) {
   if (!options.tls.certificate.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(parts->tls, TlsCredentials::Load(options.tls));
   }
+  if (!options.trace_ca.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(CheckCertificates(options.trace_ca));
+  }
   if (!options.tokens_file.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(parts->access, Access::Load(options.tokens_file));
   }
@@ -104,6 +107,13 @@ absl::Status OpenSecurityFiles(const Options& options, Server::Parts* parts) {
 }
 
 absl::Status CheckTraces(const Options& options) {
+  if (!options.trace_ca.empty() &&
+      !(options.trace_endpoint &&
+        options.trace_endpoint->origin.starts_with("https://"))) {
+    return absl::InvalidArgumentError(
+        "--trace-ca is of no use without an https --trace-endpoint, whose "
+        "certificate it is for");
+  }
   if (options.trace_endpoint || !options.trace_sample_rate) {
     return absl::OkStatus();
   }
@@ -223,8 +233,9 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   if (options.trace_endpoint) {
     TRIVIUM_ASSIGN_OR_RETURN(
         std::unique_ptr<SpanExporter> exporter,
-        SpanExporter::Create({.endpoint = *options.trace_endpoint},
-                             parts.metrics.get()));
+        SpanExporter::Create(
+            {.endpoint = *options.trace_endpoint, .ca = options.trace_ca},
+            parts.metrics.get()));
     parts.tracer = std::make_unique<Tracer>(
         std::move(exporter), options.trace_sample_rate.value_or(1));
   }

@@ -66,7 +66,9 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
       trace_(environment.tracer == nullptr
                  ? nullptr
                  : environment.tracer->Begin(
-                       ParseTraceparent(context_.traceparent), started_)),
+                       ParseTraceContext(context_.traceparent,
+                                         context_.tracestate),
+                       started_)),
       deadline_(DeadlineOf(environment, rpc, context_, started_)),
       sender_(SenderOf(context_)),
       batcher_call_(context_.expected != 0 ? context_.expected
@@ -218,6 +220,8 @@ Ending Call::Close(absl::Status status) {
         {.rpc = rpc_,
          .http_method = context_.http_method,
          .http_route = context_.http_route,
+         .http_status =
+             context_.http_status == nullptr ? 0 : context_.http_status(status),
          .model = model_ == nullptr ? std::string_view() : model_->name,
          .code = status.code(),
          .source_tokens = source_tokens_,
@@ -245,7 +249,7 @@ absl::Status Call::AsClientSees(absl::Status status, absl::Time now) const {
 
 std::string Call::TraceId() const {
   if (trace_ != nullptr) return absl::BytesToHexString(trace_->trace_id());
-  const auto caller = ParseTraceparent(context_.traceparent);
+  const auto caller = ParseTraceContext(context_.traceparent, "");
   return caller ? absl::BytesToHexString(caller->trace_id) : "";
 }
 

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_CALL_CONTEXT_H_
 #define TRIVIUM_SERVER_HANDLERS_CALL_CONTEXT_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,10 +22,13 @@ struct CallContext {
   // where there is none.
   std::string request_id = "";   // x-request-id
   std::string traceparent = "";  // W3C Trace Context
+  std::string tracestate = "";   // the same's, several joined with commas
   std::string peer = "";         // the client's address, as gRPC writes it
   std::string priority = "";     // kPriorityKey
   // Of a call of HTTP, the method and path of its route; empty: gRPC.
   std::string_view http_method = "", http_route = "";
+  // Of a call of HTTP, the answer's status for the call's, asked at its end.
+  std::function<int(const absl::Status&)> http_status = nullptr;
   // RequestLimits::client_key_header's, or the name of the call's token.
   std::string client_key = "";
   // What the call's token allows; null: anything.

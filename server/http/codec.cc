@@ -19,4 +19,6 @@ absl::Status Codec::Check(const RequestHead& head) {
   return CheckEncoding(head, "Content-Encoding");
 }
 
+int Codec::StatusOf(absl::StatusCode code) const { return HttpStatusOf(code); }
+
 }  // namespace trivium

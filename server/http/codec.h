@@ -62,6 +62,9 @@ class Codec {
     return "";
   }
 
+  // The status of Finish's answer to a call that ended so.
+  virtual int StatusOf(absl::StatusCode code) const;
+
   // `last`: as Transport::Finish has it. No headers of its own are needed for
   // the request's id, nor for when to come again.
   virtual HttpAnswer Finish(const Ending& ending,

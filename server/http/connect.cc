@@ -147,10 +147,13 @@ class ConnectStreamCodec : public Codec {
     return Envelope(0, text_.Write(response));
   }
   // A stream's status of HTTP is 200, whatever it ends with.
+  int StatusOf(absl::StatusCode code) const override {
+    return IsConnects() ? 200 : HttpStatusOf(code);
+  }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     HttpAnswer answer;
-    if (!text_.type().starts_with("application/connect+")) {
-      answer.status = HttpStatusOf(ending.status.code());
+    answer.status = StatusOf(ending.status.code());
+    if (!IsConnects()) {
       answer.body = ToJsonText(ErrorOf(ending));
       return answer;
     }
@@ -174,6 +177,10 @@ class ConnectStreamCodec : public Codec {
       bytes += static_cast<char>(size >> shift & 0xff);
     }
     return bytes + message;
+  }
+
+  bool IsConnects() const {
+    return text_.type().starts_with("application/connect+");
   }
 
   MessageText text_{"application/connect+"};

@@ -25,6 +25,7 @@ namespace {
 // A larger body than this many times what the server takes is not read to its
 // end, whatever its client then makes of the answer.
 constexpr int64_t kReceiveMargin = 4;
+constexpr int kStreamStatus = 200;
 constexpr absl::Duration kComeBack = absl::Seconds(1);
 // Connect's bound of the digits of a timeout in milliseconds.
 constexpr size_t kTimeoutDigits = 10;
@@ -70,6 +71,7 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
   codec_ = route_.codec(handlers, head);
   context_.request_id = head.header("x-request-id");
   context_.traceparent = head.header("traceparent");
+  context_.tracestate = head.header("tracestate");
   context_.http_method = route_.method;
   context_.http_route = route_.path;
   context_.peer = peer;
@@ -173,6 +175,10 @@ void Exchange::StartCall() {
     self_ = shared_from_this();
   }
   context_.held = held_;
+  context_.http_status = [this](const absl::Status& status) {
+    const absl::Status told = AsTold(status);
+    return Streams(told) ? kStreamStatus : codec_->StatusOf(told.code());
+  };
   const Environment& handlers = environment_->handlers;
   const auto size = static_cast<int64_t>(body_.size());
   handler_ = route_.unary != nullptr
@@ -246,12 +252,18 @@ void Exchange::PostWritten(bool ok) {
                                        [this, ok] { handler_->OnWritten(ok); });
 }
 
+absl::Status Exchange::AsTold(const absl::Status& status) const {
+  return shed_ ? AsShed(status) : status;
+}
+
+bool Exchange::Streams(const absl::Status& told) const {
+  return streams_ || (told.ok() && codec_->streams());
+}
+
 void Exchange::Finish(const Ending& ending,
                       const google::protobuf::Message* last) {
-  Ending told = ending;
-  if (shed_) told.status = AsShed(std::move(told.status));
-  // A stream that has begun, or that is all in its last message.
-  const bool streams = streams_ || (told.status.ok() && codec_->streams());
+  const Ending told = {AsTold(ending.status), ending.request_id};
+  const bool streams = Streams(told.status);
   std::string rest;
   HttpAnswer answer;
   if (streams) {

@@ -117,6 +117,11 @@ class Exchange final : public ResponseStream,
   // What the server reports of its load, where that is asked for.
   void AddLoad(HttpAnswer* answer) const;
   void StartCall();
+  // What the client is told of a call that ended with `status`.
+  absl::Status AsTold(const absl::Status& status) const;
+  // Whether the answer is a stream, which has begun or is all in its last
+  // message.
+  bool Streams(const absl::Status& told) const;
   // Adds to what is sent of a stream, which so begins.
   void StreamLocked(const std::string& piece)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

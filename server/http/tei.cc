@@ -24,13 +24,18 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+int TeiStatus(absl::StatusCode code) {
+  const int status = HttpStatusOf(code);
+  return status == 400 ? 422 : status;
+}
+
 // Its errors are of three kinds.
 HttpAnswer TeiFailure(const Ending& ending) {
-  const int status = HttpStatusOf(ending.status.code());
+  const int status = TeiStatus(ending.status.code());
   const char* const type = status == 429 || status == 503 ? "Overloaded"
                            : status >= 500                ? "Backend"
                                                           : "Validation";
-  return {.status = status == 400 ? 422 : status,
+  return {.status = status,
           .body = ToJsonText(ordered_json{{"error", MessageOf(ending)},
                                           {"error_type", type}})};
 }
@@ -46,6 +51,7 @@ class TeiCodec : public Codec {
     ReadFields(&fields, request);
     return fields.Done();
   }
+  int StatusOf(absl::StatusCode code) const final { return TeiStatus(code); }
   HttpAnswer Finish(const Ending& ending, const Message* last) final {
     if (!ending.status.ok()) return TeiFailure(ending);
     return {.body = AnswerOf(*last)};
@@ -283,6 +289,7 @@ class TeiInfoCodec : public Codec {
     return absl::OkStatus();
   }
 
+  int StatusOf(absl::StatusCode code) const override { return TeiStatus(code); }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return TeiFailure(ending);
     const auto& model = *static_cast<const v1::Model*>(last);

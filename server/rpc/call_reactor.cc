@@ -24,6 +24,18 @@ std::string Metadata(const Context& context, std::string_view key) {
   return {entry->second.data(), entry->second.size()};
 }
 
+// Several of a key are one list.
+std::string AllMetadata(const Context& context, std::string_view key) {
+  std::string out;
+  const auto [begin, end] =
+      context.client_metadata().equal_range({key.data(), key.size()});
+  for (auto entry = begin; entry != end; ++entry) {
+    if (entry != begin) out += ',';
+    out.append(entry->second.data(), entry->second.size());
+  }
+  return out;
+}
+
 }  // namespace
 
 CallContext ToCallContext(const Environment& environment,
@@ -31,6 +43,7 @@ CallContext ToCallContext(const Environment& environment,
   CallContext out;
   out.request_id = Metadata(context, "x-request-id");
   out.traceparent = Metadata(context, "traceparent");
+  out.tracestate = AllMetadata(context, "tracestate");
   out.peer = PeerOfRelayed(context.peer());
   out.priority = Metadata(context, kPriorityKey);
   const std::string& client_key = environment.limits.client_key_header;

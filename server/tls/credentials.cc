@@ -182,6 +182,12 @@ absl::Status AskClients(const std::string& path, const std::string& text,
 
 }  // namespace
 
+absl::Status CheckCertificates(const std::string& path) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string text,
+                           ReadFile(path, kMaxFileBytes));
+  return ParseCertificates(path, text).status();
+}
+
 absl::StatusOr<std::unique_ptr<TlsCredentials>> TlsCredentials::Load(
     const Files& files, absl::Duration interval) {
   auto credentials = std::unique_ptr<TlsCredentials>(new TlsCredentials(files));

@@ -68,6 +68,10 @@ class TlsCredentials {
   std::optional<RepeatingThread> reloading_;
 };
 
+// Whether a PEM file has certificates that may be trusted, as one for a client
+// of this process. The error names the file, and says what is wrong with it.
+absl::Status CheckCertificates(const std::string& path);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_TLS_CREDENTIALS_H_

@@ -84,6 +84,7 @@ CallTrace::CallTrace(const std::optional<TraceContext>& parent,
                      absl::Time started)
     : trace_id_(parent ? parent->trace_id : NewTraceId()),
       parent_id_(parent ? parent->span_id : ""),
+      state_(parent ? parent->state : ""),
       span_id_(NewSpanId()),
       started_(started) {}
 
@@ -121,6 +122,7 @@ Span CallTrace::NewSpan(std::string_view name, absl::Time begin,
                         absl::Time end) const {
   Span span;
   span.set_trace_id(trace_id_);
+  span.set_trace_state(state_);
   span.set_flags(kSampledFlag);
   span.set_name(name.data(), name.size());
   span.set_start_time_unix_nano(
@@ -157,6 +159,7 @@ Span CallTrace::CallSpan(const TracedEnding& ending, absl::Time now) const {
     span.set_name(std::move(name));
     AddText("http.request.method", ending.http_method, &span);
     AddText("http.route", ending.http_route, &span);
+    AddCount("http.response.status_code", ending.http_status, &span);
   }
   const std::string code = absl::StatusCodeToString(ending.code);
   AddText("rpc.response.status_code", code, &span);

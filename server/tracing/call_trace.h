@@ -23,6 +23,7 @@ struct TracedEnding {
   Rpc rpc;
   std::string_view http_method = "";  // empty: gRPC
   std::string_view http_route = "";
+  int http_status = 0;          // of the answer
   std::string_view model = "";  // empty: it named none that exists
   absl::StatusCode code = absl::StatusCode::kOk;
   int64_t source_tokens = 0, generated_tokens = 0;
@@ -73,6 +74,7 @@ class CallTrace {
 
   const std::string trace_id_;
   const std::string parent_id_;  // empty: none
+  const std::string state_;      // of the caller
   const std::string span_id_;
   const absl::Time started_;
   Mutex mutex_;

@@ -119,6 +119,7 @@ class SpanExporter::Sender {
     client.set_read_timeout(kAnswerTime);
     client.set_write_timeout(kAnswerTime);
     client.set_keep_alive(true);
+    if (!options_.ca.empty()) client.set_ca_cert_path(options_.ca);
     while (true) {
       std::vector<Span> spans = Take();
       if (spans.empty()) break;
@@ -199,7 +200,15 @@ class SpanExporter::Sender {
     const httplib::Result result = client->send(request);
     *again = !result || MayBeTriedAgain(result->status);
     if (!result) {
-      return absl::UnavailableError(httplib::to_string(result.error()));
+      std::string error = httplib::to_string(result.error());
+      if (result.error() == httplib::Error::SSLServerVerification) {
+        error += fmt::format(
+            ": {} has not signed the collector's certificate for this address",
+            options_.ca.empty() ? "an authority of the system's (give "
+                                  "--trace-ca)"
+                                : options_.ca);
+      }
+      return absl::UnavailableError(error);
     }
     if (result->status / 100 != 2) {
       return absl::UnavailableError(

@@ -30,6 +30,9 @@ class SpanExporter {
  public:
   struct Options {
     TraceEndpoint endpoint;
+    // Of https: a PEM file of authorities, one of which has signed the
+    // collector's certificate; empty: the system's.
+    std::string ca = "";
     size_t most_waiting = 16384;  // spans
     // What comes within is sent together.
     absl::Duration gather = absl::Milliseconds(200);

@@ -1,8 +1,11 @@
 #include "server/tracing/trace_context.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "base/random_bits.h"
 
@@ -30,9 +33,55 @@ void Append(uint64_t bits, std::string* id) {
   id->append(bytes, sizeof(bits));
 }
 
+// The specification has people keep this much at least, and no more members.
+constexpr size_t kMostStateBytes = 512, kMostStateMembers = 32;
+
+// A key begins with a small letter or a digit; one '@' may stand before the
+// name of the system whose tenant the rest is.
+bool IsStateKey(std::string_view key) {
+  return !key.empty() && key.size() <= 256 &&
+         (absl::ascii_islower(key[0]) || absl::ascii_isdigit(key[0])) &&
+         key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-*/@") ==
+             std::string_view::npos &&
+         std::count(key.begin(), key.end(), '@') <= 1;
+}
+
+// Printable characters but '=', as ',' ends it.
+bool IsStateValue(std::string_view value) {
+  return !value.empty() && value.size() <= 256 &&
+         std::all_of(value.begin(), value.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != '='; });
+}
+
+// Its members, without the white space between them; empty where it is not what
+// the specification says.
+std::string CheckedState(std::string_view text) {
+  if (text.size() > kMostStateBytes) return "";
+  std::set<std::string_view> keys;
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    const absl::string_view trimmed =
+        absl::StripAsciiWhitespace({rest.data(), end});
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (trimmed.empty()) continue;  // members may be empty
+    const std::string_view member(trimmed.data(), trimmed.size());
+    const size_t equals = std::min(member.find('='), member.size() - 1);
+    const std::string_view key = member.substr(0, equals);
+    if (!IsStateKey(key) || !IsStateValue(member.substr(equals + 1)) ||
+        !keys.insert(key).second || keys.size() > kMostStateMembers) {
+      return "";
+    }
+    if (!out.empty()) out += ',';
+    out += member;
+  }
+  return out;
+}
+
 }  // namespace
 
-std::optional<TraceContext> ParseTraceparent(std::string_view text) {
+std::optional<TraceContext> ParseTraceContext(std::string_view text,
+                                              std::string_view tracestate) {
   if (text.size() < kBytes) return std::nullopt;
   const std::string_view version = text.substr(0, 2);
   const std::string_view trace_id = text.substr(kTraceIdAt, kTraceIdDigits);
@@ -50,7 +99,7 @@ std::optional<TraceContext> ParseTraceparent(std::string_view text) {
   return TraceContext{
       absl::HexStringToBytes({trace_id.data(), trace_id.size()}),
       absl::HexStringToBytes({span_id.data(), span_id.size()}),
-      (last & kSampledFlag) != 0};
+      (last & kSampledFlag) != 0, CheckedState(tracestate)};
 }
 
 std::string NewTraceId() {

@@ -15,11 +15,14 @@ struct TraceContext {
   std::string trace_id;  // 16 bytes, not all zero
   std::string span_id;   // 8 bytes, not all zero: the caller's span
   bool sampled = false;  // the caller records its spans, so others do, too
+  // What systems that trace say to their like, "vendor=value,other=value".
+  std::string state = "";
 };
 
 // Nothing where `traceparent` is empty or not what the specification says, with
-// which it is to be ignored.
-std::optional<TraceContext> ParseTraceparent(std::string_view traceparent);
+// which it is to be ignored. So is a `tracestate` that is not, alone.
+std::optional<TraceContext> ParseTraceContext(std::string_view traceparent,
+                                              std::string_view tracestate);
 
 // Random, and not all zero.
 std::string NewTraceId();

@@ -124,6 +124,18 @@ class PackageTest(unittest.TestCase):
             consumer.read()
             self.assertIn("INVALID_ARGUMENT", consumer.ask(TEXT))
 
+    def test_a_package_that_is_missing_is_named(self):
+        done = subprocess.run(
+            [CMAKE, "-G", "Ninja", "-S", HERE / "consumer_engine", "-B", WORK / "missing",
+             f"-DCMAKE_PREFIX_PATH={PREFIX}",
+             # As if they were looked for and not found.
+             "-DTRIVIUM_LIBRARY_cld2=OFF", "-DTRIVIUM_LIBRARY_stemmer=OFF"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        said = " ".join(done.stdout.split())
+        self.assertIn("Trivium needs cld2, stemmer: install the -dev packages of "
+                      "deploy/packages.txt", said)
+
     def test_a_client_of_the_installed_server(self):
         ports = WORK / "ports"
         server = subprocess.Popen(

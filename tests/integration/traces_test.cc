@@ -67,7 +67,11 @@ class TracesTest : public testing::Test {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::seconds(60));
-    if (!traceparent.empty()) context.AddMetadata("traceparent", traceparent);
+    if (!traceparent.empty()) {
+      context.AddMetadata("traceparent", traceparent);
+      context.AddMetadata("tracestate", "rojo=1");
+      context.AddMetadata("tracestate", "congo=2");
+    }
     v1::TranslateRequest request;
     request.set_model(model);
     request.add_inputs()->set_text(text);
@@ -113,6 +117,7 @@ TEST_F(TracesTest, OfCallersThatRecordTheirs) {
               ElementsAre("trivium.v1.Inference/Translate", "tokenize", "queue",
                           "encode", "decode"));
   ExpectWithinTheCall(spans);
+  EXPECT_EQ(spans[0].trace_state(), "rojo=1,congo=2");
   const std::vector<std::string> attributes =
       AttributesOf(spans[0].attributes());
   EXPECT_THAT(attributes, IsSupersetOf({"rpc.system.name=grpc",
@@ -133,7 +138,7 @@ TEST_F(TracesTest, OfCallersThatRecordTheirs) {
       R"({"model":"chat","max_tokens":8,"messages":[)"
       R"({"role":"user","content":"Do you like tea?"}]})",
       "Content-Type: application/json\r\ntraceparent: " + Traceparent(4) +
-          "\r\n");
+          "\r\ntracestate: rojo=1\r\n");
   EXPECT_EQ(answer.status, 200) << answer.body;
   spans = WaitForTrace(4, 5);
   EXPECT_THAT(NamesOf(spans),
@@ -142,10 +147,29 @@ TEST_F(TracesTest, OfCallersThatRecordTheirs) {
   ExpectWithinTheCall(spans);
   EXPECT_THAT(AttributesOf(spans[0].attributes()),
               IsSupersetOf({"http.route=/v1/chat/completions",
+                            "http.response.status_code=200",
                             "rpc.method=trivium.v1.Inference/Generate",
                             "gen_ai.operation.name=text_completion"}));
   EXPECT_THAT(AttributesOf(spans[0].attributes()),
               Not(Contains("gen_ai.usage.input_tokens=0")));
+  EXPECT_EQ(spans[0].trace_state(), "rojo=1");
+
+  // The status that the client has: each shape has its own.
+  const auto failed = [&](int number, const std::string& path,
+                          const std::string& body) {
+    const int status =
+        HttpPost(server_->http_port(), path, body,
+                 "Content-Type: application/json\r\ntraceparent: " +
+                     Traceparent(number) + "\r\n")
+            .status;
+    EXPECT_GE(status, 400);
+    EXPECT_THAT(
+        AttributesOf(WaitForTrace(number, 1)[0].attributes()),
+        Contains("http.response.status_code=" + std::to_string(status)));
+    return status;
+  };
+  EXPECT_EQ(failed(5, "/v1/embeddings", R"({"model":"no","input":"a"})"), 404);
+  EXPECT_EQ(failed(6, "/embed", R"({"inputs":[]})"), 422);
 
   // A thread writes it.
   std::string audit;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/cpu_limits.h"
 #include "base/thread.h"
 #include "library/engine.h"
 
@@ -71,6 +72,7 @@ TEST_F(LocalEngineTest, AnswersAsAServer) {
   const auto model = engine_->GetModel("");
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->name(), "embedded");
+  EXPECT_EQ(model->kv_cache_bytes(), 4u << 20);
   EXPECT_EQ(engine_->ListModels()->models_size(), 1);
 }
 
@@ -167,6 +169,22 @@ TEST(LocalEngineOptionsTest, WhatCannotBeIsAnError) {
   options.workers = -1;
   EXPECT_EQ(LocalEngine::Create(options).status().code(),
             Code::kInvalidArgument);
+  options = Small();
+  options.kv_cache_bytes = -1;
+  EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
+              HasSubstr("kv_cache_bytes is -1"));
+}
+
+TEST(LocalEngineOptionsTest, WhatIsLeftOutIsAsAServerHasIt) {
+  LocalEngine::Options options;
+  options.models = {{.folder = kFolder}};
+  const auto engine = LocalEngine::Create(options);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  EXPECT_TRUE((*engine)->Translate(ToGerman("A house.")).ok());
+  const auto model = (*engine)->GetModel("");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_GT(model->kv_cache_bytes(), 0u);
+  EXPECT_LE(model->kv_cache_bytes(), static_cast<uint64_t>(UsableMemory()) / 4);
 }
 
 TEST(LocalEngineOptionsTest, ThreadsAndLogAreTheProgramsOwn) {

@@ -163,6 +163,17 @@ TEST_F(OptionsTest, AModelWithoutANameHasItsFolders) {
   EXPECT_THAT(names, testing::ElementsAre("a", "b", "c"));
 }
 
+// As deploy/compose.yaml has it where nobody asks for traces.
+TEST_F(OptionsTest, AnEmptyVariableSaysNothing) {
+  setenv("TRIVIUM_TRACE_ENDPOINT", "", 1);
+  setenv("TRIVIUM_WORKERS", "", 1);
+  const Options options = Parse({});
+  unsetenv("TRIVIUM_TRACE_ENDPOINT");
+  EXPECT_FALSE(exit_code_);
+  EXPECT_FALSE(options.trace_endpoint);
+  EXPECT_EQ(options.workers, std::nullopt);
+}
+
 TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
   setenv("TRIVIUM_WORKERS", "5", 1);
   setenv("TRIVIUM_MODEL", "a=/x;b=/y", 1);

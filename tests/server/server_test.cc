@@ -142,6 +142,14 @@ TEST(StartupTest, ErrorsNameWhatIsWrong) {
   options.trace_sample_rate = 0.5;
   EXPECT_THAT(std::string(StartServer(options).status().message()),
               HasSubstr("--trace-endpoint"));
+  options.trace_sample_rate.reset();
+  options.trace_ca = "/no/ca.pem";
+  options.trace_endpoint = {"http://localhost:4318", "/v1/traces"};
+  EXPECT_THAT(std::string(StartServer(options).status().message()),
+              HasSubstr("--trace-ca"));
+  options.trace_endpoint->origin = "https://localhost:4318";
+  EXPECT_THAT(std::string(StartServer(options).status().message()),
+              HasSubstr("/no/ca.pem"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <httplib.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -13,18 +14,24 @@
 
 namespace trivium {
 
-// Takes traces as a collector does: OTLP over HTTP on a free port. Thread-safe.
+// Takes traces as a collector does: OTLP over HTTP on a free port, or over
+// HTTPS where there are PEM files of a certificate and its key. Thread-safe.
 class TraceCollector {
  public:
-  TraceCollector() {
-    server_.Post("/v1/traces", [this](const httplib::Request& request,
-                                      httplib::Response& response) {
+  explicit TraceCollector(const std::string& certificate = "",
+                          const std::string& key = "")
+      : server_(certificate.empty() ? std::make_unique<httplib::Server>()
+                                    : std::make_unique<httplib::SSLServer>(
+                                          certificate.c_str(), key.c_str())),
+        scheme_(certificate.empty() ? "http" : "https") {
+    server_->Post("/v1/traces", [this](const httplib::Request& request,
+                                       httplib::Response& response) {
       Take(request, &response);
     });
-    port_ = server_.bind_to_any_port("127.0.0.1");
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    port_ = server_->bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_->listen_after_bind(); });
     // Else stop() does nothing.
-    while (!server_.is_running()) std::this_thread::yield();
+    while (!server_->is_running()) std::this_thread::yield();
   }
   ~TraceCollector() {
     {
@@ -32,12 +39,12 @@ class TraceCollector {
       held_ = false;
       changed_.SignalAll();
     }
-    server_.stop();
+    server_->stop();
     thread_.join();
   }
 
   std::string url() const {
-    return "http://127.0.0.1:" + std::to_string(port_);
+    return scheme_ + "://127.0.0.1:" + std::to_string(port_);
   }
 
   // What the next requests are answered with, one after the other; then 200.
@@ -102,7 +109,8 @@ class TraceCollector {
     changed_.SignalAll();
   }
 
-  httplib::Server server_;
+  const std::unique_ptr<httplib::Server> server_;
+  const std::string scheme_;
   int port_ = 0;
   mutable Mutex mutex_;
   CondVar changed_;

@@ -1,4 +1,5 @@
-"""Client of trivium-server: transformer models on CPUs, over gRPC."""
+"""Transformer models on CPUs: a client of trivium-server, over gRPC, and models in
+this process."""
 
 from trivium.aio_client import AsyncClient
 from trivium.client import Client
@@ -17,6 +18,7 @@ from trivium.errors import (
 )
 from trivium.exchange import Outcome
 from trivium.generation import AsyncGeneration, Generation
+from trivium.model import LocalGeneration, Model
 from trivium.retry import NO_RETRY, RetryPolicy
 
 __version__ = "0.1.0"
@@ -33,6 +35,8 @@ __all__ = [
     "FieldViolation",
     "Generation",
     "InvalidArgumentError",
+    "LocalGeneration",
+    "Model",
     "NotFoundError",
     "Options",
     "Outcome",

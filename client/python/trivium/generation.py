@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import grpc
 import grpc.aio
 
 from trivium.connection import Attempts
 from trivium.v1 import inference_pb2
+
+Self = TypeVar("Self", bound="EventIterator")
 
 
 class _Events:
@@ -29,8 +32,8 @@ class _Events:
             self.done[event.index] = event.done
 
 
-class Generation(_Events):
-    """A running Generate call: an iterator of its messages.
+class EventIterator(_Events):
+    """A running generation: an iterator of its messages.
 
         for event in client.generate("Once upon a time"):
             print(event.piece.text, end="", flush=True)
@@ -39,14 +42,35 @@ class Generation(_Events):
     `with` block.
     """
 
+    def __iter__(self) -> Iterator[inference_pb2.GenerateResponse]:
+        return self
+
+    @abc.abstractmethod
+    def __next__(self) -> inference_pb2.GenerateResponse: ...
+
+    def text(self, index: int = 0) -> str:
+        """All of an index's text; reads the stream to its end."""
+        return "".join(e.piece.text for e in self if e.index == index)
+
+    @abc.abstractmethod
+    def cancel(self) -> None:
+        """Ends the call; the next message raises CancelledError."""
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+
+class Generation(EventIterator):
+    """A running Generate call of a server."""
+
     def __init__(self, start: Callable[[float], Any], attempts: Attempts) -> None:
         super().__init__()
         self._start = start
         self._attempts = attempts
         self._call: Any = None
-
-    def __iter__(self) -> Iterator[inference_pb2.GenerateResponse]:
-        return self
 
     def __next__(self) -> inference_pb2.GenerateResponse:
         while True:
@@ -64,20 +88,9 @@ class Generation(_Events):
                 self._call = None
                 time.sleep(self._attempts.pause(error))
 
-    def text(self, index: int = 0) -> str:
-        """All of an index's text; reads the stream to its end."""
-        return "".join(e.piece.text for e in self if e.index == index)
-
     def cancel(self) -> None:
-        """Ends the call; the next message raises CancelledError."""
         if self._call is not None:
             self._call.cancel()
-
-    def __enter__(self) -> Generation:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.cancel()
 
 
 class AsyncGeneration(_Events):

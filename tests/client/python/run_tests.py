@@ -1,8 +1,10 @@
 """Runs the Python client's tests without installing it.
 
-run_tests.py [SERVER MODEL]: without arguments the tests that need no server;
-else those against a real one (server_test.py): trivium-server and the embedded
-model. Ends with 77 where this Python lacks grpcio or protobuf.
+run_tests.py [SERVER MODEL [ENGINE]]: without arguments the tests that need no
+server; else those against a real one (server_test.py): trivium-server and the
+embedded model. With ENGINE, the folder where trivium_engine is installed, those of
+models in this process (model_test.py), which have a server's answers. Ends with 77
+where this Python lacks grpcio or protobuf.
 """
 
 import pathlib
@@ -21,7 +23,10 @@ except ImportError as error:
     print("skipped: the Python client's tests, as this Python has no", error.name)
     sys.exit(77)
 
-if len(sys.argv) > 1:
+if len(sys.argv) > 3:
+    sys.path.insert(0, sys.argv[3])
+    names = ["model_test"]
+elif len(sys.argv) > 1:
     names = ["server_test"]
 else:
     names = ["client_test", "documents_test", "stubs_test", "translation_test"]

@@ -34,7 +34,8 @@ std::vector<std::string> Times(const std::vector<Span>& spans) {
 }
 
 TEST(CallTraceTest, PhasesAreBelowTheCallWhichIsBelowItsCaller) {
-  const TraceContext caller = {std::string(16, 't'), std::string(8, 's'), true};
+  const TraceContext caller = {std::string(16, 't'), std::string(8, 's'), true,
+                               "vendor=1"};
   CallTrace trace(caller, At(0));
   trace.AddTokenizing(At(1), At(2));
   trace.AddTokenizing(At(3), At(4));
@@ -56,6 +57,7 @@ TEST(CallTraceTest, PhasesAreBelowTheCallWhichIsBelowItsCaller) {
     EXPECT_EQ(span.kind(), &span == &spans[0] ? Span::SPAN_KIND_SERVER
                                               : Span::SPAN_KIND_INTERNAL);
     EXPECT_EQ(span.flags(), 1u);
+    EXPECT_EQ(span.trace_state(), "vendor=1");
     EXPECT_EQ(span.span_id().size(), 8u);
     ids.insert(span.span_id());
   }
@@ -94,12 +96,14 @@ TEST(CallTraceTest, AttributesAreOfTheConventions) {
   span = http.End({.rpc = Rpc::kEncode,
                    .http_method = "POST",
                    .http_route = "/v1/embeddings",
+                   .http_status = 500,
                    .code = absl::StatusCode::kInternal},
                   At(1))[0];
   EXPECT_EQ(span.name(), "POST /v1/embeddings");
   EXPECT_THAT(AttributesOf(span.attributes()),
               IsSupersetOf(
                   {"http.request.method=POST", "http.route=/v1/embeddings",
+                   "http.response.status_code=500",
                    "rpc.method=trivium.v1.Inference/Encode",
                    "gen_ai.operation.name=embeddings", "error.type=INTERNAL"}));
   EXPECT_THAT(AttributesOf(span.attributes()),

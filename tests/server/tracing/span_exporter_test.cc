@@ -3,6 +3,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "server/tracing/tracer.h"
+#include "tests/server/tls/authority.h"
 #include "tests/support/trace_collector.h"
 
 namespace trivium {
@@ -86,6 +87,28 @@ TEST_F(SpanExporterTest, TriesAgainWhereThatMayHelp) {
   collector_.Reject(3);
   exporter_->Add(Spans(4));
   WaitForCount("dropped", 9);
+  WaitForCount("sent", 3);
+}
+
+TEST_F(SpanExporterTest, ACollectorMayHaveTls) {
+  const Authority authority("authority");
+  const Authority other("other");
+  const TlsCredentials::Files files = authority.Issue("collector");
+  TraceCollector safe(files.certificate, files.key);
+  ASSERT_THAT(safe.url(), testing::StartsWith("https://"));
+  options_.ca = authority.file();
+  Create(safe.url());
+  exporter_->Add(Spans(3));
+  safe.WaitForSpans(3);
+  WaitForCount("sent", 3);
+  // One that the collector's authority has not signed, or the system's own.
+  for (const std::string& ca : {other.file(), std::string()}) {
+    options_.ca = ca;
+    Create(safe.url());
+    exporter_->Add(Spans(2));
+    exporter_.reset();
+  }
+  WaitForCount("dropped", 4);
   WaitForCount("sent", 3);
 }
 

@@ -6,6 +6,10 @@
 namespace trivium {
 namespace {
 
+std::optional<TraceContext> ParseTraceparent(std::string_view text) {
+  return ParseTraceContext(text, "");
+}
+
 constexpr char kTraceId[] = "0af7651916cd43dd8448eb211c80319c";
 constexpr char kSpanId[] = "b7ad6b7169203331";
 
@@ -42,6 +46,29 @@ TEST(TraceContextTest, IgnoresWhatIsNone) {
         std::string(good.size(), '-'), std::string(1 << 16, '0')}) {
     EXPECT_FALSE(ParseTraceparent(bad)) << bad.substr(0, 80);
   }
+}
+
+TEST(TraceContextTest, ReadsTheCallersState) {
+  const auto state = [](const std::string& tracestate) {
+    return ParseTraceContext(Traceparent("01"), tracestate)->state;
+  };
+  EXPECT_EQ(state(""), "");
+  EXPECT_EQ(state("rojo=00f067aa0ba902b7"), "rojo=00f067aa0ba902b7");
+  EXPECT_EQ(state("a=1 , fw529a3039@dt=x y!,\t,0b/c_-*=2"),
+            "a=1,fw529a3039@dt=x y!,0b/c_-*=2");
+  std::string many = "k0=v";
+  for (int i = 1; i < 32; ++i) many += ",k" + std::to_string(i) + "=v";
+  EXPECT_EQ(state(many), many);
+  for (const std::string& bad :
+       {std::string("a"), std::string("=1"), std::string("a="),
+        std::string("A=1"), std::string("_a=1"), std::string("a@b@c=1"),
+        std::string("a=1=2"), std::string("a=\x01"), std::string("a=\xff"),
+        std::string("a=1,b"), std::string("a=1,a=2"), many + ",more=v",
+        "a=" + std::string(300, 'x'), std::string(1 << 16, ',')}) {
+    EXPECT_EQ(state(bad), "") << bad.substr(0, 80);
+  }
+  // Without a traceparent it is of no trace.
+  EXPECT_FALSE(ParseTraceContext("", "a=1"));
 }
 
 TEST(TraceContextTest, NewIdsDiffer) {

@@ -1,0 +1,278 @@
+"""Models in this process, without a server."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from google.protobuf.message import Message
+
+from trivium.arguments import (
+    AnswerArguments,
+    ClassifyArguments,
+    ClassifyTokensArguments,
+    EncodeArguments,
+    FillMaskArguments,
+    GenerateArguments,
+    RerankArguments,
+    ScoreArguments,
+    TokenizeArguments,
+    TranslateArguments,
+)
+from trivium.connection import StrPath
+from trivium.errors import from_status
+from trivium.generation import EventIterator
+from trivium.inputs import (
+    InputLike,
+    MessageLike,
+    ScoreLike,
+    to_chat,
+    to_input,
+    to_inputs,
+    to_questions,
+    to_score_inputs,
+    to_texts,
+    to_token_ids,
+    to_tokenize_request,
+)
+from trivium.rpc import status_pb2
+from trivium.v1 import inference_pb2, models_pb2
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+M = TypeVar("M", bound=Message)
+
+
+class LocalGeneration(EventIterator):
+    """A running generate() of a Model, which has begun."""
+
+    def __init__(self, running: Any) -> None:
+        super().__init__()
+        self._running = running
+
+    def __next__(self) -> inference_pb2.GenerateResponse:
+        serialized = _checked(self._running.next)
+        if serialized is None:
+            raise StopIteration
+        event = inference_pb2.GenerateResponse.FromString(serialized)
+        self._note(event)
+        return event
+
+    def cancel(self) -> None:
+        self._running.cancel()
+
+
+class Model:
+    """A model in this process: the calls of a Client, without a server.
+
+        with trivium.Model.load("/models/opus-mt-en-de") as model:
+            response = model.translate(["I ate an apple."])
+            print(response.results[0].hypotheses[0].text)
+
+    Needs the package trivium-engine (`pip install ./library/python`). Answers,
+    options and errors are those of a Client. Thread-safe: other Python threads
+    run while the engine works, and calls of several threads share batches. In
+    asyncio: `await asyncio.to_thread(model.translate, texts)`. A call has no
+    deadline, and Ctrl-C is heard at its end, or between two messages of
+    generate(). A process that is forked has no model: load it
+    there.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        """load() makes models."""
+        self._engine = engine
+        # Before the interpreter ends, too.
+        self._finalizer = weakref.finalize(self, engine.close)
+
+    @classmethod
+    def load(
+        cls,
+        folder: StrPath,
+        *,
+        name: str = "",
+        precision: str = "auto",
+        kv_precision: str = "auto",
+        vocabulary_shortlist: bool = False,
+        workers: int = 0,
+        worker_threads: int = 0,
+        kv_cache_bytes: int = 0,
+    ) -> Model:
+        """Of a Hugging Face folder or a .gguf file. What is left out is as the
+        flags of trivium-server have it: "auto" or "f32", "bf16", "int8"; as many
+        workers, and threads of each, as the cores call for; a quarter of the
+        memory at most for cached keys and values, of each worker so many
+        bytes. `name` is what answers call the model; empty: its folder.
+
+        ImportError where trivium-engine is not installed; NotFoundError and
+        its like say what is wrong with the folder."""
+        return cls(
+            _checked(
+                lambda: _trivium_engine().Engine(
+                    os.fspath(folder),
+                    name=name,
+                    precision=precision,
+                    kv_precision=kv_precision,
+                    vocabulary_shortlist=vocabulary_shortlist,
+                    workers=workers,
+                    worker_threads=worker_threads,
+                    kv_cache_bytes=kv_cache_bytes,
+                )
+            )
+        )
+
+    def close(self) -> None:
+        """Frees the model, as soon as the calls that are under way have ended;
+        calls from then on are FailedPreconditionError."""
+        self._finalizer()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def encode(
+        self, inputs: Iterable[InputLike], **options: Unpack[EncodeArguments]
+    ) -> inference_pb2.EncodeResponse:
+        """Texts to vectors: Client.encode. `trivium.arrays` makes numpy arrays
+        of them."""
+        request = inference_pb2.EncodeRequest(inputs=to_inputs(inputs), **options)
+        return self._call("encode", request, inference_pb2.EncodeResponse)
+
+    def translate(
+        self,
+        inputs: Iterable[InputLike],
+        *,
+        model: str = "",
+        **options: Unpack[TranslateArguments],
+    ) -> inference_pb2.TranslateResponse:
+        """Texts to texts in another language: Client.translate."""
+        request = inference_pb2.TranslateRequest(
+            model=model,
+            inputs=to_inputs(inputs),
+            options=inference_pb2.TranslateOptions(**options),
+        )
+        return self._call("translate", request, inference_pb2.TranslateResponse)
+
+    def generate(
+        self, input: InputLike, **options: Unpack[GenerateArguments]
+    ) -> LocalGeneration:
+        """Text, piece by piece: Client.generate."""
+        request = inference_pb2.GenerateRequest(input=to_input(input), **options)
+        return self._generate(request)
+
+    def chat(
+        self,
+        messages: Iterable[MessageLike],
+        *,
+        tools: Sequence[str] = (),
+        variables: Mapping[str, Any] | None = None,
+        template_name: str | None = None,
+        add_generation_prompt: bool | None = None,
+        continue_final_message: bool | None = None,
+        **options: Unpack[GenerateArguments],
+    ) -> LocalGeneration:
+        """The answer to a conversation: Client.chat."""
+        chat = to_chat(
+            messages,
+            tools,
+            variables,
+            template_name=template_name,
+            add_generation_prompt=add_generation_prompt,
+            continue_final_message=continue_final_message,
+        )
+        return self._generate(inference_pb2.GenerateRequest(chat=chat, **options))
+
+    def score(
+        self, pairs: Iterable[ScoreLike], **options: Unpack[ScoreArguments]
+    ) -> inference_pb2.ScoreResponse:
+        """Log-probabilities of targets after their contexts: Client.score."""
+        request = inference_pb2.ScoreRequest(inputs=to_score_inputs(pairs), **options)
+        return self._call("score", request, inference_pb2.ScoreResponse)
+
+    def classify(
+        self, inputs: Iterable[InputLike], **options: Unpack[ClassifyArguments]
+    ) -> inference_pb2.ClassifyResponse:
+        """Texts, or pairs of texts, to labels, best first."""
+        request = inference_pb2.ClassifyRequest(inputs=to_inputs(inputs), **options)
+        return self._call("classify", request, inference_pb2.ClassifyResponse)
+
+    def classify_tokens(
+        self, inputs: Iterable[InputLike], **options: Unpack[ClassifyTokensArguments]
+    ) -> inference_pb2.ClassifyTokensResponse:
+        """Texts to labelled spans: Client.classify_tokens."""
+        request = inference_pb2.ClassifyTokensRequest(inputs=to_inputs(inputs), **options)
+        return self._call("classify_tokens", request, inference_pb2.ClassifyTokensResponse)
+
+    def answer(
+        self, questions: Iterable[tuple[str, str]], **options: Unpack[AnswerArguments]
+    ) -> inference_pb2.AnswerResponse:
+        """The places in contexts that answer (question, context) pairs."""
+        request = inference_pb2.AnswerRequest(inputs=to_questions(questions), **options)
+        return self._call("answer", request, inference_pb2.AnswerResponse)
+
+    def fill_mask(
+        self, inputs: Iterable[InputLike], **options: Unpack[FillMaskArguments]
+    ) -> inference_pb2.FillMaskResponse:
+        """The best tokens for each of the texts' masks ("[MASK]", "<mask>")."""
+        request = inference_pb2.FillMaskRequest(inputs=to_inputs(inputs), **options)
+        return self._call("fill_mask", request, inference_pb2.FillMaskResponse)
+
+    def rerank(
+        self, query: str, documents: Iterable[str], **options: Unpack[RerankArguments]
+    ) -> inference_pb2.RerankResponse:
+        """Documents in the order in which they answer the query, best first."""
+        request = inference_pb2.RerankRequest(
+            query=query, documents=to_texts(documents, "documents"), **options
+        )
+        return self._call("rerank", request, inference_pb2.RerankResponse)
+
+    def tokenize(
+        self,
+        texts: Iterable[str | tuple[str, str]],
+        **options: Unpack[TokenizeArguments],
+    ) -> inference_pb2.TokenizeResponse:
+        """Texts, or pairs of texts, to ids and pieces: Client.tokenize."""
+        request = to_tokenize_request(texts, **options)
+        return self._call("tokenize", request, inference_pb2.TokenizeResponse)
+
+    def detokenize(self, ids: Iterable[Sequence[int]], *, model: str = "") -> list[str]:
+        """Ids of the model's target side to texts, without special tokens."""
+        request = inference_pb2.DetokenizeRequest(model=model, inputs=to_token_ids(ids))
+        return list(self._call("detokenize", request, inference_pb2.DetokenizeResponse).texts)
+
+    def info(self) -> models_pb2.Model:
+        """What it is: family, calls, languages, labels, limits."""
+        return models_pb2.Model.FromString(_checked(self._engine.info))
+
+    def _call(self, name: str, request: Message, response: type[M]) -> M:
+        call = getattr(self._engine, name)
+        return response.FromString(_checked(lambda: call(request.SerializeToString())))
+
+    def _generate(self, request: inference_pb2.GenerateRequest) -> LocalGeneration:
+        return LocalGeneration(
+            _checked(lambda: self._engine.generate(request.SerializeToString()))
+        )
+
+
+def _trivium_engine() -> Any:
+    try:
+        return importlib.import_module("trivium_engine")
+    except ImportError as error:
+        raise ImportError(
+            f"models in this process need the package trivium-engine ({error}): "
+            "pip install ./library/python of a checkout of Trivium"
+        ) from error
+
+
+def _checked(call: Callable[[], Any]) -> Any:
+    """What `call` returns; the engine's errors become TriviumErrors."""
+    module = _trivium_engine()
+    try:
+        return call()
+    except module.StatusError as error:
+        raise from_status(status_pb2.Status.FromString(error.args[0])) from None

@@ -1,0 +1,14 @@
+"""Trivium's engine in this process; `trivium.Model` is how programs use it."""
+
+import ctypes
+
+# It brings a Protobuf of its own under Protobuf's names. Loaded first and by
+# itself it finds those; as one of the engine's libraries it would find
+# libprotobuf's, which are of another version.
+ctypes.CDLL("libsentencepiece.so.0")
+
+from trivium_engine._engine import Engine, Generation, StatusError  # noqa: E402
+
+__version__ = "0.1.0"
+
+__all__ = ["Engine", "Generation", "StatusError"]

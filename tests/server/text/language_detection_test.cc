@@ -30,7 +30,7 @@ TEST(LanguageDetectionTest, AWordIsAGuess) {
 }
 
 TEST(LanguageDetectionTest, NumbersTellNothing) {
-  for (const char* text : {"", " ", "12345", "%s {0} !"}) {
+  for (const char* text : {"", " ", "12345", "%1$, {0} !"}) {
     EXPECT_THAT(DetectLanguages(text), IsEmpty()) << text;
   }
 }

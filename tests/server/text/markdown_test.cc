@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <random>
 
 #include "server/text/markdown_escapes.h"
 #include "tests/server/text/translated_markup.h"
@@ -211,129 +210,6 @@ TEST(MarkdownTest, WhatMayBeSpentIsBounded) {
   EXPECT_EQ(error(times(20'000, "*a **b ")), "");
   EXPECT_EQ(error(times(100'000, "[")), "");
   EXPECT_EQ(error(times(20'000, "<a>*")), "");
-}
-
-// What a text is made of besides its words: elements with what is in each, in
-// any order, and what is between blocks, in its order.
-std::string Structure(const std::string& text) {
-  using Kind = MarkupPiece::Kind;
-  const auto pieces = MarkdownPieces(text);
-  EXPECT_TRUE(pieces.ok()) << pieces.status();
-  std::string breaks;
-  std::vector<std::vector<std::string>> open(1);
-  const auto close = [&open](const std::string& name) {
-    std::sort(open.back().begin(), open.back().end());
-    std::string all = name + "(";
-    for (const std::string& one : open.back()) all += one;
-    open.pop_back();
-    return all + ")";
-  };
-  for (const MarkupPiece& piece : *pieces) {
-    std::string bytes(piece.span.Of(text));
-    if (piece.kind == Kind::kBreak) breaks += "<" + bytes + ">";
-    if (piece.kind == Kind::kVoid || piece.kind == Kind::kOpaque) {
-      open.back().push_back(bytes);
-    }
-    if (piece.kind == Kind::kOpen) open.emplace_back();
-    if (piece.kind == Kind::kClose) {
-      // Either delimiter.
-      std::replace(bytes.begin(), bytes.end(), '_', '*');
-      const std::string all = close(bytes);
-      open.back().push_back(all);
-    }
-  }
-  return breaks + close("");
-}
-
-TEST(MarkdownTest, WhateverStandsForWhatElementsAreTheSame) {
-  std::mt19937 random(7);
-  const auto below = [&random](int n) {
-    return static_cast<int>(random() % static_cast<unsigned>(n));
-  };
-  const std::vector<std::string> delimiters = {"*", "_", "**", "__", "~~"};
-  const std::vector<std::string> pieces = {
-      "`a*b`",       "``c`d``",      "<https://e.f/g_h>",
-      "https://i.j", "<kbd>k</kbd>", "<!-- l -->",
-      "![](m)",      "\\*",          "&amp;",
-      "2\\. n"};
-  const std::vector<std::string> said = {"v",    "w",  ",", ".", "„x“", "(y)",
-                                         "#",    "*",  "_", "[", "1.",  "家",
-                                         "&lt;", "z!", "-", "`"};
-  int untranslated = 0;
-  for (int round = 0; round < 3000; ++round) {
-    std::string text = round % 3 == 0 ? "- " : "";
-    std::vector<std::string> open;
-    // Not three of a character in one another, nor two across sentences: where
-    // these end together nobody can tell which ends first.
-    const auto of_char = [&open](char c) {
-      return std::count_if(
-          open.begin(), open.end(),
-          [c](const std::string& one) { return one.starts_with(c); });
-    };
-    const int steps = 1 + below(25);
-    const auto end = [&] {
-      text += open.back();
-      open.pop_back();
-    };
-    for (int i = 0; i < steps; ++i) {
-      const int what = below(10);
-      if (what < 4) {
-        text += "w ";
-      } else if (what < 6) {
-        const bool link = below(3) == 0;
-        const std::string delimiter = delimiters[below(5)];
-        if (!link && of_char(delimiter[0]) > 1) continue;
-        text += link ? "[x" : delimiter + "x";
-        open.push_back(link ? "](l" + std::to_string(i) + ")" : delimiter);
-      } else if (what < 8 && !open.empty()) {
-        text += "y";
-        end();
-        text += " ";
-      } else if (what == 8) {
-        text += pieces[below(static_cast<int>(pieces.size()))] + " ";
-      } else if (of_char('*') < 2 && of_char('_') < 2 && of_char('~') < 2) {
-        text += round % 3 == 0 ? "z.\n  " : "z. ";
-      }
-    }
-    while (!open.empty()) end();
-    text += " w\n\n# w\n";
-    const Markup markup = Markdown(text);
-    const std::string& plain = markup.plain();
-    std::string out;
-    size_t at = 0;
-    for (size_t begin = 0; begin < plain.size();) {
-      const size_t line = std::min(plain.find('\n', begin), plain.size());
-      const size_t stop = plain.find(". ", begin);
-      const size_t next = std::min(line, stop == plain.npos ? line : stop + 1);
-      const TextSpan span = WithoutWhiteSpace(plain, {begin, next});
-      begin = std::max(next, begin + 1);
-      if (span.begin == span.end) continue;
-      std::string translation;
-      std::vector<AlignedWords> aligned;
-      for (int i = 1 + below(7); i > 0; --i) {
-        if (!translation.empty() && below(3) > 0) translation += ' ';
-        const size_t from = translation.size();
-        translation += said[below(static_cast<int>(said.size()))];
-        for (int links = below(3); links > 0; --links) {
-          const size_t source =
-              span.begin + below(static_cast<int>(span.end - span.begin));
-          aligned.push_back({{from, translation.size()},
-                             {source, source + 1},
-                             0.1f * static_cast<float>(1 + below(9))});
-        }
-      }
-      const Markup::Sentence sentence = markup.In(span);
-      ASSERT_LE(at, sentence.source.begin) << text;
-      out.append(text, at, sentence.source.begin - at);
-      const std::string placed = markup.Place(sentence, translation, aligned);
-      untranslated += placed == sentence.source.Of(text) ? 1 : 0;
-      out += placed;
-      at = sentence.source.end;
-    }
-    out.append(text, at);
-    ASSERT_EQ(Structure(out), Structure(text)) << text << "\n" << out;
-  }
-  EXPECT_LT(untranslated, 30);
 }
 
 }  // namespace

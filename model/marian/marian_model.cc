@@ -112,8 +112,8 @@ json SuppressedIds(const Tokenizer& tokenizer, ConfigReader* decoder) {
   return ids;
 }
 
-// As generation_config.json says it. Marian's search ends when as many
-// hypotheses have ended as its beam is wide.
+// As generation_config.json says it. Marian's search goes on until all
+// hypotheses of its beam have ended.
 json GenerationConfig(const MarianFiles& files, const Tokenizer& tokenizer,
                       Problems* problems) {
   ConfigReader decoder({{files.decoder_path, &files.decoder}}, problems);
@@ -121,7 +121,7 @@ json GenerationConfig(const MarianFiles& files, const Tokenizer& tokenizer,
       {"eos_token_id", tokenizer.PieceToId("</s>", TextSide::kTarget)},
       {"suppress_tokens", SuppressedIds(tokenizer, &decoder)},
       {"num_beams", decoder.Integer("beam-size", 1, kMaxBeamSize).value_or(1)},
-      {"early_stopping", true},
+      {"early_stopping", "never"},
       {"max_new_tokens", kMostNewTokens}};
   const ConfigReader::Layer normalize = decoder.Find("normalize");
   double length_penalty = 0;

@@ -48,7 +48,7 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
   TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
   rows->other.Resize(rows->rows(), weights.geometry.query_width());
   AttendAll(task, rows, workspace);
-  return weights.output.Forward(rows->other, rows->rows(), workspace,
+  return weights.output->Forward(rows->other, rows->rows(), workspace,
                                 [&](int row, const auto& product, float* y) {
                                   rows->Add(row, product, weights.norms,
                                             task.reader, y);

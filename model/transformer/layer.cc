@@ -28,14 +28,14 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.query, self.key, self.value},
                                  &layer->self_attention.projection));
     TRIVIUM_RETURN_IF_ERROR(
-        pack(Parts{self.output}, &layer->self_attention.output));
+        pack(Parts{self.output}, &layer->self_attention.output.emplace()));
   }
   if (description.cross_attention.has_value()) {
     const AttentionDescription& cross = *description.cross_attention;
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{cross.query}, &layer->cross_attention->projection));
     TRIVIUM_RETURN_IF_ERROR(
-        pack(Parts{cross.output}, &layer->cross_attention->output));
+        pack(Parts{cross.output}, &layer->cross_attention->output.emplace()));
   }
   std::vector<Expert>& experts = layer->feed_forward.experts;
   if (!description.experts.has_value()) {

@@ -70,7 +70,7 @@ struct Attention {
   // computed once a source, see cross_key_value in transformer.h. Of a
   // recurrence inputs and gates, [2 d_model, d_model], and no output.
   Linear projection;
-  Linear output;                             // [d_model, query_width]
+  std::optional<Linear> output;              // [d_model, query_width]
   std::optional<Norm> query_norm, key_norm;  // of each head
   Sinks sinks;
   Norms norms;

@@ -55,8 +55,7 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
       [message](const std::string& code) {
         message->set_source_language(code);
       },
-      "Language of the texts: BCP 47 or its English name; translate: auto, "
-      "too");
+      "Theirs: BCP 47 or its English name; or auto");
   app.add_option_function<std::string>(
       "--target-language",
       [message](const std::string& code) {

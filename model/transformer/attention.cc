@@ -49,10 +49,10 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
   rows->other.Resize(rows->rows(), weights.geometry.query_width());
   AttendAll(task, rows, workspace);
   return weights.output->Forward(rows->other, rows->rows(), workspace,
-                                [&](int row, const auto& product, float* y) {
-                                  rows->Add(row, product, weights.norms,
-                                            task.reader, y);
-                                });
+                                 [&](int row, const auto& product, float* y) {
+                                   rows->Add(row, product, weights.norms,
+                                             task.reader, y);
+                                 });
 }
 
 absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,

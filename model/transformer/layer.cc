@@ -28,14 +28,14 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.query, self.key, self.value},
                                  &layer->self_attention.projection));
     TRIVIUM_RETURN_IF_ERROR(
-        pack(Parts{self.output}, &layer->self_attention.output.emplace()));
+        pack(Parts{self.output}, &*layer->self_attention.output));
   }
   if (description.cross_attention.has_value()) {
     const AttentionDescription& cross = *description.cross_attention;
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{cross.query}, &layer->cross_attention->projection));
     TRIVIUM_RETURN_IF_ERROR(
-        pack(Parts{cross.output}, &layer->cross_attention->output.emplace()));
+        pack(Parts{cross.output}, &*layer->cross_attention->output));
   }
   std::vector<Expert>& experts = layer->feed_forward.experts;
   if (!description.experts.has_value()) {
@@ -112,6 +112,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   const AttentionDescription& self = description.self_attention;
   layer.self_attention.geometry = self.geometry;
   layer.recurrent = description.recurrence.has_value();
+  if (!layer.recurrent) layer.self_attention.output.emplace();
   layer.self_attention.norms =
       Norms::Create(description.self_attention_norms, epsilon);
   if (self.query_norm.has_value()) {
@@ -126,6 +127,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   if (description.cross_attention.has_value()) {
     Attention& cross = layer.cross_attention.emplace();
     cross.geometry = description.cross_attention->geometry;
+    cross.output.emplace();
     cross.norms = Norms::Create(description.cross_attention_norms, epsilon);
   }
   layer.feed_forward_norms =

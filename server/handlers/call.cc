@@ -97,14 +97,17 @@ absl::Status Call::FindModel(const std::string& name) {
 }
 
 absl::Status Call::FindAllowedModel(const std::string& name) {
-  if (name.empty()) {
-    for (const ModelHandle& model : environment_.models.List()) {
-      if (!MayUse(*model)) continue;
-      model_ = model;
-      return absl::OkStatus();
+  const absl::Status found = FindModel(name);
+  if (found.ok() || !name.empty()) return found;
+  for (const ModelHandle& model : environment_.models.List()) {
+    if (!MayUse(*model) ||
+        model->model->info().design != Design::kEncoderDecoder) {
+      continue;
     }
+    model_ = model;
+    return absl::OkStatus();
   }
-  return FindModel(name);
+  return found;
 }
 
 bool Call::MayUse(const ServedModel& model) const {

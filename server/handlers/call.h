@@ -70,7 +70,8 @@ class Call {
   // NOT_FOUND, PERMISSION_DENIED where the call's token does not allow it, or
   // model() from now on; the call keeps it for its life.
   absl::Status FindModel(const std::string& name);
-  // The same, but where no name is given, of those that the token allows.
+  // The same; but where no name is given and the server's first model is not
+  // allowed, the first one that is and translates.
   absl::Status FindAllowedModel(const std::string& name);
   const ServedModel& model() const { return *model_; }
   const ModelHandle& model_handle() const { return model_; }

@@ -26,9 +26,11 @@ std::string Tag(CLD2::Language language) {
 }
 
 std::vector<LanguageGuess> Ask(std::string_view text, int flags) {
-  CLD2::Language languages[kTop];
-  int percents[kTop], bytes = 0, valid = 0;
-  double scores[kTop];
+  // CLD2 leaves them as they are where it reads nothing.
+  CLD2::Language languages[kTop] = {
+      CLD2::UNKNOWN_LANGUAGE, CLD2::UNKNOWN_LANGUAGE, CLD2::UNKNOWN_LANGUAGE};
+  int percents[kTop] = {}, bytes = 0, valid = 0;
+  double scores[kTop] = {};
   bool reliable = false;
   const CLD2::CLDHints hints = {nullptr, nullptr, CLD2::UNKNOWN_ENCODING,
                                 CLD2::UNKNOWN_LANGUAGE};

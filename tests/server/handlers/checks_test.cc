@@ -1,8 +1,5 @@
 // Checks of translations, second tries, and words.
-#include <gmock/gmock.h>
-
-#include "tests/server/handlers/handlers_fixture.h"
-#include "trivium/v1/inference.pb.h"
+#include "tests/server/handlers/translate_fixture.h"
 
 namespace trivium {
 namespace {
@@ -10,42 +7,21 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class ChecksTest : public HandlersTest {
+class ChecksTest : public TranslateTest {
  protected:
-  v1::TranslateOptions* options() { return request_.mutable_options(); }
   v1::Checks* checks() { return options()->mutable_checks(); }
-  void Start(const std::vector<std::string>& texts) {
-    request_.clear_inputs();
-    for (const std::string& text : texts) request_.add_inputs()->set_text(text);
-    Start();
-  }
-  void Start() {
-    transport_.Bring(request_);
-    handler_ = NewTranslate(environment_, {}, &transport_);
-    handler_->Start();
-  }
   // Each token is a byte, and less probable than the one before it.
   static RequestResult Made(const std::vector<std::string>& texts,
                             FinishReason reason = FinishReason::kEnd) {
-    RequestResult result;
-    for (const std::string& text : texts) {
-      Hypothesis& hypothesis = result.hypotheses.emplace_back();
-      for (const char c : text) {
-        hypothesis.ids.push_back(PuppetTokenizer::kFirst +
-                                 static_cast<unsigned char>(c));
-        hypothesis.logprobs.push_back(-1.0f * hypothesis.ids.size());
-      }
-      hypothesis.reason = reason;
+    RequestResult result = Translated(texts, reason);
+    for (Hypothesis& hypothesis : result.hypotheses) {
+      float logprob = 0;
+      for (float& one : hypothesis.logprobs) one = --logprob;
     }
     return result;
   }
   void Answer(size_t i, const std::vector<std::string>& texts) {
     batcher_.Wait(i).observer->OnDone(Made(texts));
-  }
-  v1::TranslateResult Result() {
-    const Ending ending = transport_.WaitForFinish();
-    EXPECT_TRUE(ending.status.ok()) << ending.status;
-    return transport_.Response<v1::TranslateResponse>(0).results(0);
   }
   std::vector<v1::Check> Found(const v1::TranslateResult& result) {
     std::vector<v1::Check> found;
@@ -54,12 +30,6 @@ class ChecksTest : public HandlersTest {
     }
     return found;
   }
-  std::string Refused() {
-    Start({"a"});
-    return MessageOf(transport_.WaitForFinish());
-  }
-
-  v1::TranslateRequest request_;
 };
 
 TEST_F(ChecksTest, EachSentenceIsLookedAt) {

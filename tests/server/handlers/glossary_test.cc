@@ -1,8 +1,5 @@
 // Glossaries: what a search is held to, and what results tell of it.
-#include <gmock/gmock.h>
-
-#include "tests/server/handlers/handlers_fixture.h"
-#include "trivium/v1/inference.pb.h"
+#include "tests/server/handlers/translate_fixture.h"
 
 namespace trivium {
 namespace {
@@ -10,54 +7,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<int32_t> Bytes(std::string_view text) {
-  std::vector<int32_t> ids;
-  for (const char c : text) {
-    ids.push_back(PuppetTokenizer::kFirst + static_cast<unsigned char>(c));
-  }
-  return ids;
-}
-
-class GlossaryCallTest : public HandlersTest {
+class GlossaryCallTest : public TranslateTest {
  protected:
-  v1::TranslateOptions* options() { return request_.mutable_options(); }
   v1::GlossaryTerm* Add(const std::string& source, const std::string& target) {
     v1::GlossaryTerm* term = options()->mutable_glossary()->add_terms();
     term->set_source(source);
     term->set_target(target);
     return term;
   }
-  void Start(const std::vector<std::string>& texts) {
-    request_.clear_inputs();
-    for (const std::string& text : texts) request_.add_inputs()->set_text(text);
-    Start();
-  }
-  void Start() {
-    transport_.Bring(request_);
-    handler_ = NewTranslate(environment_, {}, &transport_);
-    handler_->Start();
-  }
-  void Answer(size_t i, const std::vector<std::string>& texts) {
-    RequestResult result;
-    for (const std::string& text : texts) {
-      Hypothesis& hypothesis = result.hypotheses.emplace_back();
-      hypothesis.ids = Bytes(text);
-      hypothesis.logprobs.resize(hypothesis.ids.size());
-      hypothesis.reason = FinishReason::kEnd;
-    }
-    batcher_.Wait(i).observer->OnDone(std::move(result));
-  }
-  v1::TranslateResult Result() {
-    const Ending ending = transport_.WaitForFinish();
-    EXPECT_TRUE(ending.status.ok()) << ending.status;
-    return transport_.Response<v1::TranslateResponse>(0).results(0);
-  }
-  std::string Refused() {
-    Start({"a"});
-    return MessageOf(transport_.WaitForFinish());
-  }
-
-  v1::TranslateRequest request_;
 };
 
 TEST_F(GlossaryCallTest, ASearchIsHeldToTheTermsOfItsSentence) {
@@ -67,7 +24,7 @@ TEST_F(GlossaryCallTest, ASearchIsHeldToTheTermsOfItsSentence) {
   Start({"Äh, a Computer. A cat's computer. None."});
   const DecodingOptions& first = *batcher_.Wait(0).decoding;
   ASSERT_EQ(first.required.size(), 1u);
-  EXPECT_THAT(first.required[0].forms, ElementsAre(Bytes("Rechner")));
+  EXPECT_THAT(first.required[0].forms, ElementsAre(IdsOf("Rechner")));
   EXPECT_TRUE(first.required[0].first_forms.empty());
   EXPECT_TRUE(first.required[0].whole);
   EXPECT_FALSE(first.required[0].endings);
@@ -77,7 +34,7 @@ TEST_F(GlossaryCallTest, ASearchIsHeldToTheTermsOfItsSentence) {
               ElementsAre(7, 8, 9, 10, 11, 12, 13, 14));
   const DecodingOptions& second = *batcher_.Wait(1).decoding;
   ASSERT_EQ(second.required.size(), 2u);
-  EXPECT_THAT(second.required[0].first_forms, ElementsAre(Bytes("Miez")));
+  EXPECT_THAT(second.required[0].first_forms, ElementsAre(IdsOf("Miez")));
   EXPECT_EQ(second.beam_size, 2 + 4);
   EXPECT_TRUE(batcher_.Wait(2).decoding->required.empty());
   EXPECT_EQ(batcher_.Wait(2).decoding->beam_size, 2);

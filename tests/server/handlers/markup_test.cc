@@ -1,28 +1,15 @@
 // Texts with markup: what the model reads, and what becomes of tags.
-#include <gmock/gmock.h>
-
-#include "tests/server/handlers/handlers_fixture.h"
-#include "trivium/v1/inference.pb.h"
+#include "tests/server/handlers/translate_fixture.h"
 
 namespace trivium {
 namespace {
 
 using testing::HasSubstr;
 
-class MarkupCallTest : public HandlersTest {
+class MarkupCallTest : public TranslateTest {
  protected:
   MarkupCallTest() { options()->set_format(v1::TEXT_FORMAT_HTML); }
 
-  v1::TranslateOptions* options() { return request_.mutable_options(); }
-  void Start(const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) request_.add_inputs()->set_text(text);
-    Start();
-  }
-  void Start() {
-    transport_.Bring(request_);
-    handler_ = NewTranslate(environment_, {}, &transport_);
-    handler_->Start();
-  }
   // Request i reads `source`, and its hypotheses are `translations`; where it
   // asks what they look at, that is the same letter.
   void Expect(size_t i, const std::string& source,
@@ -38,10 +25,7 @@ class MarkupCallTest : public HandlersTest {
     RequestResult result;
     for (const std::string& text : translations) {
       Hypothesis& hypothesis = result.hypotheses.emplace_back();
-      for (const char c : text) {
-        hypothesis.ids.push_back(PuppetTokenizer::kFirst +
-                                 static_cast<unsigned char>(c));
-      }
+      hypothesis.ids = IdsOf(text);
       hypothesis.ids.push_back(PuppetTokenizer::kEnd);
       hypothesis.logprobs.resize(hypothesis.ids.size());
       hypothesis.reason = FinishReason::kEnd;
@@ -60,17 +44,6 @@ class MarkupCallTest : public HandlersTest {
     }
     request.observer->OnDone(std::move(result));
   }
-  v1::TranslateResult Result(int input = 0) {
-    const Ending ending = transport_.WaitForFinish();
-    EXPECT_TRUE(ending.status.ok()) << ending.status;
-    return transport_.Response<v1::TranslateResponse>(0).results(input);
-  }
-  std::string Refused() {
-    Start();
-    return MessageOf(transport_.WaitForFinish());
-  }
-
-  v1::TranslateRequest request_;
 };
 
 TEST_F(MarkupCallTest, TheModelReadsWhatPeopleRead) {

@@ -1,73 +1,24 @@
 // Protected spans: placeholders, other placeholders, pieces.
-#include <gmock/gmock.h>
-
-#include "tests/server/handlers/handlers_fixture.h"
-#include "trivium/v1/inference.pb.h"
+#include "tests/server/handlers/translate_fixture.h"
 
 namespace trivium {
 namespace {
 
 using testing::HasSubstr;
 
-std::string TextOf(const Request& request) {
-  std::string text;
-  for (const int32_t id : request.source.ids) {
-    if (id >= PuppetTokenizer::kFirst) {
-      text += static_cast<char>(id - PuppetTokenizer::kFirst);
-    }
-  }
-  return text;
-}
-
-RequestResult Translated(const std::vector<std::string>& texts) {
-  RequestResult result;
-  for (const std::string& text : texts) {
-    Hypothesis& hypothesis = result.hypotheses.emplace_back();
-    for (const char c : text) {
-      hypothesis.ids.push_back(PuppetTokenizer::kFirst +
-                               static_cast<unsigned char>(c));
-    }
-    hypothesis.logprobs.resize(hypothesis.ids.size());
-    hypothesis.reason = FinishReason::kEnd;
-  }
-  return result;
-}
-
-class ProtectTest : public HandlersTest {
+class ProtectTest : public TranslateTest {
  protected:
   ProtectTest() {
     options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
     options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_URL);
   }
 
-  v1::TranslateOptions* options() { return request_.mutable_options(); }
-  void Start(const std::vector<std::string>& texts) {
-    request_.clear_inputs();
-    for (const std::string& text : texts) request_.add_inputs()->set_text(text);
-    Start();
-  }
-  void Start() {
-    transport_.Bring(request_);
-    handler_ = NewTranslate(environment_, {}, &transport_);
-    handler_->Start();
-  }
   // Request i reads `source`, and its hypotheses are `translations`.
   void Expect(size_t i, const std::string& source,
               const std::vector<std::string>& translations) {
     EXPECT_EQ(TextOf(batcher_.Wait(i)), source);
-    batcher_.Wait(i).observer->OnDone(Translated(translations));
+    Answer(i, translations);
   }
-  v1::TranslateResult Result(int input = 0) {
-    const Ending ending = transport_.WaitForFinish();
-    EXPECT_TRUE(ending.status.ok()) << ending.status;
-    return transport_.Response<v1::TranslateResponse>(0).results(input);
-  }
-  std::string Refused() {
-    Start();
-    return MessageOf(transport_.WaitForFinish());
-  }
-
-  v1::TranslateRequest request_;
 };
 
 TEST_F(ProtectTest, TheModelReadsPlaceholders) {

@@ -1,8 +1,5 @@
 // Whole texts: a request for each sentence, one result for each text.
-#include <gmock/gmock.h>
-
-#include "tests/server/handlers/handlers_fixture.h"
-#include "trivium/v1/inference.pb.h"
+#include "tests/server/handlers/translate_fixture.h"
 
 namespace trivium {
 namespace {
@@ -10,18 +7,8 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-class SplitTest : public HandlersTest {
+class SplitTest : public TranslateTest {
  protected:
-  void Start(const std::vector<std::string>& texts) {
-    request_.clear_inputs();
-    for (const std::string& text : texts) request_.add_inputs()->set_text(text);
-    Start();
-  }
-  void Start() {
-    transport_.Bring(request_);
-    handler_ = NewTranslate(environment_, {}, &transport_);
-    handler_->Start();
-  }
   // All requests are answered by their sources, the last one first.
   v1::TranslateResponse Answered(size_t requests) {
     for (size_t i = requests; i-- > 0;) batcher_.Answer(i);
@@ -30,32 +17,15 @@ class SplitTest : public HandlersTest {
     EXPECT_EQ(batcher_.count(), requests);
     return transport_.Response<v1::TranslateResponse>(0);
   }
-  std::string Refused() {
-    Start();
-    return MessageOf(transport_.WaitForFinish());
-  }
-  v1::TranslateOptions* options() { return request_.mutable_options(); }
-
-  v1::TranslateRequest request_;
 };
-
-std::string SourceOf(const Request& request) {
-  std::string text;
-  for (const int32_t id : request.source.ids) {
-    if (id >= PuppetTokenizer::kFirst) {
-      text += static_cast<char>(id - PuppetTokenizer::kFirst);
-    }
-  }
-  return text;
-}
 
 TEST_F(SplitTest, WhiteSpaceIsKeptByteForByte) {
   const std::vector<std::string> texts = {
       "  A title\r\n\r\n\tOne.  Two!\u00A0Three?\n", " \n ", "\u3000Four. "};
   Start(texts);
-  EXPECT_EQ(SourceOf(batcher_.Wait(0)), "A title");
-  EXPECT_EQ(SourceOf(batcher_.Wait(3)), "Three?");
-  EXPECT_EQ(SourceOf(batcher_.Wait(4)), "Four.");
+  EXPECT_EQ(TextOf(batcher_.Wait(0)), "A title");
+  EXPECT_EQ(TextOf(batcher_.Wait(3)), "Three?");
+  EXPECT_EQ(TextOf(batcher_.Wait(4)), "Four.");
   const v1::TranslateResponse response = Answered(5);
   ASSERT_EQ(response.results_size(), 3);
   for (int i = 0; i < 3; ++i) {
@@ -121,7 +91,7 @@ TEST_F(SplitTest, TellsWhereSentencesAre) {
 TEST_F(SplitTest, NothingIsSplitWhereNoneIsAskedFor) {
   options()->set_split(v1::SPLIT_NONE);
   Start({"One. Two.\n"});
-  EXPECT_EQ(SourceOf(batcher_.Wait(0)), "One. Two.\n");
+  EXPECT_EQ(TextOf(batcher_.Wait(0)), "One. Two.\n");
   EXPECT_EQ(Answered(1).results(0).sentence_count(), 1);
 }
 
@@ -132,7 +102,7 @@ TEST_F(SplitTest, LongSentencesAreCutAtClauses) {
                            std::string(40, 'b') + "; " + std::string(40, 'c') +
                            " " + std::string(90, 'd') + ".";
   Start({text});
-  EXPECT_EQ(SourceOf(batcher_.Wait(1)).back(), ',');
+  EXPECT_EQ(TextOf(batcher_.Wait(1)).back(), ',');
   const auto result = Answered(6).results(0);
   EXPECT_EQ(result.hypotheses(0).text(), text);
   EXPECT_EQ(result.sentence_count(), 6);

@@ -235,6 +235,10 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
     tokens.push_back(waiting[i]->cost.tokens);
     costs[models[i].get()].push_back(waiting[i]->cost);
   }
+  std::vector<std::pair<BatchedModel*, Forecast::Demand>> demands;
+  for (const auto& [model, of_model] : costs) {
+    demands.emplace_back(model, Forecast::Of(of_model));
+  }
   const CallId call = waiting.front()->call;
   const absl::Time now = waiting.front()->submitted;
   const Request& first = waiting.front()->request;
@@ -251,8 +255,7 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   const Sender sender = {first.client, first.priority};
   Submission admitted;
   absl::Duration answer;  // of the model that is last
-  for (const auto& [model, of_model] : costs) {
-    const Forecast::Demand demand = Forecast::Of(of_model);
+  for (const auto& [model, demand] : demands) {
     model->forecast.Came(first.client, demand);
     const Forecast::Times times =
         model->forecast.Of(*model->queue, sender, call, demand);

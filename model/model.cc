@@ -121,6 +121,7 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.d_model = decoder->d_model;
     info.decoder_layers = decoder->layers;
     info.decoder_heads = decoder->heads;
+    info.recurrent_decoder = decoder->layer[0].recurrence.has_value();
     info.vocabulary = decoder->vocabulary;
     info.max_target_tokens = decoder->max_positions;
     info.vocabulary_shortlist = folder.description.shortlist != nullptr;

@@ -99,6 +99,7 @@ struct ModelInfo {
   int decoder_layers = 0;
   int encoder_heads = 0;  // of queries, in every layer
   int decoder_heads = 0;
+  bool recurrent_decoder = false;          // without self-attention
   std::vector<Language> source_languages;  // empty: not known or not needed
   std::vector<Language> target_languages;
   // Of calls that name none; unset: they must, or there is no choice.

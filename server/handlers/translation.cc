@@ -229,6 +229,11 @@ absl::StatusOr<Translation> Translation::Create(
                          layers, heads));
   }
   if (options.has_decoder_attention()) {
+    if (model.info().recurrent_decoder) {
+      return InvalidField(path + ".decoder_attention",
+                          "is asked of a model whose decoder has a recurrence "
+                          "instead of self-attention; leave it out");
+    }
     TRIVIUM_ASSIGN_OR_RETURN(
         result.decoder_attention_,
         ConvertSelection(options.decoder_attention(),

@@ -28,6 +28,8 @@ TEST_P(MarianNpzGoldenTest, TranslatesAsMarianDoes) {
   const auto model = Model::Load(folder, load);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ((*model)->info().family, "marian");
+  EXPECT_EQ((*model)->info().recurrent_decoder,
+            std::string(GetParam()) == "ssru");
   // What model.npz.decoder.yml says.
   EXPECT_EQ((*model)->decoding_defaults().beam_size, 4);
   EXPECT_EQ((*model)->decoding_defaults().length_penalty, 1);

@@ -264,5 +264,25 @@ TEST_F(UnaryTest, ACallKeepsItsModel) {
             "translator");
 }
 
+TEST_F(UnaryTest, ARecurrentDecoderHasNoAttentionToItself) {
+  auto owned = std::make_unique<PuppetModel>();
+  owned->mutable_info().recurrent_decoder = true;
+  const ModelHandle served = ServedPuppet("recurrent", std::move(owned));
+  metrics_.AddModel(*served);
+  ASSERT_TRUE(environment_.models.Add(served).ok());
+  v1::TranslateRequest request;
+  request.set_model("recurrent");
+  request.add_inputs()->set_text("a");
+  request.mutable_options()->mutable_decoder_attention();
+  transport_.Bring(request);
+  handler_ = NewTranslate(environment_, {}, &transport_);
+  handler_->Start();
+  const Ending ending = transport_.WaitForFinish();
+  EXPECT_TRUE(absl::IsInvalidArgument(ending.status)) << ending.status;
+  EXPECT_THAT(MessageOf(ending),
+              testing::HasSubstr("options.decoder_attention: is asked of a "
+                                 "model whose decoder has a recurrence"));
+}
+
 }  // namespace
 }  // namespace trivium

@@ -89,19 +89,6 @@ std::vector<std::string> NamesOf(const std::string& tag) {
   return {tag, tag.substr(0, end)};
 }
 
-// What people read of a text.
-absl::StatusOr<std::string> PlainText(const v1::Input& input,
-                                      v1::TextFormat format,
-                                      const std::string& path) {
-  const std::optional<MarkupFormat> kind = MarkupOf(format);
-  if (!kind) return input.text();
-  absl::StatusOr<Markup> markup = Markup::Parse(*kind, input.text());
-  if (!markup.ok()) {
-    return InvalidField(path + ".text", std::string(markup.status().message()));
-  }
-  return markup->plain();
-}
-
 // What a part's translation by way of another language adds up to.
 void AddStep(const v1::TranslateResult& before, v1::TranslateResult* result) {
   result->set_source_token_count(before.source_token_count());
@@ -222,9 +209,11 @@ absl::Status RoutedTranslation::ReadGlossary() {
 }
 
 int64_t RoutedTranslation::TextBytes(const v1::Input& input) const {
-  // Each source has a glossary of its own.
+  // A glossary that is not read yet, and of each source its own.
+  const v1::TranslateOptions* const unread =
+      same_for_all() ? glossary_options_.get() : auto_options_.get();
   return trivium::TextBytes(input) +
-         (same_for_all() ? 0 : trivium::TextBytes(*auto_options_));
+         (unread == nullptr ? 0 : trivium::TextBytes(*unread));
 }
 
 absl::StatusOr<const RoutedTranslation::Way*> RoutedTranslation::WayFrom(
@@ -254,9 +243,13 @@ absl::Status RoutedTranslation::Choose(const v1::Input& input,
   }
   TRIVIUM_RETURN_IF_ERROR(CheckTextBytes(input.text().size(), path + ".text",
                                          call_->environment().limits));
-  TRIVIUM_ASSIGN_OR_RETURN(const std::string text,
-                           PlainText(input, auto_options_->format(), path));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      item->markup,
+      ParseMarkup(auto_options_->format(), input.text(), path + ".text"));
   item->text.text = input.text();
+  // What people read.
+  const std::string& text =
+      item->markup ? item->markup->plain() : item->text.text;
   if (IsBlank(text)) return absl::OkStatus();
   const std::optional<std::string_view> target = TargetOf(*auto_options_);
   const std::vector<LanguageGuess> guesses = DetectLanguages(text);
@@ -310,8 +303,9 @@ absl::StatusOr<RoutedTranslation::Item> RoutedTranslation::Prepare(
                         "is more than a text, and two models translate; "
                         "send a text without target prefix");
   }
-  TRIVIUM_ASSIGN_OR_RETURN(static_cast<Translation::Item&>(item),
-                           steps[0].translation.Prepare(input, path));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      static_cast<Translation::Item&>(item),
+      steps[0].translation.Prepare(input, path, std::move(item.markup)));
   TRIVIUM_RETURN_IF_ERROR(Advance(&item));
   return item;
 }

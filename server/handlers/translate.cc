@@ -35,8 +35,7 @@ class TranslateCall : public UnaryCall {
   bool NeedsBatcher() const override { return translation_->same_for_all(); }
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {
-    return translation_->TextBytes(request_.inputs(part)) +
-           (part == 0 ? trivium::TextBytes(request_.options()) : 0);
+    return translation_->TextBytes(request_.inputs(part));
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {

@@ -26,17 +26,19 @@ bool IsOtherTask(const v1::TranslateOptions& options) {
 
 }  // namespace
 
-std::optional<MarkupFormat> MarkupOf(v1::TextFormat format) {
-  switch (format) {
-    case v1::TEXT_FORMAT_HTML:
-      return MarkupFormat::kHtml;
-    case v1::TEXT_FORMAT_XML:
-      return MarkupFormat::kXml;
-    case v1::TEXT_FORMAT_MARKDOWN:
-      return MarkupFormat::kMarkdown;
-    default:
-      return std::nullopt;
+absl::StatusOr<std::optional<Markup>> ParseMarkup(v1::TextFormat format,
+                                                  const std::string& text,
+                                                  const std::string& path) {
+  std::optional<MarkupFormat> kind;
+  if (format == v1::TEXT_FORMAT_HTML) kind = MarkupFormat::kHtml;
+  if (format == v1::TEXT_FORMAT_XML) kind = MarkupFormat::kXml;
+  if (format == v1::TEXT_FORMAT_MARKDOWN) kind = MarkupFormat::kMarkdown;
+  if (!kind) return std::nullopt;
+  absl::StatusOr<Markup> markup = Markup::Parse(*kind, text);
+  if (!markup.ok()) {
+    return InvalidField(path, std::string(markup.status().message()));
   }
+  return *std::move(markup);
 }
 
 absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
@@ -102,7 +104,10 @@ absl::Status Translation::ReadFormat(const v1::TranslateOptions& options,
         path + ".format",
         fmt::format("has no value {}", static_cast<int>(options.format())));
   }
-  format_ = MarkupOf(options.format());
+  if (options.format() != v1::TEXT_FORMAT_UNSPECIFIED &&
+      options.format() != v1::TEXT_FORMAT_PLAIN) {
+    format_ = options.format();
+  }
   return absl::OkStatus();
 }
 

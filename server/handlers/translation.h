@@ -21,8 +21,11 @@
 
 namespace trivium {
 
-// The markup of a request's texts; none of plain ones.
-std::optional<MarkupFormat> MarkupOf(v1::TextFormat format);
+// The markup of a text, "inputs[3].text", in a request's format; none of a
+// plain one's. INVALID_ARGUMENT: it is not what the format says.
+absl::StatusOr<std::optional<Markup>> ParseMarkup(v1::TextFormat format,
+                                                  const std::string& text,
+                                                  const std::string& path);
 
 // What Translate and TranslateStream share: the options of a call, checked
 // once, and from them the requests of each input, one a sentence, and its
@@ -83,9 +86,11 @@ class Translation {
   // terms; before the first input. Create has not looked at it.
   absl::Status ReadGlossary(const v1::TranslateOptions& options,
                             const std::string& path);
-  // Splits and tokenizes. `path`: "inputs[3]".
-  absl::StatusOr<Item> Prepare(const v1::Input& input,
-                               const std::string& path) const;
+  // Splits and tokenizes. `path`: "inputs[3]"; `markup`: the text's, where the
+  // caller has needed it already.
+  absl::StatusOr<Item> Prepare(
+      const v1::Input& input, const std::string& path,
+      std::optional<Markup> markup = std::nullopt) const;
   // The same of an item whose parts another model has translated to `texts`,
   // [item->text.parts], each of which is asked about as it is, undivided.
   absl::Status PrepareParts(const std::vector<std::string>& texts,
@@ -163,7 +168,7 @@ class Translation {
   v1::Split split_ = v1::SPLIT_UNSPECIFIED;  // as the request's
   bool sentences_ = false;
   std::optional<SentenceSplitter> splitter_;  // unless SPLIT_NONE
-  std::optional<MarkupFormat> format_;
+  std::optional<v1::TextFormat> format_;      // of markup
   // With markup, too: some of that stands for a word.
   std::optional<SpanProtection> protection_;
   std::optional<ResultChecks> checks_;

@@ -64,9 +64,11 @@ std::vector<TextSpan> Shifted(std::vector<TextSpan> spans, size_t by) {
 }  // namespace
 
 absl::StatusOr<Translation::Item> Translation::Prepare(
-    const v1::Input& input, const std::string& path) const {
+    const v1::Input& input, const std::string& path,
+    std::optional<Markup> markup) const {
   Item item;
   item.path = path;
+  item.markup = std::move(markup);
   TRIVIUM_RETURN_IF_ERROR(CheckKind(input, path));
   const bool prefixed = input.target_case() != v1::Input::TARGET_NOT_SET;
   // With a prefix there is something to continue, also of a blank text.
@@ -164,15 +166,11 @@ absl::Status Translation::PrepareSentences(const v1::Input& input,
   TRIVIUM_RETURN_IF_ERROR(
       CheckText(input.text(), path + ".text", input_options_));
   item->text.text = input.text();
-  if (format_) {
-    absl::StatusOr<Markup> markup = Markup::Parse(*format_, input.text());
-    if (!markup.ok()) {
-      return InvalidField(path + ".text",
-                          std::string(markup.status().message()));
-    }
-    item->markup = *std::move(markup);
-    item->text.text = item->markup->plain();
+  if (format_ && !item->markup) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        item->markup, ParseMarkup(*format_, input.text(), path + ".text"));
   }
+  if (item->markup) item->text.text = item->markup->plain();
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> sentences, Sentences(*item));
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<TextSpan> kept, Kept(*item));
   if (protection_) sentences = JoinAtSpans(sentences, kept);

@@ -37,8 +37,10 @@ def compare(folder, pairs, programs):
     with Served(programs, folder, precision="f32") as served:
         for beam in marian.BEAMS:
             theirs = marian.translate(folder, texts, beam)
-            ours = [one["text"] for one in served.translate(
-                texts, "de", beam, ["--no-split", "--max-new-tokens=200"])]
+            ours = [one["result"]["hypotheses"][0].get("text", "")
+                    for one in served.translate(
+                        texts, "de", beam,
+                        ["--no-split", "--max-new-tokens=200"])]
             equal = sum(a == b for a, b in zip(ours, theirs))
             scores = [sacrebleu.corpus_bleu(side, references).score
                       for side in (ours, theirs)]

@@ -12,7 +12,7 @@ namespace trivium {
 enum class Isa {
   kAvx2,        // avx2 + fma
   kAvx512,      // avx512f, bw, cd, dq, vl
-  kAvx512Vnni,  // + avx512_vnni: int8 products without saturation
+  kAvx512Vnni,  // + avx512_vnni: dot products of four bytes
   kAvx512Bf16,  // + avx512_bf16
   kAmx,         // + amx_tile, amx_int8, amx_bf16, and the kernel's permission
 };

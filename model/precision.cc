@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "model/kernels/panel_product.h"
+
 namespace trivium {
 namespace {
 
@@ -33,7 +35,7 @@ absl::StatusOr<Precision> ParsePrecision(std::string_view name) {
 
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
   if (precision == Precision::kAuto) {
-    return isa >= Isa::kAvx512Vnni ? Precision::kInt8 : Precision::kF32;
+    return HasPanels() ? Precision::kInt8 : Precision::kF32;
   }
   if (precision == Precision::kBf16 && isa < Isa::kAvx512Bf16) {
     return absl::FailedPreconditionError(fmt::format(

@@ -129,11 +129,11 @@ struct MatmulWorkspace::Rep {
 
   // Of kRowCounts[index] rows.
   void Execute(const DnnlProducts& products, int index,
-               const dnnl::memory& weights, const void* x, void* y) {
+               const dnnl::memory& weights, const void* x, void* y,
+               Buffer<char>* scratchpad) {
     const DnnlProducts::Product& product = products.products[index];
     Handles& handles = shapes[&products][index];
     if (!handles.x) {
-      scratchpad.Reserve(product.scratchpad.get_size());
       handles.x = dnnl::memory(product.x, CpuEngine(), nullptr);
       handles.y = dnnl::memory(product.y, CpuEngine(), nullptr);
       handles.scratchpad =
@@ -141,7 +141,8 @@ struct MatmulWorkspace::Rep {
     }
     handles.x.set_data_handle(const_cast<void*>(x));
     handles.y.set_data_handle(y);
-    handles.scratchpad.set_data_handle(scratchpad.data());
+    handles.scratchpad.set_data_handle(
+        scratchpad->Reserve(product.scratchpad.get_size()));
     // The C interface: the C++ one builds a hash map for every call.
     const dnnl_exec_arg_t arguments[] = {
         {DNNL_ARG_SRC, handles.x.get()},
@@ -154,7 +155,6 @@ struct MatmulWorkspace::Rep {
   }
 
   dnnl::stream stream{CpuEngine()};
-  Buffer<char> scratchpad;
   std::unordered_map<const DnnlProducts*, ShapeHandles> shapes;
 };
 
@@ -256,7 +256,8 @@ absl::Status DnnlMatrix::MultiplyColumns(const void* x, int rows, int, int,
   return CatchDnnl("running a product", [&] {
     MatmulWorkspace::Rep& rep = *workspace->rep_;
     if (!products_->fixed_rows) {
-      rep.Execute(*products_, IndexFor(rows), memory_, x, y);
+      rep.Execute(*products_, IndexFor(rows), memory_, x, y,
+                  workspace->scratchpad());
       return;
     }
     const size_t x_step = kFixedRows * shape().operand_row_bytes();
@@ -264,7 +265,8 @@ absl::Status DnnlMatrix::MultiplyColumns(const void* x, int rows, int, int,
     for (int row = 0, call = 0; row < rows; row += kFixedRows, ++call) {
       rep.Execute(*products_, IndexFor(kFixedRows), memory_,
                   static_cast<const char*>(x) + call * x_step,
-                  static_cast<char*>(y) + call * y_step);
+                  static_cast<char*>(y) + call * y_step,
+                  workspace->scratchpad());
     }
   });
 }

@@ -19,9 +19,9 @@ namespace trivium {
 class DnnlProducts;
 
 // Weights that oneDNN multiplies. A product has the next of DnnlProducts's row
-// counts. Where products of different row counts differ in bits (f32 without
-// AVX-512), it is cut into products of 16 rows instead; a test at the first
-// matrix of a shape finds that out.
+// counts. Where products of different row counts differ in bits (bf16, and
+// f32 elsewhere than on x86), it is cut into products of 16 rows instead; a
+// test at the first matrix of a shape finds that out.
 class DnnlMatrix : public PackedMatrix {
  public:
   static absl::StatusOr<std::unique_ptr<DnnlMatrix>> Create(

@@ -11,14 +11,19 @@ namespace {
 class PanelMatrix : public PackedMatrix {
  public:
   static bool Serves(const MatmulShape& shape) {
-    return (shape.weights == WeightType::kF32 && HasFloatPanels()) ||
-           (shape.weights == WeightType::kInt8 && HasBytePanels(shape.k));
+    return HasPanels() && shape.weights != WeightType::kBf16;
   }
 
   PanelMatrix(const MatmulShape& shape, const void* weights)
       : PackedMatrix(shape),
         panels_(PanelsBytes(shape.n, shape.weight_row_bytes())) {
-    PackPanels(weights, shape.n, shape.weight_row_bytes(), panels_.data());
+    if (shape.weights == WeightType::kInt8) {
+      PackPanels(static_cast<const int8_t*>(weights), shape.n, shape.k,
+                 panels_.data());
+    } else {
+      PackPanels(static_cast<const float*>(weights), shape.n, shape.k,
+                 panels_.data());
+    }
   }
 
   int64_t bytes() const override {
@@ -32,16 +37,16 @@ class PanelMatrix : public PackedMatrix {
   int column_block() const override { return kPanelColumns; }
 
   absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
-                               void* y, MatmulWorkspace*) const override {
+                               void* y,
+                               MatmulWorkspace* workspace) const override {
     const int n = shape().n, k = shape().k;
     if (shape().weights == WeightType::kInt8) {
-      PanelProduct(static_cast<const int8_t*>(panels_.data()), n, k,
-                   static_cast<const uint8_t*>(x), rows, begin, end,
-                   static_cast<int32_t*>(y));
+      PanelProduct(panels_.data(), n, k, static_cast<const uint8_t*>(x), rows,
+                   begin, end, static_cast<int32_t*>(y),
+                   workspace->scratchpad());
     } else {
-      PanelProduct(static_cast<const float*>(panels_.data()), n, k,
-                   static_cast<const float*>(x), rows, begin, end,
-                   static_cast<float*>(y));
+      PanelProduct(panels_.data(), n, k, static_cast<const float*>(x), rows,
+                   begin, end, static_cast<float*>(y));
     }
     return absl::OkStatus();
   }

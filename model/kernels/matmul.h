@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/kernels/buffer.h"
 
 namespace trivium {
 
@@ -49,16 +50,20 @@ struct MatmulShape {
 // Most rows of one product; larger inputs are cut by the caller.
 inline constexpr int kMaxMatmulRows = 64;
 
-// One worker's means to run products: oneDNN's handles and scratchpad. The
+// One worker's means to run products: a scratchpad and oneDNN's handles. The
 // matrices that it runs must outlive it. Not thread-safe.
 class MatmulWorkspace {
  public:
   MatmulWorkspace();
   ~MatmulWorkspace();
 
+  // Memory for one product.
+  Buffer<char>* scratchpad() { return &scratchpad_; }
+
  private:
   friend class DnnlMatrix;
   struct Rep;
+  Buffer<char> scratchpad_;
   std::unique_ptr<Rep> rep_;
 };
 

@@ -13,36 +13,36 @@
 #include "model/kernels/byte_dots-inl.h"
 #include "model/kernels/vector-inl.h"
 
-// Packed weights are panels of 64 columns. In a panel lie the first values of K
-// of all columns, then the next...: one value each of floats, four of bytes, so
-// that 4 vectors of 16 lanes have a step of K. A group of up to 6 rows of x
-// meets a panel at once: each step of a row, in all lanes, times the 4 vectors,
-// into 24 registers of sums. That is 10 loads for 24 multiplications, which
-// never wait if the panel is in the caches; so while one is multiplied, the
-// next is fetched.
+// Packed weights are panels of columns: 64 with AVX-512, four vectors of 16
+// lanes; 16 with AVX2, two of 8. A step of K is four bytes: a float, or four
+// values. In a panel lie the first step of all columns, then the next... A
+// group of up to 6 rows of x meets a panel at once: each step of a row, in all
+// lanes, times the vectors, into 24 or 12 registers of sums. With AVX-512 that
+// is 10 loads for 24 multiplications, which never wait if the panel is in the
+// caches; so while one is multiplied, the next is fetched.
+//
+// VNNI adds the four products of a lane to its sum. Without it, bytes are
+// widened to 16 bits and two products added at once, exact too and twice as
+// many as floats in the same time: of each step come the first two values of
+// all columns, then the other two, and x is widened beforehand.
 #ifndef TRIVIUM_MODEL_KERNELS_PANEL_PRODUCT_CC_
 #define TRIVIUM_MODEL_KERNELS_PANEL_PRODUCT_CC_
 namespace trivium {
 
 constexpr int kMostRows = 6;
 constexpr int kLineBytes = 64;
+constexpr size_t kStepBytes = 4;  // of a column of W
 
-template <class Weight, class Value, class Sum>
-struct PanelProductCall {
-  using W = Weight;
-  using X = Value;
-  using Y = Sum;
-  static constexpr int kStep = 4 / sizeof(W);  // values of K in a lane
-
-  const W* packed;
-  int n, k;
-  const X* x;
+struct PanelCall {
+  const char* packed;
+  int n;
+  int steps;  // of K
+  const char* x;
+  size_t x_row_bytes;
   int rows;
   int begin, end;  // columns
-  Y* y;
+  void* y;         // floats or int32_t
 };
-using FloatCall = PanelProductCall<float, float, float>;
-using ByteCall = PanelProductCall<int8_t, uint8_t, int32_t>;
 
 }  // namespace trivium
 #endif
@@ -52,61 +52,113 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+constexpr int kLanes = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+constexpr int kVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
+constexpr int kColumns = kVectors * kLanes;          // of a panel
+constexpr int kMostChains = kPanelColumns / kLanes;  // of one or two rows
+
+// What a lane multiplies at once: kWBytes of a column of W, of which a step has
+// kParts, and four bytes of a row of x.
+struct Floats {
+  using D = F32;
+  static constexpr int kParts = 1, kWBytes = 4;
+
+  static HWY_INLINE hn::Vec<D> Load(const char* w) {
+    return hn::Load(D(), reinterpret_cast<const float*>(w));
+  }
+  static HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) {
+    return hn::MulAdd(x, w, sum);
+  }
+};
+struct BytePairs {
+  using D = I32;
+  static constexpr int kParts = 2, kWBytes = 2;
+
+  static HWY_INLINE hn::Vec<D> Load(const char* w) {
+    const hn::Repartition<int16_t, D> d16;
+    const hn::Rebind<int8_t, decltype(d16)> d8;
+    return hn::BitCast(
+        D(),
+        hn::PromoteTo(d16, hn::Load(d8, reinterpret_cast<const int8_t*>(w))));
+  }
+  static HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) {
+    // The compiler would add both parts' products first, for which there are
+    // too few registers.
+    hn::Vec<D> products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0"
+        : "+v"(sum.raw), "=&v"(products.raw)
+        : "v"(x.raw), "v"(w.raw));
+    return sum;
+  }
+};
 #if HWY_TARGET == HWY_AVX3
+struct ByteQuads {
+  using D = I32;
+  static constexpr int kParts = 1, kWBytes = 4;
 
-HWY_INLINE hn::Vec<F32> AddProducts(hn::Vec<F32> sum, float x, hn::Vec<F32> w) {
-  return hn::MulAdd(hn::Set(F32(), x), w, sum);
-}
-HWY_INLINE VI32 AddProducts(VI32 sum, int32_t x, VI32 w) {
-  return AddDots<true>(sum, hn::Set(I32(), x), w);
-}
+  static HWY_INLINE hn::Vec<D> Load(const char* w) {
+    return hn::Load(D(), reinterpret_cast<const int32_t*>(w));
+  }
+  static HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) {
+    return AddDots<true>(sum, x, w);
+  }
+};
+#endif
 
-// Rows [row, row + kRows) of x times a panel, `columns` of which there are.
+// Rows [row, row + kRows) of x times the kPanels panels from `column` on.
 // Meanwhile kFetches lines a step come in from `fetch`.
-template <int kRows, int kFetches, class Call>
-HWY_INLINE void MultiplyPanel(const Call& call, int row, int column,
-                              const char* fetch) {
-  using Y = typename Call::Y;
-  using D = hn::CappedTag<Y, 16>;
-  using V = hn::Vec<D>;
-  constexpr int kVectors = 4, kLanes = 16;
-  const D d;
-  V sum[kRows][kVectors];
+template <class Lanes, int kPanels, int kRows, int kFetches>
+HWY_INLINE void MultiplyPanels(const PanelCall& call, int row, int column,
+                               const char* fetch) {
+  constexpr int kWide = kPanels * kVectors;
+  const typename Lanes::D d;
+  using V = hn::Vec<typename Lanes::D>;
+  using Y = hn::TFromD<typename Lanes::D>;
+  V sum[kRows][kWide];
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+    for (int v = 0; v < kWide; ++v) sum[r][v] = hn::Zero(d);
   }
-  const size_t k = static_cast<size_t>(call.k);
-  const auto* panel = reinterpret_cast<const Y*>(call.packed + column * k);
-  const auto* x = call.x + row * k;
-  for (size_t i = 0; i < k; i += Call::kStep) {
+  const size_t column_bytes = kStepBytes * call.steps;
+  const char* w = call.packed + column * column_bytes;
+  const char* x = call.x + row * call.x_row_bytes;
+  for (int step = 0; step < call.steps; ++step) {
     HWY_UNROLL(8)
     for (int f = 0; f < kFetches; ++f, fetch += kLineBytes) {
       __builtin_prefetch(fetch, /*rw=*/0, /*locality: the second cache*/ 2);
     }
-    V w[kVectors];
-    HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
-      w[v] = hn::Load(d, panel + v * kLanes);
-    }
-    panel += kPanelColumns;
-    HWY_UNROLL(8)
-    for (int r = 0; r < kRows; ++r) {
-      Y step;  // one float, or four bytes
-      std::memcpy(&step, x + r * k + i, sizeof(step));
+    HWY_UNROLL(2)
+    for (int part = 0; part < Lanes::kParts; ++part) {
+      V weights[kWide];
       HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
-        sum[r][v] = AddProducts(sum[r][v], step, w[v]);
+      for (int v = 0; v < kWide; ++v) {
+        weights[v] = Lanes::Load(w + v / kVectors * kColumns * column_bytes +
+                                 v % kVectors * kLanes * Lanes::kWBytes);
       }
+      w += kColumns * Lanes::kWBytes;
+      HWY_UNROLL(8)
+      for (int r = 0; r < kRows; ++r) {
+        Y values;  // one float, two 16-bit integers or four bytes
+        std::memcpy(&values, x + r * call.x_row_bytes, sizeof(Y));
+        const V all = hn::Set(d, values);
+        HWY_UNROLL(8)
+        for (int v = 0; v < kWide; ++v) {
+          sum[r][v] = Lanes::Add(sum[r][v], all, weights[v]);
+        }
+      }
+      x += sizeof(Y);
     }
   }
   const int columns = call.n - column;
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
-    Y* y = call.y + static_cast<size_t>(row + r) * call.n + column;
+    Y* y = static_cast<Y*>(call.y) + static_cast<size_t>(row + r) * call.n +
+           column;
     HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kWide; ++v) {
       const int left = columns - v * kLanes;
       if (left >= kLanes) {
         hn::StoreU(sum[r][v], d, y + v * kLanes);
@@ -118,70 +170,96 @@ HWY_INLINE void MultiplyPanel(const Call& call, int row, int column,
   }
 }
 
-template <int kFetches, class Call>
-HWY_INLINE void MultiplyRows(const Call& call, int row, int count, int column,
-                             const char* fetch) {
-  switch (count) {
-    case 1:
-      return MultiplyPanel<1, kFetches>(call, row, column, fetch);
-    case 2:
-      return MultiplyPanel<2, kFetches>(call, row, column, fetch);
-    case 3:
-      return MultiplyPanel<3, kFetches>(call, row, column, fetch);
-    case 4:
-      return MultiplyPanel<4, kFetches>(call, row, column, fetch);
-    case 5:
-      return MultiplyPanel<5, kFetches>(call, row, column, fetch);
-    default:
-      return MultiplyPanel<kMostRows, kFetches>(call, row, column, fetch);
+template <class Lanes, int kPanels, int kFetches>
+HWY_INLINE void MultiplyRows(const PanelCall& call, int row, int count,
+                             int column, const char* fetch) {
+  if constexpr (kPanels > 1) {
+    MultiplyPanels<Lanes, kPanels, kMostChains / (kPanels * kVectors),
+                   kFetches>(call, row, column, fetch);
+  } else {
+    switch (count) {
+      case 1:
+        return MultiplyPanels<Lanes, 1, 1, kFetches>(call, row, column, fetch);
+      case 2:
+        return MultiplyPanels<Lanes, 1, 2, kFetches>(call, row, column, fetch);
+      case 3:
+        return MultiplyPanels<Lanes, 1, 3, kFetches>(call, row, column, fetch);
+      case 4:
+        return MultiplyPanels<Lanes, 1, 4, kFetches>(call, row, column, fetch);
+      case 5:
+        return MultiplyPanels<Lanes, 1, 5, kFetches>(call, row, column, fetch);
+      default:
+        return MultiplyPanels<Lanes, 1, kMostRows, kFetches>(call, row, column,
+                                                             fetch);
+    }
   }
 }
 
-template <class Call>
-HWY_INLINE void Multiply(const Call& call) {
-  // A panel has four lines for each step of K, so as many fetches a step bring
-  // in the next one.
-  constexpr int kPanelFetches = 4;
-  const int groups = (call.rows + kMostRows - 1) / kMostRows;
-  const int fetches = groups == 1 ? 4 : groups < 4 ? 2 : 1;
-  const size_t quarter =
-      sizeof(typename Call::W) * kPanelColumns * call.k / kPanelFetches;
-  for (int column = call.begin; column < call.end; column += kPanelColumns) {
-    const bool last = column + kPanelColumns >= call.end;
-    const char* next = reinterpret_cast<const char*>(
-        call.packed + static_cast<size_t>(column + kPanelColumns) * call.k);
-    int fetched = last ? kPanelFetches : 0;
+// kPanels panels at once.
+template <class Lanes, int kPanels>
+HWY_INLINE void MultiplyAll(const PanelCall& call) {
+  // So many lines of the panels a step: as many fetches bring in the next ones.
+  constexpr int kWidth = kPanels * kColumns;
+  constexpr int kMostFetches = kWidth * kStepBytes / kLineBytes;
+  const int groups = kPanels > 1 ? 1 : (call.rows + kMostRows - 1) / kMostRows;
+  const int fetches = std::min(kMostFetches, groups == 1  ? 4
+                                             : groups < 4 ? 2
+                                                          : 1);
+  const size_t fetch_bytes = static_cast<size_t>(kLineBytes) * call.steps;
+  for (int column = call.begin; column < call.end; column += kWidth) {
+    const bool last = column + kWidth >= call.end;
+    const char* next = call.packed + static_cast<size_t>(column + kWidth) *
+                                         kStepBytes * call.steps;
+    int fetched = last ? kMostFetches : 0;
     for (int group = 0, row = 0; group < groups; ++group) {
       // Groups of nearly one size.
       const int count = (call.rows - row) / (groups - group);
-      const char* fetch = next + fetched * quarter;
-      if (fetched == kPanelFetches) {
-        MultiplyRows<0>(call, row, count, column, nullptr);
+      const char* fetch = next + fetched * fetch_bytes;
+      if (fetched == kMostFetches) {
+        MultiplyRows<Lanes, kPanels, 0>(call, row, count, column, nullptr);
       } else if (fetches == 1) {
-        MultiplyRows<1>(call, row, count, column, fetch);
+        MultiplyRows<Lanes, kPanels, 1>(call, row, count, column, fetch);
       } else if (fetches == 2) {
-        MultiplyRows<2>(call, row, count, column, fetch);
+        MultiplyRows<Lanes, kPanels, 2>(call, row, count, column, fetch);
       } else {
-        MultiplyRows<4>(call, row, count, column, fetch);
+        MultiplyRows<Lanes, kPanels, 4>(call, row, count, column, fetch);
       }
-      if (fetched < kPanelFetches) fetched += fetches;
+      if (fetched < kMostFetches) fetched += fetches;
       row += count;
     }
   }
 }
 
-bool HasPanels() { return true; }
+template <class Lanes>
+HWY_INLINE void Multiply(const PanelCall& call) {
+  // A multiplication waits for the one before in its chain of sums; of one or
+  // two rows a narrow panel has too few chains.
+  if constexpr (2 * kColumns <= kPanelColumns) {
+    if (call.rows == 1) return MultiplyAll<Lanes, kMostChains / kVectors>(call);
+    if (call.rows == 2) {
+      return MultiplyAll<Lanes, kMostChains / kVectors / 2>(call);
+    }
+  }
+  MultiplyAll<Lanes, 1>(call);
+}
+
+int PanelColumns() { return kColumns; }
+void MultiplyFloats(const PanelCall& call) { Multiply<Floats>(call); }
+void MultiplyBytePairs(const PanelCall& call) { Multiply<BytePairs>(call); }
+void MultiplyByteQuads(const PanelCall& call) {
+#if HWY_TARGET == HWY_AVX3
+  Multiply<ByteQuads>(call);
+#endif
+}
 
 #else
 
-bool HasPanels() { return false; }
-template <class Call>
-void Multiply(const Call&) {}
+int PanelColumns() { return 0; }
+void MultiplyFloats(const PanelCall&) {}
+void MultiplyBytePairs(const PanelCall&) {}
+void MultiplyByteQuads(const PanelCall&) {}
 
 #endif
-
-void MultiplyFloats(const FloatCall& call) { Multiply(call); }
-void MultiplyBytes(const ByteCall& call) { Multiply(call); }
 
 }  // namespace trivium::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -189,47 +267,95 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trivium {
 
-HWY_EXPORT(HasPanels);
+HWY_EXPORT(PanelColumns);
 HWY_EXPORT(MultiplyFloats);
-HWY_EXPORT(MultiplyBytes);
+HWY_EXPORT(MultiplyBytePairs);
+HWY_EXPORT(MultiplyByteQuads);
 
-bool HasFloatPanels() {
-  return ActiveIsa() >= Isa::kAvx512 && HWY_DYNAMIC_DISPATCH(HasPanels)();
-}
-bool HasBytePanels(int k) {
-  return k % ByteCall::kStep == 0 && ActiveIsa() >= Isa::kAvx512Vnni &&
-         HWY_DYNAMIC_DISPATCH(HasPanels)();
-}
+namespace {
 
-size_t PanelsBytes(int n, size_t row_bytes) {
-  const int panels = (n + kPanelColumns - 1) / kPanelColumns;
-  return static_cast<size_t>(panels) * kPanelColumns * row_bytes;
+// The same for a whole process: CapIsa() comes before all kernels.
+bool HasVnni() { return ActiveIsa() >= Isa::kAvx512Vnni; }
+
+size_t WholeSteps(size_t bytes) {
+  return (bytes + kStepBytes - 1) / kStepBytes * kStepBytes;
 }
 
-void PackPanels(const void* w, int n, size_t row_bytes, void* packed) {
-  constexpr size_t kLane = 4;  // bytes: a float, or four values
+// Of every column of W `part_bytes` of K, then the next.
+void Pack(const void* w, int n, size_t row_bytes, size_t part_bytes,
+          void* packed) {
+  const int width = HWY_DYNAMIC_DISPATCH(PanelColumns)();
   const char* from = static_cast<const char*>(w);
-  for (int column = 0; column < n; ++column) {
-    const int place = column % kPanelColumns;
+  for (int column = 0; column < n; ++column, from += row_bytes) {
+    const int place = column % width;
     char* to = static_cast<char*>(packed) +
-               static_cast<size_t>(column - place) * row_bytes + place * kLane;
-    for (size_t i = 0; i < row_bytes; i += kLane) {
-      std::memcpy(to, from, kLane);
-      from += kLane;
-      to += kPanelColumns * kLane;
+               static_cast<size_t>(column - place) * WholeSteps(row_bytes) +
+               place * part_bytes;
+    for (size_t i = 0; i < row_bytes; i += part_bytes) {
+      std::memcpy(to, from + i, std::min(part_bytes, row_bytes - i));
+      to += width * part_bytes;
     }
   }
 }
 
-void PanelProduct(const float* packed, int n, int k, const float* x, int rows,
+// Rows of whole steps: beyond K zeros.
+template <typename To>
+const char* PadRows(const uint8_t* x, int rows, int k, Buffer<char>* scratch) {
+  const int padded = static_cast<int>(WholeSteps(k));
+  auto* to = reinterpret_cast<To*>(
+      scratch->Reserve(sizeof(To) * padded * static_cast<size_t>(rows)));
+  for (int row = 0; row < rows; ++row, x += k, to += padded) {
+    std::copy_n(x, k, to);
+    std::fill(to + k, to + padded, To{0});
+  }
+  return scratch->data();
+}
+
+}  // namespace
+
+bool HasPanels() { return HWY_DYNAMIC_DISPATCH(PanelColumns)() > 0; }
+
+size_t PanelsBytes(int n, size_t row_bytes) {
+  const int blocks = (n + kPanelColumns - 1) / kPanelColumns;
+  return static_cast<size_t>(blocks) * kPanelColumns * WholeSteps(row_bytes);
+}
+
+void PackPanels(const float* w, int n, int k, void* packed) {
+  Pack(w, n, sizeof(float) * k, kStepBytes, packed);
+}
+void PackPanels(const int8_t* w, int n, int k, void* packed) {
+  Pack(w, n, k, HasVnni() ? kStepBytes : kStepBytes / 2, packed);
+}
+
+void PanelProduct(const void* packed, int n, int k, const float* x, int rows,
                   int begin, int end, float* y) {
   HWY_DYNAMIC_DISPATCH(MultiplyFloats)
-  ({packed, n, k, x, rows, begin, end, y});
+  ({static_cast<const char*>(packed), n, k, reinterpret_cast<const char*>(x),
+    sizeof(float) * k, rows, begin, end, y});
 }
-void PanelProduct(const int8_t* packed, int n, int k, const uint8_t* x,
-                  int rows, int begin, int end, int32_t* y) {
-  HWY_DYNAMIC_DISPATCH(MultiplyBytes)
-  ({packed, n, k, x, rows, begin, end, y});
+
+void PanelProduct(const void* packed, int n, int k, const uint8_t* x, int rows,
+                  int begin, int end, int32_t* y, Buffer<char>* scratch) {
+  const size_t padded = WholeSteps(k);
+  PanelCall call = {.packed = static_cast<const char*>(packed),
+                    .n = n,
+                    .steps = static_cast<int>(padded / kStepBytes),
+                    .x = reinterpret_cast<const char*>(x),
+                    .x_row_bytes = padded,
+                    .rows = rows,
+                    .begin = begin,
+                    .end = end,
+                    .y = y};
+  if (!HasVnni()) {
+    call.x = PadRows<int16_t>(x, rows, k, scratch);
+    call.x_row_bytes *= sizeof(int16_t);
+    HWY_DYNAMIC_DISPATCH(MultiplyBytePairs)(call);
+    return;
+  }
+  if (padded != static_cast<size_t>(k)) {
+    call.x = PadRows<uint8_t>(x, rows, k, scratch);
+  }
+  HWY_DYNAMIC_DISPATCH(MultiplyByteQuads)(call);
 }
 
 }  // namespace trivium

@@ -48,11 +48,12 @@ HWY_INLINE void StoreBytes(const VI32 (&four)[4], int most,
 #endif
 
 RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, Range range,
-                     int levels, uint8_t* HWY_RESTRICT q) {
+                     uint8_t* HWY_RESTRICT q) {
+  constexpr int kLevels = 255;
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const float width = range.high - range.low;
-  const float inverse = width > 0 ? levels / width : 0.0f;
+  const float inverse = width > 0 ? kLevels / width : 0.0f;
   const auto vector_inverse = hn::Set(d, inverse);
   const auto zero =
       hn::NearestInt(hn::Mul(hn::Set(d, -range.low), vector_inverse));
@@ -70,10 +71,10 @@ RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, Range range,
     for (int v = 0; v < 4; ++v) {
       four[v] = round(hn::LoadU(d, x + i + v * lanes));
     }
-    StoreBytes(four, levels, q + i);
+    StoreBytes(four, kLevels, q + i);
   }
 #endif
-  const auto most = hn::Set(d32, levels);
+  const auto most = hn::Set(d32, kLevels);
   const auto quantize = [&](auto v) HWY_ATTR {
     return hn::DemoteTo(d8, hn::Min(round(v), most));  // saturates at 0
   };
@@ -85,7 +86,7 @@ RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, Range range,
     hn::StoreU(quantize(LoadSome(d, x + i, n - i)), d8, last);
     for (int j = 0; i + j < n; ++j) q[i + j] = last[j];
   }
-  return {width / levels, hn::GetLane(zero)};
+  return {width / kLevels, hn::GetLane(zero)};
 }
 
 void Bf16Row(const float* HWY_RESTRICT x, int n, uint16_t* HWY_RESTRICT y) {
@@ -192,9 +193,8 @@ ProductRow ProductRow::Columns(int begin, int count) const {
 Range RangeOf(const float* x, int n) {
   return HWY_DYNAMIC_DISPATCH(RangeOf)(x, n);
 }
-RowScale QuantizeRow(const float* x, int n, Range range, int levels,
-                     uint8_t* q) {
-  return HWY_DYNAMIC_DISPATCH(QuantizeRow)(x, n, range, levels, q);
+RowScale QuantizeRow(const float* x, int n, Range range, uint8_t* q) {
+  return HWY_DYNAMIC_DISPATCH(QuantizeRow)(x, n, range, q);
 }
 void Bf16Row(const float* x, int n, uint16_t* y) {
   HWY_DYNAMIC_DISPATCH(Bf16Row)(x, n, y);

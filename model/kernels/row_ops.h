@@ -11,7 +11,7 @@ namespace trivium {
 // on that row alone, so none of them can see the batch. Rows may have any
 // length and alignment; outputs may be the inputs.
 
-// The u8 form of a row: x ~ scale * (q - zero), 0 <= zero <= levels.
+// The u8 form of a row: x ~ scale * (q - zero), 0 <= zero <= 255.
 struct RowScale {
   float scale;
   int32_t zero;
@@ -24,11 +24,9 @@ struct Range {
 };
 Range RangeOf(const float* x, int n);
 
-// q = round(x / scale) + zero with scale = (high - low) / levels; 0, which is
-// in the range, is exact. `levels` is 255, or 127 where int8 products saturate
-// at 16 bits (no AVX512-VNNI).
-RowScale QuantizeRow(const float* x, int n, Range range, int levels,
-                     uint8_t* q);
+// q = round(x / scale) + zero with scale = (high - low) / 255; 0, which is in
+// the range, is exact.
+RowScale QuantizeRow(const float* x, int n, Range range, uint8_t* q);
 
 // Round to nearest even.
 void Bf16Row(const float* x, int n, uint16_t* y);

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "model/kernels/runtime.h"
 #include "model/transformer/rotation.h"
 
 namespace trivium {
@@ -43,10 +42,7 @@ void QuantizeWeights(std::span<const float> w, int8_t* q, float* scale,
 }
 
 Operand::Operand(OperandType type, bool rotated)
-    : type_(type),
-      rotated_(rotated),
-      size_(SizeOf(type)),
-      levels_(ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127) {}
+    : type_(type), rotated_(rotated), size_(SizeOf(type)) {}
 
 void Operand::Resize(int rows, int k) {
   k_ = k;
@@ -77,7 +73,7 @@ void Operand::Set(int row, const float* x, Range range) {
         x = y;
       }
       scales_.data()[row] =
-          QuantizeRow(x, k_, range, levels_, reinterpret_cast<uint8_t*>(to));
+          QuantizeRow(x, k_, range, reinterpret_cast<uint8_t*>(to));
       break;
   }
 }

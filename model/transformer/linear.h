@@ -46,8 +46,7 @@ class Operand {
  private:
   OperandType type_;
   bool rotated_;
-  int size_;    // bytes of a value
-  int levels_;  // of int8
+  int size_;  // bytes of a value
   int k_ = 0;
   Buffer<char> data_;
   Buffer<RowScale> scales_;

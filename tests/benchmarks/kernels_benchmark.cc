@@ -272,7 +272,7 @@ void QuantizeOneRow(benchmark::State& state) {
   const std::vector<float> x = RandomFloats(n);
   std::vector<uint8_t> q(n);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(QuantizeRow(x.data(), n, {-4, 4}, 255, q.data()));
+    benchmark::DoNotOptimize(QuantizeRow(x.data(), n, {-4, 4}, q.data()));
   }
   state.SetBytesProcessed(n * sizeof(float) * state.iterations());
 }

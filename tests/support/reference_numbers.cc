@@ -8,6 +8,8 @@
 namespace trivium::reference {
 namespace {
 
+constexpr double kInt8Levels = 255;  // of a row
+
 // 1 / x; for what is zero throughout, anything finite.
 double Inverse(double x) { return x > 0 ? 1 / x : 0; }
 
@@ -147,13 +149,12 @@ Matrix Numbers::Int8Product(const Matrix& input,
     double* row = x.row(i);
     const double low = std::min(0.0, *std::min_element(row, row + x.columns));
     const double high = std::max(0.0, *std::max_element(row, row + x.columns));
-    const double step = (high - low) / int8_levels;
+    const double step = (high - low) / kInt8Levels;
     const double inverse = Inverse(step);
     const double zero = Round(-low * inverse);
     for (int k = 0; k < x.columns; ++k) {
-      row[k] = std::clamp(Round(row[k] * inverse) + zero, 0.0,
-                          static_cast<double>(int8_levels)) -
-               zero;
+      row[k] =
+          std::clamp(Round(row[k] * inverse) + zero, 0.0, kInt8Levels) - zero;
     }
     for (int o = 0; o < y.columns; ++o) {
       const float* w = weight.data() + static_cast<size_t>(o) * x.columns;

@@ -47,9 +47,8 @@ Matrix Linear(const Matrix& x, const LinearTensors& tensors);
 struct Numbers {
   OperandType operands = OperandType::kF32;
   KvType kv = KvType::kF32;
-  // What depends on the CPU: the levels of u8, and whether attention over bf16
-  // rounds queries and weights, too (RoundsQueries).
-  int int8_levels = 255;
+  // Whether attention over bf16 rounds queries and weights, too; that depends
+  // on the CPU (RoundsQueries).
   bool rounds_queries = false;
   // Whether products of integers read rotated rows (RotateRow).
   bool rotated = false;

@@ -9,20 +9,18 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/kernels/runtime.h"
 
 namespace trivium {
 namespace {
 
 TEST(MatmulTest, Int8IsExactForEveryRowCount) {
   std::mt19937 generator(7);
-  const int levels = ActiveIsa() >= Isa::kAvx512Vnni ? 256 : 128;
   for (const auto& [n, k] : std::vector<std::pair<int, int>>{
            {1, 1}, {7, 5}, {16, 64}, {307, 32}, {96, 100}, {1000, 256}}) {
     std::vector<int8_t> w(static_cast<size_t>(n) * k);
     for (int8_t& x : w) x = static_cast<int8_t>(generator() % 255 - 127);
     std::vector<uint8_t> x(static_cast<size_t>(kMaxMatmulRows) * k);
-    for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % levels);
+    for (uint8_t& v : x) v = static_cast<uint8_t>(generator() % 256);
     const auto matrix = PackedMatrix::Create(
         {WeightType::kInt8, OperandType::kInt8, n, k}, w.data());
     ASSERT_TRUE(matrix.ok()) << matrix.status();
@@ -80,18 +78,6 @@ TEST(MatmulTest, F32RowsDoNotDependOnTheirNumber) {
           << rows;
     }
   }
-}
-
-TEST(MatmulTest, ComputedRowsAreTheNextBucket) {
-  const std::vector<int8_t> w(12, 1);
-  const auto matrix = PackedMatrix::Create(
-      {WeightType::kInt8, OperandType::kInt8, 4, 3}, w.data());  // by oneDNN
-  ASSERT_TRUE(matrix.ok());
-  EXPECT_EQ((*matrix)->ComputedRows(1), 1);
-  EXPECT_EQ((*matrix)->ComputedRows(3), 4);
-  EXPECT_EQ((*matrix)->ComputedRows(9), 12);
-  EXPECT_EQ((*matrix)->ComputedRows(33), 36);
-  EXPECT_EQ((*matrix)->ComputedRows(64), 64);
 }
 
 TEST(MatmulTest, OnlyWhatHasAProductIsMultiplied) {

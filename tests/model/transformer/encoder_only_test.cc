@@ -121,12 +121,10 @@ TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   const RandomTransformer random(shape, 4);
   const auto weights = Transformer::Create(random.description(), kInt8Formats);
   ASSERT_TRUE(weights.ok()) << weights.status();
-  reference::Numbers numbers = {
-      .operands = OperandType::kInt8,
-      .kv = KvType::kBf16,
-      .int8_levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127,
-      .rounds_queries = RoundsQueries(KvType::kBf16),
-      .smoothing = {}};
+  reference::Numbers numbers = {.operands = OperandType::kInt8,
+                                .kv = KvType::kBf16,
+                                .rounds_queries = RoundsQueries(KvType::kBf16),
+                                .smoothing = {}};
   const Layer& layer = (*weights)->encoder()->layers[0];
   const LayerDescription& tensors = random.description().encoder->layer[0];
   const AttentionDescription& self = tensors.self_attention;

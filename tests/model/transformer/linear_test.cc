@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/kernels/runtime.h"
 
 namespace trivium {
 namespace {
@@ -38,14 +37,15 @@ struct RandomLinear {
 // int8 by its definition: weights s8 with a scale for each output, the row u8
 // with a scale and a zero point, exact sums, then back.
 std::vector<double> Int8Reference(const RandomLinear& linear, int out, int in,
-                                  const float* x, int levels) {
+                                  const float* x) {
+  constexpr int kLevels = 255;
   float low = 0, high = 0;
   for (int j = 0; j < in; ++j) {
     low = std::min(low, x[j]);
     high = std::max(high, x[j]);
   }
-  const float inverse = levels / (high - low);
-  const double step = (high - low) / levels;
+  const float inverse = kLevels / (high - low);
+  const double step = (high - low) / kLevels;
   const int zero = static_cast<int>(std::lrintf(-low * inverse));
   std::vector<double> y(out);
   for (int i = 0; i < out; ++i) {
@@ -55,7 +55,7 @@ std::vector<double> Int8Reference(const RandomLinear& linear, int out, int in,
     int64_t sum = 0;
     for (int j = 0; j < in; ++j) {
       const int q = std::clamp<int>(
-          static_cast<int>(std::lrintf(x[j] * inverse)) + zero, 0, levels);
+          static_cast<int>(std::lrintf(x[j] * inverse)) + zero, 0, kLevels);
       sum += (q - zero) * std::lrintf(w[j] * (127 / most));
     }
     y[i] = step * (most / 127) * static_cast<double>(sum) + linear.biases[i];
@@ -64,7 +64,6 @@ std::vector<double> Int8Reference(const RandomLinear& linear, int out, int in,
 }
 
 TEST(LinearTest, Int8EqualsItsDefinition) {
-  const int levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127;
   for (const auto& [out, in] : std::vector<std::pair<int, int>>{
            {1, 3}, {33, 20}, {256, 64}, {307, 32}, {1024, 256}}) {
     const RandomLinear random(out, in, out);
@@ -87,8 +86,8 @@ TEST(LinearTest, Int8EqualsItsDefinition) {
                         [&](int row, const ProductRow& product, float*) {
                           ASSERT_EQ(row, next++);
                           const std::vector<float> y = Finished(product);
-                          const auto expected = Int8Reference(
-                              random, out, in, &x[row * in], levels);
+                          const auto expected =
+                              Int8Reference(random, out, in, &x[row * in]);
                           for (int i = 0; i < out; ++i) {
                             ASSERT_NEAR(y[i], expected[i], 1e-4);
                           }

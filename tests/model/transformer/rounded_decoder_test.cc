@@ -129,7 +129,6 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
   const reference::Numbers numbers = {
       .operands = formats.operands,
       .kv = formats.decoder_kv,
-      .int8_levels = ActiveIsa() >= Isa::kAvx512Vnni ? 255 : 127,
       .rounds_queries = RoundsQueries(formats.decoder_kv),
       .rotated = formats.operands == OperandType::kInt8 &&
                  GetParam().encoder_layers == 0,

@@ -4,8 +4,11 @@ target_compile_features(trivium_options INTERFACE cxx_std_20)
 target_include_directories(trivium_options INTERFACE ${PROJECT_SOURCE_DIR})
 # -ffp-contract=off: a fused multiply-add appears only where the code asks for
 # one, so that every compiler rounds alike (see "Batch invariance").
+# -ffile-prefix-map: programs do not tell where they were built, and what was
+# compiled for one clone serves another (ccache).
 target_compile_options(trivium_options INTERFACE
   -Wall -Wextra -Wno-unused-parameter -ffp-contract=off
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Werror=thread-safety>)
 if(TRIVIUM_ASSERTIONS)
   target_compile_options(trivium_options INTERFACE -UNDEBUG)

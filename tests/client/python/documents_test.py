@@ -215,7 +215,7 @@ class FormatsTest(unittest.TestCase):
                           "It was", "good.", "A", "B", "C < D"])
 
     def test_html_tags_go_with_their_words(self):
-        sent = ('<code id="0"></code> has <span id="1">the <img id="2">red</span> '
+        sent = ('<code id="0"></code> has\n<span id="1">the <img id="2">red</span> '
                 '&amp; <span id="3">old</span> house')
         page = (f'<p id=x> <i><code>f</code> has\n<a title="T" href="/">the <img alt="I">red'
                 '</a> &amp; <B>old</B> house</i> </p>')

@@ -176,7 +176,7 @@ class Builder:
         assert found is not None  # it matches anything
         for part in found.groups():
             if part:
-                self.item(Item("text", [part], collapse(decode(part))), place)
+                self.item(Item("text", [part], decode(part)), place)
 
     def item(self, item: Item, place: str = "") -> None:
         if item.text.strip() and not self._place:
@@ -290,7 +290,7 @@ def _segment(
             numbers[item] = str(len(numbers))
     marks = {number: item for item, number in numbers.items()}
     if not marks:
-        text = "".join(item.text for item in items)
+        text = collapse("".join(item.text for item in items))
         lead = text[: len(text) - len(text.lstrip())]
         trail = text[len(text.rstrip()) :]
         return Segment(place, Sent(text.strip()), items, write, {}, {}, lead, trail)
@@ -321,7 +321,7 @@ def _unescape(text: str) -> str:
 
 
 def collapse(text: str) -> str:
-    """White space within texts is a space, as the formats read it."""
+    """White space is a space, as the formats read it."""
     return re.sub(r"[ \t\r\n\f]+", " ", text)
 
 

@@ -15,6 +15,7 @@ from trivium.documents.document import (
     Options,
     Part,
     Segment,
+    collapse,
     joined,
 )
 from trivium.documents.encoding import TextDocument, decode
@@ -67,7 +68,8 @@ def _write(segment: Segment, parts: Sequence[Part], render: Callable[[Item], str
     raw = "".join(render(item) for item in segment.items)
     breaks = _BREAK.findall(raw)
     # Not at spaces in tags.
-    words = re.split(r" (?![^<>]*>|[^{}]*\})", joined(str)(segment, parts, render))
+    text = collapse(joined(str)(segment, parts, render))
+    words = re.split(r" (?![^<>]*>|[^{}]*\})", text)
     lines: list[str] = []
     for left in range(len(breaks) + 1, 0, -1):
         goal = _length(words) / left

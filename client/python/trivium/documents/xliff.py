@@ -13,7 +13,6 @@ from trivium.documents.document import (
     Item,
     Lines,
     Options,
-    collapse,
     escape,
     joined,
 )
@@ -184,7 +183,7 @@ class _Reader:
         if token.kind == "text":
             self.builder.text(token.raw, place, xml_tokens.unescape)
         else:
-            self.builder.item(Item("text", [token.raw], collapse(token.raw[9:-3])), place)
+            self.builder.item(Item("text", [token.raw], token.raw[9:-3]), place)
 
 
 def _is_native(token: Token, name: str) -> bool:

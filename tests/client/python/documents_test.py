@@ -318,10 +318,11 @@ class FormatsTest(unittest.TestCase):
                 self.assertEqual(translate("html", page, str), page.encode())
 
     def test_markdown_is_sent_block_by_block(self):
-        page = ("---\ntitle: x\n---\n# One\ntwo\n\n- three\n\n  four\n\n- five\n\n"
-                "> six\n>\n> seven\n")
+        page = ("---\ntitle: x\n---\n# One\ntwo\n\n- three\n\n  four\n- five\nfive\n"
+                "2. 5\n\n> six\n>\n> seven\n")
         self.assertEqual(texts_of("markdown", page),
-                         ["# One\ntwo", "- three\n\n  four", "- five", "> six\n>\n> seven"])
+                         ["# One\ntwo", "- three\n\n  four", "- five\nfive\n2. 5",
+                          "> six\n>\n> seven"])
 
     def test_markdown_that_has_blank_lines_is_not_cut(self):
         for block in ("```\na\n\nb\n```", "~~~~ x\na\n\n~~~\n\nb\n~~~~~", "<!-- a\n\nb -->",

@@ -10,6 +10,7 @@ from trivium.documents.document import Builder, Item, Options, Part, Segment, Se
 from trivium.documents.encoding import TextDocument, decode
 
 _LIST = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?:\s|$)")
+_BULLET = re.compile(r"[-+*][ \t]+\S")
 # In a list's items fences may be behind its marks, and indented.
 _FENCE = {
     in_list: re.compile(rf"{begin}(?:(`{{3,}})[^`]*$|(~{{3,}}))")
@@ -62,15 +63,16 @@ def _front_matter(lines: Sequence[str]) -> int:
 
 def _blocks(lines: Sequence[str], at: int) -> list[tuple[int, int]]:
     """[first, last) of the lines of what can be read by itself: it ends before a
-    line that is not indented and follows a blank one, outside of code and HTML in
-    which there may be blank lines."""
+    line that is not indented and follows a blank one or begins an item of a list
+    after another, outside of code and HTML in which there may be such lines."""
     blocks = []
     first = at
     end: re.Pattern[str] | None = None  # of what is open
     while at < len(lines):
         line = lines[at]
-        blank_before = at > first and not lines[at - 1].strip()
-        if end is None and blank_before and not line[0].isspace():
+        in_list = _LIST.match(lines[first]) is not None
+        begins = not line[0].isspace() and at > first and not lines[at - 1].strip()
+        if end is None and (begins or (at > first and in_list and _BULLET.match(line))):
             blocks.append((first, at))
             first = at
         if end is None:

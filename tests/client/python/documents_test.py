@@ -257,7 +257,8 @@ class FormatsTest(unittest.TestCase):
         note = '<w:footnoteReference w:id="2"/>'
         language = '<w:lang w:val="en"/>'
         self.assertEqual(
-            made(document(run("The ", language), run("red", "<w:b/>"), run(" house ", language),
+            made(document(run("The ", language), "\n ", run("red", "<w:b/>"),
+                          run(" house ", language),
                           run("is ol"), run("d"), run(note, "<w:v/>"), run(". ")),
                  'The <span id="0">red</span> house is old<img id="1">. ',
                  'Alt<img id="1"> ist das Haus, das <span id="0">rote</span>. '),

@@ -144,7 +144,7 @@ class _PartReader:
             return self._begin_run(at)
         elif token.name == "w:r" and token.kind == "close":
             self._add("glue", token.raw, run="")
-        elif token.name in _UNSEEN_ELEMENTS:
+        elif token.name in _UNSEEN_ELEMENTS or not token.name:  # or white space
             self._add("glue", token.raw)
         elif self._run and token.kind in ("open", "empty"):
             return self._read_child(at)

@@ -34,7 +34,7 @@ _LABEL = re.compile(r"\[([^\[\]]+)\]")
 
 def read(data: bytes, _: Options) -> TextDocument:
     source = decode(data, "utf-8")
-    lines = source.text.splitlines(keepends=True)
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source.text)
     builder = Builder()
     at = _front_matter(lines)
     builder.literal("".join(lines[:at]))

@@ -196,10 +196,9 @@ class Builder:
     def whole(self, sent: Sent, raw: str, place: str, write: Write) -> None:
         """A segment whose markup the server itself reads."""
         self.close()
-        if sent.text:
-            segment = Segment(place, sent, [Item("text", [raw])], write, {}, {})
-            self.segments.append(segment)
-            self._pieces.append(segment)
+        segment = Segment(place, sent, [Item("text", [raw])], write, {}, {})
+        self.segments.append(segment)
+        self._pieces.append(segment)
 
     def close(self, write: Write | None = None) -> None:
         """The open segment ends here."""

@@ -102,11 +102,9 @@ def _name(label: str) -> str:
 
 def _add(builder: Builder, raw: str, place: str, definitions: dict[str, str]) -> None:
     """A block as a segment, if there is anything to read in it."""
-    rule = re.match(r"(?:---|\+\+\+)[ \t]*(?:\r\n|\r|\n|$)", raw)
-    if rule is not None:  # where a text begins, it would be front matter
-        builder.literal(rule.group())
-        raw = raw[rule.end() :]
     text = raw.rstrip()
+    # Where a text begins, a rule would be front matter.
+    head = "\n" if re.match(r"(?:---|\+\+\+)[ \t]*(?:[\r\n]|$)", text) else ""
     own = {_name(found[1]) for found in map(_DEFINITION.match, text.splitlines()) if found}
     names = dict.fromkeys(map(_name, _LABEL.findall(text)))
     needed = [definitions[one] for one in names if one in definitions and one not in own]
@@ -114,8 +112,9 @@ def _add(builder: Builder, raw: str, place: str, definitions: dict[str, str]) ->
     tail = tail and "\n" + tail
 
     def write(_: Segment, parts: Sequence[Part], __: Callable[[Item], str]) -> str:
-        return "".join(map(str, parts)).removesuffix(tail)
+        return "".join(map(str, parts)).removeprefix(head).removesuffix(tail)
 
-    builder.whole(Sent(text + tail, "MARKDOWN"), text, place, write)
+    if text:
+        builder.whole(Sent(head + text + tail, "MARKDOWN"), text, place, write)
     builder.literal(raw[len(text) :])
     builder.close()

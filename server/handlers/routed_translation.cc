@@ -124,7 +124,8 @@ void AddStep(const v1::TranslateResult& before, v1::TranslateResult* result) {
 
 absl::StatusOr<RoutedTranslation> RoutedTranslation::Create(
     Call* call, bool named, const v1::TranslateOptions& options,
-    const std::string& path, std::function<absl::Status()> wanted) {
+    const std::string& path, std::function<absl::Status()> wanted,
+    std::function<absl::Status()> on_model) {
   std::vector<ModelHandle> models = {call->model_handle()};
   const Environment& environment = call->environment();
   if (!named) {
@@ -136,7 +137,7 @@ absl::StatusOr<RoutedTranslation> RoutedTranslation::Create(
       call, path,
       TranslationRouter(std::move(models),
                         named ? "" : environment.pivot_language),
-      std::move(wanted));
+      std::move(wanted), std::move(on_model));
   if (options.source_language() == kAuto && !options.has_task() &&
       !result.router_.none()) {
     absl::StatusOr<TranslationRoute> fallback =
@@ -223,10 +224,13 @@ absl::StatusOr<const RoutedTranslation::Way*> RoutedTranslation::WayFrom(
   if (found == ways_.end()) {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Way> way,
                              MakeWay(route, *auto_options_, /*tell=*/true));
+    // The call is its first text's model's.
+    if (ways_.empty()) {
+      call_->Use(route.steps[0].model);
+      if (on_model_) TRIVIUM_RETURN_IF_ERROR(on_model_());
+    }
     TRIVIUM_RETURN_IF_ERROR(
         way->steps[0].translation.ReadGlossary(*auto_options_, path_));
-    // The call is its first text's model's.
-    if (ways_.empty()) call_->Use(route.steps[0].model);
     found = ways_.emplace(source, std::move(way)).first;
   }
   return found->second.get();

@@ -25,10 +25,14 @@ class RoutedTranslation {
  public:
   // `call` has a model, which is the only one that may translate where the
   // request has `named` it, and gets another one where the server chooses.
-  // `path` and `wanted` as Translation::Create's; `call` outlives it.
+  // `path` and `wanted` as Translation::Create's; `call` outlives it. Where
+  // languages are detected, `on_model` is asked whether to go on once the call
+  // has the model of its first text, of which nothing is tokenized yet; null:
+  // it goes on.
   static absl::StatusOr<RoutedTranslation> Create(
       Call* call, bool named, const v1::TranslateOptions& options,
-      const std::string& path, std::function<absl::Status()> wanted);
+      const std::string& path, std::function<absl::Status()> wanted,
+      std::function<absl::Status()> on_model);
 
   // How texts of a language are translated.
   struct Way {
@@ -62,11 +66,13 @@ class RoutedTranslation {
 
  private:
   RoutedTranslation(Call* call, std::string path, TranslationRouter router,
-                    std::function<absl::Status()> wanted)
+                    std::function<absl::Status()> wanted,
+                    std::function<absl::Status()> on_model)
       : call_(call),
         path_(std::move(path)),
         router_(std::move(router)),
-        wanted_(std::move(wanted)) {}
+        wanted_(std::move(wanted)),
+        on_model_(std::move(on_model)) {}
 
   absl::StatusOr<std::unique_ptr<Way>> MakeWay(
       const TranslationRoute& route, const v1::TranslateOptions& options,
@@ -82,7 +88,8 @@ class RoutedTranslation {
   std::string path_;  // of the options
   TranslationRouter router_;
   std::function<absl::Status()> wanted_;
-  std::unique_ptr<Way> way_;  // of all inputs, or null
+  std::function<absl::Status()> on_model_;  // or null
+  std::unique_ptr<Way> way_;                // of all inputs, or null
   // Where there is a glossary that is not read yet.
   std::unique_ptr<v1::TranslateOptions> glossary_options_;
   // Where sources are detected: the options, and a way for each source.

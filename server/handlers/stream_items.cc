@@ -31,9 +31,10 @@ struct Translating {
     TRIVIUM_RETURN_IF_ERROR(call->FindAllowedModel(start.model()));
     TRIVIUM_ASSIGN_OR_RETURN(
         RoutedTranslation translation,
-        RoutedTranslation::Create(call, /*named=*/!start.model().empty(),
-                                  start.options(), "start.options",
-                                  [call] { return call->Wanted(); }));
+        RoutedTranslation::Create(
+            call, /*named=*/!start.model().empty(), start.options(),
+            "start.options", [call] { return call->Wanted(); },
+            /*on_model=*/nullptr));
     TRIVIUM_RETURN_IF_ERROR(translation.ReadGlossary());
     return translation;
   }

@@ -25,13 +25,14 @@ class TranslateCall : public UnaryCall {
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(
         translation_,
-        RoutedTranslation::Create(&call(), /*named=*/!request_.model().empty(),
-                                  request_.options(), "options",
-                                  [this] { return call().Wanted(); }));
+        RoutedTranslation::Create(
+            &call(), /*named=*/!request_.model().empty(), request_.options(),
+            "options", [this] { return call().Wanted(); },
+            [this] { return call().Foresee(); }));
     return absl::OkStatus();
   }
 
-  // Else the batcher is asked when it is known which model will be.
+  // Else the call is foreseen as soon as its first text tells the model.
   bool NeedsBatcher() const override { return translation_->same_for_all(); }
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {

@@ -230,10 +230,14 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
   const std::string& text = item->text.text;
   const std::string_view sentence = span.Of(text);
   const std::vector<TextSpan> inner = SpansIn(span, kept);
-  // Without words it is in the gap between others, as it is.
-  if (!inner.empty() && WordsBetween(text, span, inner).empty()) {
-    return absl::OkStatus();
-  }
+  // Without words it is in the gap between others, as it is: a model that is
+  // asked about signs alone may make up anything. Not where its search is what
+  // is asked about.
+  const bool words = inner.empty()
+                         ? !splitter_ || HasLettersOrDigits(sentence) ||
+                               !CheckSeveral(input, item->path).ok()
+                         : !WordsBetween(text, span, inner).empty();
+  if (!words) return absl::OkStatus();
   // A single character cannot be cut.
   const bool divides =
       splitter_ && FirstCodePoint(sentence).size < sentence.size();

@@ -6,10 +6,13 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "server/handlers/status.h"
+#include "server/handlers/translation_route.h"
 #include "server/http/http_status.h"
 #include "server/http/json_body.h"
 #include "server/http/json_fields.h"
@@ -164,14 +167,18 @@ class LibreDetectCodec : public Codec {
 
 class LibreLanguagesCodec : public Codec {
  public:
+  explicit LibreLanguagesCodec(const Environment& environment)
+      : environment_(environment) {}
+
   absl::Status Read(std::string_view, Message*) override {
     return absl::OkStatus();
   }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return LibreFailure(ending);
-    std::map<std::string, std::set<std::string>> targets;  // of each source
-    for (const v1::Model& model :
-         static_cast<const v1::ListModelsResponse*>(last)->models()) {
+    const auto& models =
+        static_cast<const v1::ListModelsResponse*>(last)->models();
+    Targets targets;
+    for (const v1::Model& model : models) {
       for (const v1::Language& source : model.source_languages()) {
         for (const v1::Language& target : model.target_languages()) {
           if (CodeOf(source) != CodeOf(target)) {
@@ -180,6 +187,7 @@ class LibreLanguagesCodec : public Codec {
         }
       }
     }
+    AddByPivot(models, &targets);
     ordered_json languages = ordered_json::array();
     for (const auto& [code, to] : targets) {
       languages.push_back(
@@ -187,6 +195,42 @@ class LibreLanguagesCodec : public Codec {
     }
     return {.body = ToJsonText(languages)};
   }
+
+ private:
+  using Targets = std::map<std::string, std::set<std::string>>;  // of sources
+
+  // What two models reach: from each source that is translated to the pivot,
+  // each target that is translated from it.
+  void AddByPivot(const google::protobuf::RepeatedPtrField<v1::Model>& models,
+                  Targets* targets) const {
+    const std::string& pivot = environment_.pivot_language;
+    // Only those that the call's token allows; one may have been unloaded.
+    std::vector<ModelHandle> loaded;
+    for (const v1::Model& model : models) {
+      auto found = environment_.models.Find(model.name());
+      if (found.ok()) loaded.push_back(*std::move(found));
+    }
+    if (pivot.empty() || loaded.empty()) return;
+    const TranslationRouter router(std::move(loaded), pivot);
+    const auto translates = [&](std::string_view from, std::string_view to) {
+      const auto route = router.Find(from, to);
+      return route.ok() &&
+             route->steps[0].source_tag != route->steps[0].target_tag;
+    };
+    std::set<std::string> all, reached;
+    for (const auto& [source, to] : *targets) all.insert(to.begin(), to.end());
+    for (const std::string& target : all) {
+      if (translates(pivot, target)) reached.insert(target);
+    }
+    for (auto& [source, to] : *targets) {
+      if (!translates(source, pivot)) continue;
+      for (const std::string& target : reached) {
+        if (target != source) to.insert(target);
+      }
+    }
+  }
+
+  const Environment& environment_;
 };
 
 }  // namespace
@@ -199,9 +243,9 @@ std::unique_ptr<Codec> NewLibreDetectCodec(const Environment&,
                                            const RequestHead&) {
   return std::make_unique<LibreDetectCodec>();
 }
-std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment&,
+std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment& environment,
                                               const RequestHead&) {
-  return std::make_unique<LibreLanguagesCodec>();
+  return std::make_unique<LibreLanguagesCodec>(environment);
 }
 
 }  // namespace trivium

@@ -189,6 +189,13 @@ int Rank(std::string_view left, std::string_view right) {
 
 }  // namespace
 
+bool HasLettersOrDigits(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(FirstCodePoint(text).size)) {
+    if (u_isalnum(FirstCharacter(text))) return true;
+  }
+  return false;
+}
+
 size_t ClauseBorder(std::string_view sentence,
                     const std::vector<TextSpan>& whole) {
   const size_t middle = sentence.size() / 2;

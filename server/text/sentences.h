@@ -30,6 +30,9 @@ struct TextSpan {
 // Without the white space (Unicode's White_Space) at both ends.
 TextSpan WithoutWhiteSpace(std::string_view text, TextSpan span);
 
+// Else there is nothing to translate, but signs alone ("* * *").
+bool HasLettersOrDigits(std::string_view text);
+
 // Finds the sentences of texts in a language: ICU's borders, of which those
 // are taken back that follow an abbreviation, an ordinal, an initial or quoted
 // speech that goes on (sentence_rules.h). A line break ends a sentence, too.

@@ -30,6 +30,7 @@ constexpr size_t kLeastCopied = 4;
 constexpr size_t kLengthSlack = 12;
 // Below, CLD2 guesses.
 constexpr size_t kLeastLettersOfLanguage = 24;
+constexpr size_t kLeastOtherThanNames = 2;  // words
 constexpr int kLeastPercentOfAnother = 60;
 constexpr int kMostPercentOfTarget = 20;
 
@@ -40,6 +41,7 @@ constexpr UChar32 kFirstIdeographic = 0x2E80;
 struct Word {
   size_t hash = 0;
   bool letters = false;
+  bool small = false;    // has small letters
   bool capital = false;  // its first character
 };
 
@@ -72,6 +74,7 @@ std::vector<Word> WordsOf(std::string_view text) {
     if (u_isalnum(c)) {
       if (folded.empty()) word.capital = u_isupper(c);
       word.letters |= static_cast<bool>(u_isalpha(c));
+      word.small |= static_cast<bool>(u_islower(c));
       folded += marks;  // within the word
       marks.clear();
       AppendUtf8(u_foldCase(c, U_FOLD_CASE_DEFAULT), &folded);
@@ -140,6 +143,15 @@ size_t Weight(std::string_view text) {
     if (u_isalnum(c)) weight += c >= kFirstIdeographic ? 3 : 1;
   }
   return weight;
+}
+
+// Whether all that is said may be names, which are the same in all languages.
+bool IsOfNames(std::string_view text) {
+  size_t names = 0, others = 0;
+  for (const Word& word : WordsOf(text)) {
+    if (word.small) ++(word.capital ? names : others);
+  }
+  return names > 0 && others < kLeastOtherThanNames;
 }
 
 size_t CountReplacementCharacters(std::string_view text) {
@@ -222,7 +234,7 @@ std::optional<LanguageCheck> LanguageCheck::For(std::string_view language) {
 }
 
 bool LanguageCheck::IsAnother(std::string_view text) const {
-  if (Weight(text) < kLeastLettersOfLanguage) return false;
+  if (Weight(text) < kLeastLettersOfLanguage || IsOfNames(text)) return false;
   const std::vector<LanguageGuess> guesses = DetectLanguages(text);
   if (guesses.empty() || !guesses[0].reliable) return false;
   int of_target = 0;

@@ -36,7 +36,8 @@ class LanguageCheck {
   static std::optional<LanguageCheck> For(std::string_view language);
 
   // Whether most of a text is surely in another language, and not in one that
-  // is hardly told from it (Danish and Norwegian). Never of a few words.
+  // is hardly told from it (Danish and Norwegian). Never of a few words, or of
+  // names alone, which begin with capitals.
   bool IsAnother(std::string_view text) const;
 
  private:

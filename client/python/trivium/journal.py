@@ -7,8 +7,7 @@ import json
 import pathlib
 from typing import IO, Any
 
-from trivium.documents.carry import Source
-from trivium.documents.document import DocumentError
+from trivium.documents.document import DocumentError, Sent
 
 
 class Journal:
@@ -17,9 +16,9 @@ class Journal:
         DocumentError where the file is of other settings."""
         self.path = path
         self.found = 0  # texts of an earlier run
-        self._known: dict[Source, list[str]] = {}
+        self._known: dict[Sent, str] = {}
         self._file: IO[str] | None = None
-        self._head = {"trivium-translate": 1, "settings": settings}
+        self._head = {"trivium-translate": 2, "settings": settings}
         if path.exists():
             self._read()
 
@@ -35,17 +34,17 @@ class Journal:
             entry = _parse(line)
             # The last line may have been cut.
             if isinstance(entry, list) and len(entry) == 3:
-                text, ends, parts = entry
-                self._known[Source(text, tuple(ends))] = parts
+                text, format, translation = entry
+                self._known[Sent(text, format)] = translation
         self.found = len(self._known)
 
-    def find(self, source: Source) -> list[str] | None:
-        return self._known.get(source)
+    def find(self, sent: Sent) -> str | None:
+        return self._known.get(sent)
 
-    def keep(self, source: Source, parts: list[str]) -> None:
+    def keep(self, sent: Sent, translation: str) -> None:
         if self._file is None:
             self._file = self._open()
-        self._write([source.text, source.ends, parts])
+        self._write([sent.text, sent.format, translation])
 
     def _open(self) -> IO[str]:
         if self._known:

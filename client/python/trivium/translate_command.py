@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,8 @@ import grpc
 import trivium
 from trivium.connection import DEFAULT_ADDRESS
 from trivium.documents import FORMATS, Document, DocumentError, Options, format_of
-from trivium.documents.carry import Alignment
-from trivium.documents.translation import Failure, Translated, translate
+from trivium.documents.document import Sent
+from trivium.documents.translation import Error, Failure, translate
 from trivium.errors import TriviumError
 from trivium.journal import Journal
 from trivium.progress import Progress
@@ -235,8 +236,21 @@ def _write(path: pathlib.Path, data: bytes) -> None:
         raise
 
 
+# What programs read in texts, and a translation must have as it is, in the
+# server's words: what it knows by kinds, ${name}, %{name} and entities.
+PROTECT = {
+    "kinds": [
+        f"PROTECTED_KIND_{one}" for one in "PRINTF ICU_MESSAGE MUSTACHE URL EMAIL".split()
+    ],
+    "patterns": [r"[$%#]\{[^{}]*\}", r"&#?\w+;"],
+}
+# Whether a text may have some of it.
+_PROTECTED = re.compile(r"[%&@{]|://|www\.")
+
+
 class ServerTranslator:
-    """Translates through one TranslateStream after another."""
+    """Translates through one TranslateStream after another, each of texts with
+    the same options."""
 
     def __init__(self, client: trivium.Client, args: argparse.Namespace) -> None:
         self._client = client
@@ -248,44 +262,36 @@ class ServerTranslator:
         if args.beam_size:
             self._options["decoding"] = {"beam_size": args.beam_size}
 
-    def translate(
-        self, texts: Sequence[str], align: bool
-    ) -> Iterator[tuple[int, Translated | TriviumError]]:
-        options = dict(self._options)
-        if align:
-            # A map is of one search.
-            options.update(tokens=True, cross_attention=self._selection(), split="SPLIT_NONE")
-        for outcome in self._client.translate_stream(
-            texts, model=self._model, ordered=False, **options
-        ):
-            if outcome.result is None:
-                assert outcome.error is not None
-                yield outcome.index, outcome.error
-            else:
-                yield outcome.index, _translated(outcome.result, align)
+    def translate(self, texts: Sequence[Sent]) -> Iterator[tuple[int, str | Error]]:
+        # Where two models translate by way of a third language, they take
+        # neither: what has nothing to keep goes without.
+        groups: dict[tuple[str, bool], list[int]] = {}
+        for index, sent in enumerate(texts):
+            protects = _PROTECTED.search(sent.text) is not None
+            groups.setdefault((sent.format, protects), []).append(index)
+        for (format, protects), indices in groups.items():
+            options = dict(self._options)
+            if format != "PLAIN":
+                options["format"] = f"TEXT_FORMAT_{format}"
+            if protects:
+                options["protect"] = PROTECT
+            for outcome in self._client.translate_stream(
+                [texts[index].text for index in indices],
+                model=self._model,
+                ordered=False,
+                **options,
+            ):
+                yield indices[outcome.index], _translation(outcome)
 
-    def _selection(self) -> dict[str, list[int]]:
-        """The last layer but one, which aligns best, of more than two."""
-        layers = self._client.model(self._model).decoder_layer_count
-        return {"layers": [layers - 2]} if layers > 2 else {}
 
-
-def _translated(result: inference_pb2.TranslateResult, align: bool) -> Translated:
-    best = result.hypotheses[0]
-    if not align:
-        return Translated(best.text)
-    maps = best.cross_attention
-    size = maps.query_count * maps.key_count
-    count = maps.layer_count * maps.head_count
-    weights = [0.0] * size
-    values = list(maps.weights)
-    for at in range(count):
-        for index, value in enumerate(values[at * size : (at + 1) * size]):
-            weights[index] += value
-    rows = [
-        weights[q * maps.key_count : (q + 1) * maps.key_count] for q in range(maps.query_count)
-    ]
-    return Translated(best.text, Alignment(result.source_pieces, best.pieces, rows))
+def _translation(outcome: trivium.Outcome[inference_pb2.TranslateResult]) -> str | Error:
+    if outcome.result is None:
+        assert outcome.error is not None
+        return outcome.error
+    for one in outcome.result.unkept:
+        times = f"{one.count} times" if one.count else "not"
+        return DocumentError(f"its translation has {one.text!r} {times}")
+    return outcome.result.hypotheses[0].text
 
 
 if __name__ == "__main__":

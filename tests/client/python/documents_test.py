@@ -1,15 +1,18 @@
 """Documents: what is translated of each format, and that nothing else changes."""
 
 import io
+import itertools
 import json
+import re
 import unittest
 import zipfile
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
+import fake_server
 import make_documents
 from make_documents import Maker
 from trivium.documents import FORMATS, DocumentError, Options, translation
-from trivium.documents.translation import Translated
 
 SEEDS = range(150)
 
@@ -17,25 +20,28 @@ SEEDS = range(150)
 class Nothing:
     """No memory of an earlier run."""
 
-    def find(self, source):
+    def find(self, sent):
         return None
 
-    def keep(self, source, parts):
+    def keep(self, sent, translation):
         pass
 
 
 class Changer:
-    """Translates by a function, and tells of no alignment: what is between
-    inline markup is then translated by itself."""
+    """Translates by a function, which sees of HTML what is between the tags,
+    and leaves alone what the server would."""
 
     def __init__(self, change):
         self.change = change
-        self.texts = []
 
-    def translate(self, texts, align):
-        self.texts += texts
-        for index, text in enumerate(texts):
-            yield index, Translated(self.change(text))
+    def translate(self, texts):
+        for index, sent in enumerate(texts):
+            yield index, fake_server.translated(
+                sent.text, sent.format == "HTML", self.one)
+
+    def one(self, text):
+        kept = text.startswith(("https://", "{")) or not text.strip()
+        return text if kept else self.change(text)
 
 
 def translate(form, data, change=str.upper, **options):
@@ -52,7 +58,48 @@ def texts_of(form, data, **options):
     if isinstance(data, str):
         data = data.encode()
     document = FORMATS[form](data, Options(**options))
-    return [segment.texts for segment in document.segments]
+    return [segment.sent.text for segment in document.segments]
+
+
+def moved(form, data, translations):
+    """With these translations in the place of what is sent."""
+    class Given:
+        def translate(self, texts):
+            for index, sent in enumerate(texts):
+                yield index, translations[sent.text]
+    document = FORMATS[form](data.encode(), Options())
+    done, failures = translation.translate(
+        document.segments, Given(), Nothing(), lambda *_: None)
+    assert not failures, failures
+    return document.render(done).decode()
+
+
+WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+
+
+def runs_of(document):
+    """Of document.xml each text with its formatting, texts of one formatting in
+    one, and the other elements in their order."""
+    found = []
+
+    def walk(element, formatting):
+        name = element.tag.removeprefix(WORD)
+        if name == "r":
+            properties = element.find(WORD + "rPr")
+            formatting = [one.tag for one in properties if one.tag != WORD + "lang"
+                          ] if properties is not None else []
+        elif name == "t":
+            found.append((formatting, element.text or ""))
+        elif name not in ("rPr", "lang", "b", "u", "proofErr"):
+            found.append((name, element.text if name.endswith("Text") else None))
+        for child in element:
+            walk(child, formatting)
+        if name in ("p", "hyperlink"):
+            found.append((name, "end"))
+    walk(ElementTree.fromstring(document), None)
+    grouped = itertools.groupby(found, key=lambda one: one[0])
+    return [(key, "".join(text for _, text in group) if isinstance(key, list)
+             else [text for _, text in group]) for key, group in grouped]
 
 
 class PropertyTest(unittest.TestCase):
@@ -85,10 +132,31 @@ class PropertyTest(unittest.TestCase):
         self.check("json", make_documents.json_document)
 
     def test_html(self):
-        self.check("html", make_documents.html)
+        """White space in a translated text is a space, as browsers show it."""
+        for seed in SEEDS:
+            before = make_documents.html(Maker(seed, None))
+            after = make_documents.html(Maker(seed, str.upper))
+            with self.subTest(seed=seed):
+                made = translate("html", before).decode()
+                self.assertEqual(*(re.sub(r"\s+", " ", one) for one in (made, after)))
+                stays = re.compile(r"<(script|pre|style)\b.*?</\1>", re.DOTALL)
+                self.assertEqual(*([one.group() for one in stays.finditer(page)]
+                                   for page in (made, after)))
+                self.assertEqual(translate("html", before, str).decode(), before)
 
     def test_markdown(self):
-        self.check("markdown", make_documents.markdown)
+        """What is sent is the document, in parts (server_test.py has the rest)."""
+        for seed in SEEDS:
+            before = make_documents.markdown(Maker(seed, None))
+            with self.subTest(seed=seed):
+                self.assertEqual(translate("markdown", before, str).decode(), before)
+                parts = texts_of("markdown", before)
+                rest = re.sub(r"^---\r?\ntitle: .*\r?\n---", "", before)
+                for part in parts:
+                    block = part.split("\n\n[")[0].lstrip("\n")
+                    self.assertIn(block, rest)
+                    rest = rest.replace(block, "", 1)
+                self.assertRegex(rest, r"^[\s-]*$")
 
     def test_xliff(self):
         self.check("xliff", make_documents.xliff)
@@ -96,8 +164,10 @@ class PropertyTest(unittest.TestCase):
     def test_docx(self):
         def parts(data):
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                return [(one.filename, one.date_time, one.compress_type, archive.read(one))
-                        for one in archive.infolist()]
+                all = [(one.filename, one.date_time, one.compress_type, archive.read(one))
+                       for one in archive.infolist()]
+            document = next(content for name, *_, content in all if "document" in name)
+            return runs_of(document), [one for one in all if one[3] != document]
         for seed in SEEDS:
             before = make_documents.docx(Maker(seed, None))
             with self.subTest(seed=seed):
@@ -141,15 +211,97 @@ class FormatsTest(unittest.TestCase):
         page = ("<p>I ate an <b>red</b> <i>apple</i>.<br>It was<p>good.<ul><li>A<li>B</ul>"
                 "<textarea>C &lt; D</textarea>")
         self.assertEqual(texts_of("html", page),
-                         [["I ate an", "red", "apple", "."], ["It was"], ["good."],
-                          ["A"], ["B"], ["C < D"]])
+                         ['I ate an <span id="0">red</span> <span id="1">apple</span>.',
+                          "It was", "good.", "A", "B", "C < D"])
+
+    def test_html_tags_go_with_their_words(self):
+        sent = ('<code id="0"></code> has\n<span id="1">the <img id="2">red</span> '
+                '&amp; <span id="3">old</span> house')
+        page = (f'<p id=x> <i><code>f</code> has\n<a title="T" href="/">the <img alt="I">red'
+                '</a> &amp; <B>old</B> house</i> </p>')
+        self.assertEqual(texts_of("html", page), ["T", "I", sent])
+        made = moved("html", page, {
+            "T": "D", "I": "Ü",
+            sent: 'Das <span id="3">alte</span>, <span id="1">rote<img id="2"></span> Haus '
+                  '&lt;hat <code id="0"></code>'})
+        self.assertEqual(made, '<p id=x> <i>Das <B>alte</B>, <a title="D" href="/">rote'
+                         '<img alt="Ü"></a> Haus &lt;hat <code>f</code></i> </p>')
+
+    def test_markup_that_does_not_come_back_is_refused(self):
+        segment = FORMATS["html"](b"a <b>c</b> <img> d", Options()).segments[0]
+        self.assertEqual(segment.sent.text, 'a <span id="0">c</span> <img id="1"> d')
+        for broken in ('a <span id="0">c</span> d', 'a c <img id="1"> d',
+                       '<span id="0">c</span> <img id="1"> <img id="1">',
+                       '<img id="0"></span> <img id="1">', '<span id="0"><img id="1">',
+                       '<span id="0"></span><img id="1"><span id="2"></span>'):
+            with self.assertRaisesRegex(DocumentError, "did not come back"):
+                segment.parts(broken)
+
+    def test_docx_runs_follow_their_words(self):
+        def document(*runs):
+            namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+            return f'<w:document xmlns:w="{namespace}"><w:p>{"".join(runs)}</w:p></w:document>'
+
+        def run(text, properties=""):
+            text = f'<w:t xml:space="preserve">{text}</w:t>' if text[0] != "<" else text
+            return f"<w:r><w:rPr>{properties}</w:rPr>{text}</w:r>"
+
+        def made(before, sent, target):
+            out = io.BytesIO()
+            with zipfile.ZipFile(out, "w") as archive:
+                archive.writestr("word/document.xml", before)
+            document = FORMATS["docx"](out.getvalue(), Options())
+            self.assertEqual([one.sent.text for one in document.segments], [sent])
+            with zipfile.ZipFile(io.BytesIO(document.render([target]))) as archive:
+                return archive.read("word/document.xml").decode()
+        note = '<w:footnoteReference w:id="2"/>'
+        language = '<w:lang w:val="en"/>'
+        self.assertEqual(
+            made(document(run("The ", language), "\n ", run("red", "<w:b/>"),
+                          run(" house ", language),
+                          run("is ol"), run("d"), run(note, "<w:v/>"), run(". ")),
+                 'The <span id="0">red</span> house is old<img id="1">. ',
+                 'Alt<img id="1"> ist das Haus, das <span id="0">rote</span>. '),
+            document(run("Alt", language), run(note, "<w:v/>"),
+                     run(" ist das Haus, das ", language), run("rote", "<w:b/>"),
+                     run(". ", language)))
+        link = '<w:hyperlink r:id="1">'
+        fields = [f'<w:fldChar w:fldCharType="{one}"/>' for one in ("begin", "separate", "end")]
+        self.assertEqual(
+            made(document(run("See "), '<w:bookmarkStart w:id="7"/>', link,
+                          run("chapter", "<w:u/>"), "</w:hyperlink>", '<w:bookmarkEnd w:id="7"/>',
+                          run(" "), run(fields[0]), run("<w:instrText>REF</w:instrText>"),
+                          run(fields[1]), run("two"), run(fields[2]), run("!")),
+                 'See <span id="0"><span id="1"><span id="2">chapter</span></span></span> '
+                 '<span id="3">two</span>!',
+                 '<span id="3">Zwei</span>: <span id="0">ein<span id="1"> <span id="2">'
+                 'Kapitel</span></span></span>!'),
+            document(run(fields[0]), run("<w:instrText>REF</w:instrText>"),
+                     run(f'{fields[1]}<w:t xml:space="preserve">Zwei</w:t>{fields[2]}'
+                         '<w:t xml:space="preserve">: </w:t>'),
+                     '<w:bookmarkStart w:id="7"/>', run("ein"), link, run(" "),
+                     run("Kapitel", "<w:u/>"), "</w:hyperlink>", '<w:bookmarkEnd w:id="7"/>',
+                     run("!")))
+
+    def test_xliff_codes_go_with_their_words(self):
+        def document(target):
+            return ('<xliff version="1.2"><file source-language="en"><body><trans-unit id="1">'
+                    '<source>Open <bpt id="1">&lt;b></bpt>the <ph id="2">%s</ph><ept id="1">'
+                    f'&lt;/b></ept> <g id="3">now</g></source>{target}</trans-unit></body>'
+                    "</file></xliff>")
+        made = moved("xliff", document(""), {
+            'Open <span id="0">the <code id="1"></code></span> <span id="2">now</span>':
+            '<span id="2">Jetzt</span> <span id="0">das <code id="1"></code></span> öffnen'})
+        self.assertEqual(made, document(
+            '<target><g id="3">Jetzt</g> <bpt id="1">&lt;b></bpt>das <ph id="2">%s</ph>'
+            '<ept id="1">&lt;/b></ept> öffnen</target>'))
 
     def test_html_attributes_that_people_read(self):
         page = ('<meta name="description" content="About us"><meta name=viewport content="x">'
                 '<img alt=\'It "is"\' src="a.png"><input type="submit" value="Send">'
                 '<input value="mine" placeholder="Name">')
         self.assertEqual(texts_of("html", page),
-                         [["About us"], ['It "is"'], ["Send"], ["Name"]])
+                         ["About us", 'It "is"', "Send", "Name"])
         self.assertIn(b"alt='it&#39;s'", translate("html", page, lambda _: "it's"))
 
     def test_html_encodings(self):
@@ -166,16 +318,33 @@ class FormatsTest(unittest.TestCase):
             with self.subTest(page):
                 self.assertEqual(translate("html", page, str), page.encode())
 
-    def test_markdown_text_is_escaped(self):
-        document = FORMATS["markdown"](b"Text.\n", Options())
-        out = document.render([["1. *a* [b] snake_case <c> _d_ # &lt;"]])
-        self.assertEqual(out, b"1\\. \\*a\\* \\[b\\] snake_case \\<c> \\_d\\_ # &amp;lt;\n")
-        self.assertEqual(texts_of("markdown", out),
-                         [["1. *a* [b] snake_case <c> _d_ # &lt;"]])
+    def test_markdown_is_sent_block_by_block(self):
+        page = ("---\ntitle: x\n---\n# One\ntwo\n\n- three\n\n  four\n- five\nfive\n"
+                "2. 5\n\n> six\n>\n> seven\n")
+        self.assertEqual(texts_of("markdown", page),
+                         ["# One\ntwo", "- three\n\n  four", "- five\nfive\n2. 5",
+                          "> six\n>\n> seven"])
 
-    def test_markdown_lines_of_a_paragraph_are_one_text(self):
-        page = "One\ntwo\n> three\n> four\n\n- five\n  six\n\n    code\n"
-        self.assertEqual(texts_of("markdown", page)[:2], [["One two"], ["three four"]])
+    def test_markdown_that_has_blank_lines_is_not_cut(self):
+        for block in ("```\na\n\nb\n```", "~~~~ x\na\n\n~~~\n\nb\n~~~~~", "<!-- a\n\nb -->",
+                      "<pre>\n\na\n\n</pre>", "- ```\n  a\n\nb\n  ```", "<script>\n\nx</script>",
+                      "1. a\n\n   ```\n\nb\n   ```", "<![CDATA[\n\na]]>", "<?a\n\nb?>"):
+            page = f"x\n\n{block}\n\ny\r\n"
+            with self.subTest(block):
+                self.assertEqual(texts_of("markdown", page), ["x", block, "y"])
+
+    def test_markdown_rules_are_no_front_matter(self):
+        self.assertEqual(texts_of("markdown", "a\n\n---\nb\n---\n\nc"), ["a", "\n---\nb\n---", "c"])
+
+    def test_markdown_is_sent_with_its_links_definitions(self):
+        page = "[A] and [b][C d]\n\nelse\n\n[a]: /a\n[c  D]: /c 't'\n[e]: /e\n"
+        texts = texts_of("markdown", page)
+        sent = "[A] and [b][C d]\n\n[a]: /a\n[c  D]: /c 't'"
+        self.assertEqual(texts[:2], [sent, "else"])
+        made = moved("markdown", page, {
+            sent: "[B][A] und [b][C d]\n\n[a]: /a\n[c  D]: /c 't'", "else": "sonst",
+            texts[2]: texts[2]})
+        self.assertEqual(made, page.replace("[A] and", "[B][A] und").replace("else", "sonst"))
 
     def test_srt_wraps_into_as_many_lines(self):
         cue = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n"
@@ -221,7 +390,7 @@ class FormatsTest(unittest.TestCase):
         out = translate("xliff", document).decode()
         self.assertIn('</seg-source><target><mrk mtype="seg" mid="1">A.</mrk> '
                       '<mrk mtype="seg" mid="2">B.</mrk></target><alt-trans>', out)
-        self.assertEqual(texts_of("xliff", document), [["a."], ["b."]])
+        self.assertEqual(texts_of("xliff", document), ["a.", "b."])
 
     def test_errors_say_what_and_where(self):
         for form, data, what in (

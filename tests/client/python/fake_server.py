@@ -1,6 +1,8 @@
 """A server that tests tell what to do, on a port of its own."""
 
 import concurrent.futures
+import html
+import re
 import threading
 
 import grpc
@@ -32,6 +34,15 @@ def status_of(code, message, retry_delay=None, field=None):
     return status
 
 
+def translated(text, is_html, change):
+    """A text as `change` has it; of HTML what is between the tags."""
+    if not is_html:
+        return change(text)
+    return "".join(
+        html.escape(change(html.unescape(part)), quote=False) if at % 2 == 0 else part
+        for at, part in enumerate(re.split("(<[^>]*>)", text)))
+
+
 class FakeServer(inference_pb2_grpc.InferenceServicer,
                  models_pb2_grpc.ModelsServicer):
     """Translates by upper case. `failures` holds what the next calls, or the
@@ -43,6 +54,7 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
         self.metadata = {}  # of the last call
         self.failures = []  # (code, Status or None)
         self.item_errors = {}  # text: [Status...]
+        self.unkept = {}  # text: [(span, count)...]
         self.break_after = []  # of the next streams, so many results
         self.streams = 0
         self.lock = threading.Lock()
@@ -166,9 +178,11 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
             if errors:
                 response.error.CopyFrom(errors.pop(0))
             else:
-                hypothesis = response.result.hypotheses.add(text=text.upper())
-                if start.options.tokens:
-                    align(response.result, hypothesis, text)
+                is_html = start.options.format == inference_pb2.TEXT_FORMAT_HTML
+                response.result.hypotheses.add(
+                    text=translated(text, is_html, str.upper))
+                for kept in self.unkept.get(text, ()):
+                    response.result.unkept.add(text=kept[0], count=kept[1])
             yield response
         if answered == break_after:
             context.abort(grpc.StatusCode.UNAVAILABLE, "stopping")
@@ -178,15 +192,3 @@ class FakeServer(inference_pb2_grpc.InferenceServicer,
         for request in requests:
             yield inference_pb2.EncodeStreamResponse(
                 id=request.item.id, result={"embedding": [len(request.item.input.text)]})
-
-
-def align(result, hypothesis, text):
-    """Word by word, each token looks at its own."""
-    words = text.split()
-    result.source_pieces.extend("▁" + word for word in words)
-    hypothesis.pieces.extend("▁" + word.upper() for word in words)
-    maps = hypothesis.cross_attention
-    maps.layer_count = maps.head_count = 1
-    maps.query_count = maps.key_count = len(words)
-    for query in range(len(words)):
-        maps.weights.extend(float(query == key) for key in range(len(words)))

@@ -219,9 +219,9 @@ def xliff(maker):
                 "text": made,
                 "g": f'<pc id="1">{made}</pc>' if two else f'<g id="1">{made}</g>',
                 "x": f'<ph id="2"/>{made}' if two else f'<ph id="2">&lt;b&gt;</ph>{made}',
-                "kept": f'<mrk id="3" translate="no">{escape_html(one)}</mrk> '
+                "kept": f'<mrk id="3" translate="no">{escape_html(one)}</mrk>'
                         if two else
-                        f'<mrk mtype="protected">{escape_html(one)}</mrk> ',
+                        f'<mrk mtype="protected">{escape_html(one)}</mrk>',
             }[kind])
         return maker_space.join(parts)
 

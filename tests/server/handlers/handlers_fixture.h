@@ -32,6 +32,11 @@ class ManualBatcher : public Batcher {
     foreseen_ = std::move(refusal);
     foreseen_.retry_after = absl::Milliseconds(200);
   }
+  // The models that Foresee was asked for.
+  std::vector<std::string> foreseen() const {
+    MutexLock lock(&mutex_);
+    return asked_;
+  }
   void set_free_tokens(int64_t tokens) {
     MutexLock lock(&mutex_);
     free_tokens_ = tokens;
@@ -73,8 +78,10 @@ class ManualBatcher : public Batcher {
     taken_.SignalAll();
     return {};
   }
-  Submission Foresee(const ServedModel*, Sender, CallId, absl::Time) override {
+  Submission Foresee(const ServedModel* model, Sender, CallId,
+                     absl::Time) override {
     MutexLock lock(&mutex_);
+    asked_.push_back(model == nullptr ? "" : model->name);
     return foreseen_;
   }
   void Expect(CallId, Sender) override {}
@@ -90,6 +97,7 @@ class ManualBatcher : public Batcher {
   CondVar taken_;
   Submission refusal_ ABSL_GUARDED_BY(mutex_);
   Submission foreseen_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
   int64_t free_tokens_ ABSL_GUARDED_BY(mutex_) = 1 << 20;
   std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
 };

@@ -4,12 +4,14 @@
 
 #include <map>
 
+#include "server/handlers/status.h"
 #include "tests/server/handlers/handlers_fixture.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -159,6 +161,29 @@ TEST_F(RoutingTest, OfMarkupItsTextIsDetected) {
         "auto", "de");
   EXPECT_EQ(batcher_.Wait(0).model->name, "fr-de");
   Answered(1);
+}
+
+TEST_F(RoutingTest, ACallIsForeseenOnceItsModelIsKnown) {
+  auto model = std::make_unique<PuppetModel>();
+  model->set_languages({"fr"}, {"de"});
+  bool read = false;
+  model->mutable_tokenizer().heard = [&read](std::string_view) { read = true; };
+  const ModelHandle served = ServedPuppet("fr-de", std::move(model));
+  metrics_.AddModel(*served);
+  ASSERT_TRUE(environment_.models.Add(served).ok());
+  batcher_.RefuseBeforehand(absl::ResourceExhaustedError("too much to do"));
+  Start({kGerman, kFrench}, "auto", "de");
+  const Ending ending = transport_.WaitForFinish();
+  EXPECT_TRUE(absl::IsResourceExhausted(ending.status)) << ending.status;
+  EXPECT_GE(*RetryDelay(ending.status), absl::Milliseconds(200));
+  EXPECT_THAT(batcher_.foreseen(), ElementsAre("fr-de"));
+  EXPECT_FALSE(read);
+}
+
+TEST_F(RoutingTest, WhatNeedsNoModelIsNotForeseen) {
+  batcher_.RefuseBeforehand(absl::ResourceExhaustedError("too much to do"));
+  Start({kGerman}, "auto", "de");
+  EXPECT_EQ(Response().results(0).hypotheses(0).text(), kGerman);
 }
 
 TEST_F(RoutingTest, OnlyTextsHaveALanguage) {

@@ -37,6 +37,37 @@ TEST_F(SplitTest, WhiteSpaceIsKeptByteForByte) {
   EXPECT_EQ(response.results(2).sentence_count(), 1);
 }
 
+TEST_F(SplitTest, SignsAloneStayAsTheyAre) {
+  const std::vector<std::string> texts = {
+      "One.\n* * *\n \u2605\u2605\u2606 \nTwo!\n--- ", "!!!", "1."};
+  options()->set_sentences(true);
+  Start(texts);
+  EXPECT_EQ(TextOf(batcher_.Wait(0)), "One.");
+  EXPECT_EQ(TextOf(batcher_.Wait(1)), "Two!");
+  EXPECT_EQ(TextOf(batcher_.Wait(2)), "1.");
+  const v1::TranslateResponse response = Answered(3);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(response.results(i).hypotheses(0).text(), texts[i]);
+  }
+  EXPECT_EQ(response.results(0).sentence_count(), 2);
+  EXPECT_EQ(response.results(0).sentences(1).source().byte_begin(), 23);
+  EXPECT_EQ(response.results(1).sentence_count(), 0);
+}
+
+TEST_F(SplitTest, TheModelReadsSignsWhereItsSearchIsAskedAbout) {
+  options()->mutable_decoding()->set_trace(true);
+  Start({"!!!"});
+  EXPECT_EQ(TextOf(batcher_.Wait(0)), "!!!");
+  Answered(1);
+}
+
+TEST_F(SplitTest, TheModelReadsSignsOfWhatIsNotSplit) {
+  options()->set_split(v1::SPLIT_NONE);
+  Start({"!!!"});
+  EXPECT_EQ(TextOf(batcher_.Wait(0)), "!!!");
+  Answered(1);
+}
+
 TEST_F(SplitTest, NumbersAreThoseOfAllSentences) {
   options()->set_tokens(true);
   Start({"One. Four."});

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -99,6 +100,49 @@ TEST_F(HttpApiTest, Answers) {
   EXPECT_THAT(metrics_.Text(),
               HasSubstr("trivium_requests_total{code=\"OK\",model="
                         "\"translator\",rpc=\"Translate\"} 1"));
+}
+
+// Of models from English to German, French to English and German to French.
+class LanguagesTest : public HttpApiTest {
+ protected:
+  using Targets = std::map<std::string, std::vector<std::string>>;
+
+  LanguagesTest() {
+    Add("fr-en", "fr", "en");
+    Add("de-fr", "de", "fr");
+  }
+  void Add(const std::string& name, const std::string& source,
+           const std::string& target) {
+    auto model = std::make_unique<PuppetModel>();
+    model->set_languages({source}, {target});
+    environment_.models.Add(ServedPuppet(name, std::move(model))).IgnoreError();
+  }
+  Targets Get() {
+    Start();
+    const HttpResult answer = HttpGet(api_->port(), "/languages");
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    Targets targets;
+    for (const json& language : json::parse(answer.body)) {
+      targets[language["code"]] = language["targets"];
+    }
+    return targets;
+  }
+  const Targets pairs_ = {{"de", {"fr"}}, {"en", {"de"}}, {"fr", {"en"}}};
+};
+
+TEST_F(LanguagesTest, AreThoseOfTheModels) { EXPECT_EQ(Get(), pairs_); }
+
+TEST_F(LanguagesTest, AreWhatIsReachedByThePivot) {
+  environment_.pivot_language = "en";
+  Targets targets = pairs_;
+  targets["fr"] = {"de", "en"};
+  // From German there is no way to English.
+  EXPECT_EQ(Get(), targets);
+}
+
+TEST_F(LanguagesTest, AreNoMoreWhereNobodyKnowsThePivot) {
+  environment_.pivot_language = "ru";
+  EXPECT_EQ(Get(), pairs_);
 }
 
 TEST_F(HttpApiTest, AHeaderHasThePriority) {

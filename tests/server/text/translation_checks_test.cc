@@ -81,6 +81,18 @@ TEST(LanguageCheckTest, TellsSurelyOtherLanguages) {
   EXPECT_TRUE(LanguageCheck::For("en")->IsAnother(german));
 }
 
+TEST(LanguageCheckTest, NamesAreOfNoLanguage) {
+  const auto check = LanguageCheck::For("de");
+  EXPECT_FALSE(check->IsAnother("Microsoft Windows Server 2019 Datacenter"));
+  EXPECT_FALSE(check->IsAnother(
+      "Frau Smith, 221B Baker Street, London NW1 6XE, United Kingdom"));
+  EXPECT_TRUE(
+      check->IsAnother("The Windows server of Frau Smith is in London"));
+  // Capitals alone tell no names.
+  EXPECT_TRUE(check->IsAnother("THE HOUSE IS LARGE AND VERY OLD, HE SAID"));
+  EXPECT_TRUE(check->IsAnother("Он никогда прежде не видел такого дома"));
+}
+
 TEST(LanguageCheckTest, NeighboursAreOne) {
   EXPECT_FALSE(LanguageCheck::For("da")->IsAnother(
       "Han hadde aldri sett et så stort hus før den dagen, sa han til meg."));

@@ -1,10 +1,12 @@
 """Documents as texts between bytes that stay as they are.
 
 A document is a list of pieces: literals, which are carried as they are, and
-slots, which hold a text. What is translated at once is a segment: one slot, or
-several where inline markup (tags, formatted runs, code) stands between them. A
-slot whose translation is its text is written as it was read, so that outside of
-translated texts each byte is the original's by construction.
+segments, which are what is translated at once. Inside a segment there may be
+marks: inline tags, formatted runs, codes. Such a segment is sent as HTML, whose
+tags only say where which of its marks is; the server puts them around the words
+that they belong to, and for each of them the document's own bytes are written. A
+segment whose translation is its text is written as it was read, so that outside
+of translated texts each byte is the original's by construction.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import bisect
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
-from typing import Optional, Protocol
+from typing import Optional, Protocol, Union
 
 
 class DocumentError(ValueError):
@@ -35,28 +37,92 @@ class Options:
     only: Sequence[str] = ()
 
 
+@dataclasses.dataclass(frozen=True)
+class Sent:
+    """What of a segment is sent; equal ones have one translation."""
+
+    text: str
+    #: As TranslateOptions has it without TEXT_FORMAT_: PLAIN, HTML, MARKDOWN.
+    format: str = "PLAIN"
+
+    def has_letters(self) -> bool:
+        bare = _unescape(_TAG.sub("", self.text)) if self.format == "HTML" else self.text
+        return any(character.isalpha() for character in bare)
+
+
 @dataclasses.dataclass(eq=False)
-class Slot:
-    raw: str  # as it stands in the document, without white space around it
-    text: str  # what it says
-    encode: Callable[[str], str]
-    # Whether white space, which stays, is between it and its neighbours.
-    space_before: bool = False
-    space_after: bool = False
+class Item:
+    """A text of a segment, or a mark between its texts."""
+
+    #: "text"; of marks "open" and "close" (around words), "void" (at a place),
+    #: "kept" (stands for a word); "glue" is only in what is not translated.
+    kind: str
+    raw: list[Piece]  # as it stands in the document
+    text: str = ""  # what it says
+    # An "open" and a "close" of one key are a pair; with a '#' in front only
+    # where there is nothing else open that is not closed between them.
+    key: str = ""
+    # Of formats whose texts stand in runs: the run that is open before and after
+    # it; "": none.
+    before: str = ""
+    after: str = ""
+
+
+#: A piece of a translated segment: a text, or one of its marks.
+Part = Union[str, Item]
+#: How a translated segment is written; `render` writes a mark.
+Write = Callable[["Segment", Sequence[Part], Callable[[Item], str]], str]
+
+_TAG = re.compile(r'<span id="\d+">|</span>|<(?:img|code) id="\d+">(?:</code>)?')
 
 
 @dataclasses.dataclass(eq=False)
 class Segment:
     place: str  # "line 12"
-    slots: list[Slot]
+    sent: Sent
+    items: list[Item]
+    write: Write
+    marks: dict[str, Item]  # by the number of its tag; those that are open
+    partners: dict[Item, Item]
+    # White space that was not sent.
+    lead: str = ""
+    trail: str = ""
 
-    @property
-    def texts(self) -> list[str]:
-        return [slot.text for slot in self.slots]
+    def parts(self, translation: str) -> list[Part]:
+        """Raises DocumentError where the marks are not what was sent: each of them
+        once, and pairs nested."""
+        if self.sent.format != "HTML":
+            return [self.lead + translation + self.trail]
+        parts: list[Part] = []
+        opened: list[Item] = []
+        at = 0
+        for tag in _TAG.finditer(translation):
+            parts.append(_unescape(translation[at : tag.start()]))
+            at = tag.end()
+            if tag.group() == "</span>":
+                if not opened:
+                    raise DocumentError(_CHANGED)
+                parts.append(self.partners[opened.pop()])
+                continue
+            number = re.sub(r"\D", "", tag.group())
+            mark = self.marks.get(number)
+            if mark is None or _tag(mark, number) != tag.group():
+                raise DocumentError(_CHANGED)
+            parts.append(mark)
+            if mark.kind == "open":
+                opened.append(mark)
+        parts.append(_unescape(translation[at:]))
+        marks = [part for part in parts if isinstance(part, Item) and part.kind != "close"]
+        if opened or len(marks) != len(self.marks) or len(set(marks)) != len(marks):
+            raise DocumentError(_CHANGED)
+        return [part for part in parts if part != ""]
 
 
-#: Of each segment the texts of its slots; None: as they are.
-Translations = Sequence[Optional[Sequence[str]]]
+Piece = Union[str, Segment]
+#: What each segment becomes; None: it stays.
+Translations = Sequence[Optional[str]]
+
+_CHANGED = "its markup did not come back as it was"
 
 
 class Document(Protocol):
@@ -67,87 +133,194 @@ class Document(Protocol):
         """The document with other texts; one entry for each segment."""
 
 
-class Builder:
-    """Collects pieces in their order."""
+def joined(encode: Callable[[str], str]) -> Write:
+    """Texts, encoded, and marks in their order."""
+    return lambda _, parts, render: "".join(
+        encode(part) if isinstance(part, str) else render(part) for part in parts
+    )
 
-    def __init__(self) -> None:
+
+class Builder:
+    """Collects pieces in their order. Each text and mark is of the open segment,
+    which close() ends; what surrounds its first and last text stays."""
+
+    def __init__(self, write: Write | None = None) -> None:
         self.segments: list[Segment] = []
-        self._pieces: list[str | Slot] = []
-        self._open: Segment | None = None
+        self._write = write or joined(str)
+        self._pieces: list[Piece] = []
+        self._items: list[Item] = []
+        self._place = ""  # of the open segment's first text
 
     def literal(self, raw: str) -> None:
+        """Markup that belongs to no words."""
         if raw:
-            self._pieces.append(raw)
+            self.mark("void", [raw])
+
+    def mark(self, kind: str, raw: Sequence[Piece], key: str = "") -> None:
+        last = self._items[-1] if self._items else None
+        if kind == "void" and last and last.kind in ("void", "open") and not last.after:
+            last.raw += raw
+        else:
+            self._items.append(Item(kind, list(raw), key=key))
 
     def text(
         self,
         raw: str,
         place: str,
-        decode: Callable[[str], str],
-        encode: Callable[[str], str],
+        decode: Callable[[str], str] = str,
         *,
         margin: str = r"\s",
-        alone: bool = False,
     ) -> None:
-        """A text of the open segment, or of one of its own. `margin` matches
-        white space in raw, which is not translated."""
+        """`margin` matches white space, which stays at the ends of a segment."""
         found = re.fullmatch(rf"((?:{margin})*)(.*?)((?:{margin})*)", raw, re.DOTALL)
         assert found is not None  # it matches anything
-        before, middle, after = found.groups()
-        if not middle:
-            self.literal(raw)
-            if not alone:
-                self.space()
-            return
-        self.literal(before)
-        slot = Slot(middle, collapse(decode(middle)), encode, bool(before), bool(after))
-        self.slot(slot, place, alone=alone)
-        self.literal(after)
+        for part in found.groups():
+            if part:
+                self.item(Item("text", [part], decode(part)), place)
 
-    def slot(self, slot: Slot, place: str, *, alone: bool = False) -> None:
-        self._pieces.append(slot)
-        if alone:
-            self.segments.append(Segment(place, [slot]))
-            return
-        if self._open is None:
-            self._open = Segment(place, [])
-            self.segments.append(self._open)
-        self._open.slots.append(slot)
+    def item(self, item: Item, place: str = "") -> None:
+        if item.text.strip() and not self._place:
+            self._place = place
+        self._items.append(item)
 
-    def space(self) -> None:
-        """There is white space between the texts here."""
-        if self._open is not None:
-            self._open.slots[-1].space_after = True
+    def alone(
+        self, raw: str, place: str, decode: Callable[[str], str], write: Write, margin: str
+    ) -> list[Piece]:
+        """A segment of its own, for a mark: an attribute's value."""
+        own = Builder(write)
+        own.text(raw, place, decode, margin=margin)
+        own.close()
+        self.segments += own.segments
+        return own._pieces
 
-    def close(self) -> None:
+    def whole(self, sent: Sent, raw: str, place: str, write: Write) -> None:
+        """A segment whose markup the server itself reads."""
+        self.close()
+        segment = Segment(place, sent, [Item("text", [raw])], write, {}, {})
+        self.segments.append(segment)
+        self._pieces.append(segment)
+
+    def close(self, write: Write | None = None) -> None:
         """The open segment ends here."""
-        self._open = None
+        items, self._items = self._items, []
+        place, self._place = self._place, ""
+        partners = partners_of(items)
+        for item in items:
+            if item.kind in ("open", "close") and item not in partners:
+                item.kind = "void"
+        ends = _ends(items, partners)
+        if ends is None:
+            self._pieces += [piece for item in items for piece in item.raw]
+            return
+        first, last = ends
+        segment = _segment(place, items[first : last + 1], partners, write or self._write)
+        self.segments.append(segment)
+        self._pieces += [piece for item in items[:first] for piece in item.raw]
+        self._pieces.append(segment)
+        self._pieces += [piece for item in items[last + 1 :] for piece in item.raw]
 
     def render(self, translations: Translations) -> str:
         if len(translations) != len(self.segments):
             raise ValueError("one translation for each segment")
-        texts: dict[int, str] = {}
-        for segment, parts in zip(self.segments, translations):
-            if parts is None:
+        texts = dict(zip(map(id, self.segments), translations))
+
+        def render(pieces: Sequence[Piece]) -> str:
+            return "".join(
+                piece if isinstance(piece, str) else write(piece) for piece in pieces
+            )
+
+        def write(segment: Segment) -> str:
+            text = texts[id(segment)]
+            if text is None or text == segment.sent.text:
+                return "".join(render(item.raw) for item in segment.items)
+            return segment.write(segment, segment.parts(text), lambda mark: render(mark.raw))
+
+        return render(self._pieces)
+
+
+def partners_of(items: Sequence[Item]) -> dict[Item, Item]:
+    """Of each "open" its "close" and back, nested. What has none is a mark at a
+    place."""
+    partners: dict[Item, Item] = {}
+    opened: list[Item] = []
+    for item in items:
+        if item.kind == "open":
+            opened.append(item)
+        elif item.kind == "close" and any(one.key == item.key for one in opened):
+            if item.key.startswith("#") and opened[-1].key != item.key:
                 continue
-            if len(parts) != len(segment.slots):
-                raise ValueError(f"{segment.place}: one text for each slot")
-            for slot, text in zip(segment.slots, parts):
-                texts[id(slot)] = text
-        return "".join(
-            piece if isinstance(piece, str) else _write(piece, texts.get(id(piece)))
-            for piece in self._pieces
-        )
+            while opened[-1].key != item.key:
+                opened.pop()
+            partners[item] = opened.pop()
+            partners[partners[item]] = item
+    return partners
 
 
-def _write(slot: Slot, text: str | None) -> str:
-    if text is None or text == slot.text:
-        return slot.raw
-    return slot.encode(text)
+def _ends(items: Sequence[Item], partners: dict[Item, Item]) -> tuple[int, int] | None:
+    """The places of the first and the last item of the segment: all texts, what
+    stands for words, and pairs of which that has one; None: there is no text."""
+    if not any(item.kind == "text" and item.text.strip() for item in items):
+        return None
+    wanted = [
+        place
+        for place, item in enumerate(items)
+        if item.kind == "kept" or (item.kind == "text" and item.text.strip())
+    ]
+    first, last = wanted[0], wanted[-1]
+    places = {item: place for place, item in enumerate(items)}
+    pairs = [(places[one], places[partners[one]]) for one in partners if one.kind == "open"]
+    # The innermost first: as they are nested, one may only take in those around.
+    for begin, end in sorted(pairs, key=lambda pair: pair[1] - pair[0]):
+        if first <= begin <= last or first <= end <= last:
+            first, last = min(first, begin), max(last, end)
+    while first > 0 and items[first - 1].kind == "glue":
+        first -= 1
+    while last + 1 < len(items) and items[last + 1].kind == "glue":
+        last += 1
+    return first, last
+
+
+def _segment(
+    place: str, items: list[Item], partners: dict[Item, Item], write: Write
+) -> Segment:
+    numbers: dict[Item, str] = {}
+    for item in items:
+        if item.kind not in ("text", "glue", "close"):
+            numbers[item] = str(len(numbers))
+    marks = {number: item for item, number in numbers.items()}
+    if not marks:
+        text = collapse("".join(item.text for item in items))
+        lead = text[: len(text) - len(text.lstrip())]
+        trail = text[len(text.rstrip()) :]
+        return Segment(place, Sent(text.strip()), items, write, {}, {}, lead, trail)
+    sent = "".join(
+        escape(item.text) if item.kind == "text" else _tag(item, numbers.get(item, ""))
+        for item in items
+    )
+    return Segment(place, Sent(sent, "HTML"), items, write, marks, partners)
+
+
+def _tag(item: Item, number: str) -> str:
+    """What stands for an item in what is sent."""
+    return {
+        "open": f'<span id="{number}">',
+        "close": "</span>",
+        "void": f'<img id="{number}">',
+        "kept": f'<code id="{number}"></code>',  # stands for a word
+        "glue": "",
+    }[item.kind]
+
+
+def escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _unescape(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def collapse(text: str) -> str:
-    """White space within texts is a space, as the formats read it."""
+    """White space is a space, as the formats read it."""
     return re.sub(r"[ \t\r\n\f]+", " ", text)
 
 

@@ -1,27 +1,33 @@
 """DOCX: the texts of paragraphs in the body, headers, footers and notes.
 
 Runs of one formatting next to each other are one text, however the program that
-wrote them cut it; where the formatting changes, or something that is not text
-stands between (a link's border, a note's number, a picture), there is inline
-markup. Tabs and line breaks end a text. What is deleted, fields' instructions
-and everything else stays. A translated text is written into the first of its
-runs; the others of it are left empty."""
+wrote them cut it. Most of a text is in its usual formatting; what has another,
+or is in a link, a field or the like, is marked, and so are notes' numbers and
+pictures. Tabs and line breaks end a text. What is deleted, fields' instructions
+and everything else stays. A translated text is in as few runs as there are
+formattings in it."""
 
 from __future__ import annotations
 
-import dataclasses
+import collections
+import functools
 import io
 import re
 import zipfile
+from collections.abc import Callable, Sequence
 
 from trivium.documents import xml_tokens
 from trivium.documents.document import (
     Builder,
     DocumentError,
+    Item,
     Options,
+    Part,
     Segment,
-    Slot,
     Translations,
+    collapse,
+    escape,
+    partners_of,
 )
 from trivium.documents.encoding import XML_DECLARATION, DecodedText, declared, decode
 from trivium.documents.xml_tokens import Token
@@ -31,14 +37,12 @@ _NAMESPACES = (
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 )
-# Between two runs of one formatting these change nothing that is seen.
-_TRANSPARENT = frozenset(
-    "w:r w:t w:rPr w:proofErr w:bookmarkStart w:bookmarkEnd w:permStart w:permEnd "
-    "w:lastRenderedPageBreak w:commentRangeStart w:commentRangeEnd".split()
-)
 _BREAKS = frozenset(["w:tab", "w:br", "w:cr", "w:ptab"])
-# Properties that do not show.
-_UNSEEN = re.compile(r"<w:(?:lang|noProof|proofErr)\b[^>]*/>")
+# What programs leave between runs, and nobody sees.
+_UNSEEN_ELEMENTS = frozenset(["w:proofErr", "w:lastRenderedPageBreak"])
+_UNSEEN_PROPERTIES = re.compile(r"<w:(?:lang|noProof|proofErr)\b[^>]*/>")
+# Pairs that are no elements.
+_RANGE = re.compile(r"w:(bookmark|commentRange|perm)(Start|End)")
 
 
 class DocxDocument:
@@ -103,117 +107,212 @@ def _read_part(name: str, data: bytes) -> tuple[DecodedText, Builder]:
     return source, reader.builder
 
 
-@dataclasses.dataclass
-class _Text:
-    """A slot in the making: tokens from the first <w:t> to the last </w:t>."""
-
-    formatting: str
-    first: int
-    last: int  # the </w:t>
-    text: str
-
-
 class _PartReader:
+    """Reads the runs of a part. A translated text may need other runs than there
+    are, so each item tells which run is open before and after it: that run's
+    begin (its tag and its properties), or nothing."""
+
     def __init__(self, name: str, tokens: list[Token]) -> None:
         self.builder = Builder()
         self._name = name
         self._tokens = tokens
         self._paragraph = 0
-        self._formatting = ""  # of the run
-        self._text: _Text | None = None
-        self._written = 0  # tokens
+        self._run = ""  # that is open
+        self._outer: list[str] = []  # those in which there are paragraphs
+        self._items: list[Item] = []  # of the open segment
 
     def read(self) -> None:
-        tokens = self._tokens
         at = 0
-        while at < len(tokens):
-            token = tokens[at]
-            if token.kind == "open" and token.name == "w:t":
-                at = self._add_text(at)
-            elif token.name == "w:r" and token.kind == "open":
-                self._formatting = ""
-            elif token.name == "w:rPr" and token.kind == "open" and self._in_run(at):
-                at = self._read_formatting(at)
-            elif token.name == "w:p":
-                self._end_text()
-                self.builder.close()
-                self._paragraph += token.kind != "close"
-            elif token.name in _BREAKS and token.kind != "close":
-                self._end_text()
-                self.builder.close()
-            elif token.name and token.name not in _TRANSPARENT:
-                self._end_text()
-            at += 1
-        self._end_text()
-        self._copy(len(tokens))
+        while at < len(self._tokens):
+            at = self._read(at)
+        self._close()
 
-    def _in_run(self, at: int) -> bool:
-        before = next((t for t in reversed(self._tokens[:at][-4:]) if t.name), self._tokens[0])
-        return before.name == "w:r"
-
-    def _read_formatting(self, at: int) -> int:
-        """The end of a run's properties."""
-        end = at
-        while not (self._tokens[end].name == "w:rPr" and self._tokens[end].kind == "close"):
-            end += 1
-        raw = "".join(token.raw for token in self._tokens[at + 1 : end])
-        self._formatting = re.sub(r"\s+", " ", _UNSEEN.sub("", raw)).strip()
-        return end
-
-    def _add_text(self, at: int) -> int:
-        """The place of the </w:t> that ends the <w:t> here."""
-        end = at
-        while self._tokens[end].kind != "close":
-            end += 1
-        text = "".join(
-            xml_tokens.unescape(t.raw) if t.kind == "text" else t.raw[9:-3]
-            for t in self._tokens[at + 1 : end]
-            if t.kind in ("text", "cdata")
-        )
-        if self._text is not None and self._text.formatting == self._formatting:
-            self._text.last = end
-            self._text.text += text
+    def _read(self, at: int) -> int:
+        """The place after what begins here."""
+        token = self._tokens[at]
+        bounds = _RANGE.fullmatch(token.name)
+        if token.name == "w:p":
+            self._close()
+            if token.kind == "open":
+                self._outer.append(self._run)
+            self._run = ""
+            self._add("void", token.raw)
+            if token.kind == "close":
+                self._run = self._outer.pop()
+            self._paragraph += token.kind != "close"
+        elif token.name == "w:r" and token.kind == "open":
+            return self._begin_run(at)
+        elif token.name == "w:r" and token.kind == "close":
+            self._add("glue", token.raw, run="")
+        elif token.name in _UNSEEN_ELEMENTS or not token.name:  # or white space
+            self._add("glue", token.raw)
+        elif self._run and token.kind in ("open", "empty"):
+            return self._read_child(at)
+        elif bounds is not None:
+            kind = "open" if bounds[2] == "Start" else "close"
+            key = f"#{bounds[1]} {token.attributes().get('w:id')}"
+            self._add(kind, token.raw, key=key)
         else:
-            self._end_text()
-            self._text = _Text(self._formatting, at, end, text)
-        return end
+            kind = token.kind if token.kind in ("open", "close") else "void"
+            self._add(kind, token.raw, key=token.name)
+        return at + 1
 
-    def _end_text(self) -> None:
-        made, self._text = self._text, None
-        if made is None:
-            return
-        self._copy(made.first)
-        self._written = made.last + 1
-        tokens = self._tokens[made.first : made.last + 1]
+    def _add(
+        self, kind: str, raw: str, *, text: str = "", key: str = "", run: str | None = None
+    ) -> None:
+        """`run`: which is open from here on, if it is another."""
+        before = self._run
+        self._run = before if run is None else run
+        self._items.append(Item(kind, [raw], text, key, before, self._run))
+
+    def _end_of(self, at: int) -> int:
+        """The place of the tag that closes the element."""
+        depth = 0
+        while True:
+            depth += {"open": 1, "close": -1}.get(self._tokens[at].kind, 0)
+            if depth == 0:
+                return at
+            at += 1
+
+    def _begin_run(self, at: int) -> int:
+        end = at
+        properties = next(i for i in range(at + 1, len(self._tokens)) if self._tokens[i].name)
+        if self._tokens[properties].name == "w:rPr":
+            end = self._end_of(properties)
+        raw = "".join(token.raw for token in self._tokens[at : end + 1])
+        self._add("glue", raw, run=raw)
+        return end + 1
+
+    def _read_child(self, at: int) -> int:
+        """Of a run."""
+        name = self._tokens[at].name
+        end = self._end_of(at)
+        tokens = self._tokens[at : end + 1]
+        if any(token.name == "w:p" for token in tokens):
+            # A text box, whose paragraphs have runs of their own.
+            self._close()
+            self._add("void", tokens[0].raw)
+            return at + 1
         raw = "".join(token.raw for token in tokens)
-        inner = made.text.strip()
-        if not inner:
-            self.builder.literal(raw)
-            self.builder.space()
+        if name == "w:t":
+            text = "".join(
+                xml_tokens.unescape(token.raw) if token.kind == "text" else token.raw[9:-3]
+                for token in tokens
+                if token.kind in ("text", "cdata")
+            )
+            self._add("text", raw, text=collapse(text))
+        elif name in _BREAKS:
+            self._close()
+            self._add("void", raw)
+        elif name == "w:fldChar":
+            self._add_field(tokens[0].attributes().get("w:fldCharType", ""), raw)
+        else:
+            self._add("void", raw)
+        return end + 1
+
+    def _add_field(self, what: str, raw: str) -> None:
+        """A field's result is between two marks: its begin with the instructions,
+        and its end; without a text all of it is one."""
+        kind = {"begin": "open", "end": "close"}.get(what, "void")
+        self._add(kind, raw, key="#field")
+        begins = [i for i, one in enumerate(self._items[:-1]) if one.key == "#field"]
+        begin = begins[-1] if begins else len(self._items)
+        items = self._items[begin:]
+        if what == "begin" or not items or any(one.kind == "text" for one in items):
             return
-        begin = made.text.index(inner)
-        before, after = made.text[:begin], made.text[begin + len(inner) :]
+        if items[0].kind != "open":
+            return
+        pieces = [piece for one in items for piece in one.raw]
+        kind, key = ("void", "") if what == "end" else ("open", "#field")
+        joined = Item(kind, pieces, "", key, items[0].before, items[-1].after)
+        self._items[begin:] = [joined]
 
-        def encode(text: str) -> str:
-            return _write_runs(tokens, before + text + after)
-
+    def _close(self) -> None:
+        """The segment ends here."""
+        items, self._items = self._items, []
+        partners = partners_of(items)
+        lengths: collections.Counter[str] = collections.Counter()
+        runs: dict[str, str] = {}  # of formattings, the first
+        for item in items:
+            if item.kind == "text":
+                formatting = _formatting(item.before)
+                lengths[formatting] += len(item.text.strip())
+                runs.setdefault(formatting, item.before)
+        usual = max(lengths, key=lambda one: lengths[one], default="")
+        write = functools.partial(_write, runs.get(usual, ""))
         place = f"{self._name}, paragraph {self._paragraph}"
-        self.builder.slot(Slot(raw, inner, encode, bool(before), bool(after)), place)
+        for item in _marked(items, usual):
+            # An element that goes on elsewhere ends the segment.
+            border = item.kind in ("open", "close") and item.key[0] != "#"
+            border = border and bool(item.raw) and item not in partners
+            if border:
+                self.builder.close(write)
+            self.builder.item(item, place)
+            if border:
+                self.builder.close(write)
+        self.builder.close(write)
 
-    def _copy(self, end: int) -> None:
-        for token in self._tokens[self._written : end]:
-            self.builder.literal(token.raw)
-        self._written = max(self._written, end)
+
+def _formatting(run: str) -> str:
+    """What of a run's begin is seen."""
+    bare = re.sub(r"^<[^>]*>|</?w:rPr\b[^>]*>", "", run)
+    return re.sub(r"\s+", " ", _UNSEEN_PROPERTIES.sub("", bare)).strip()
 
 
-def _write_runs(tokens: list[Token], text: str) -> str:
-    """The tokens with the text in the first <w:t> and nothing in the others."""
-    end = next(at for at, token in enumerate(tokens) if token.kind == "close")
-    out = [f'<w:t xml:space="preserve">{xml_tokens.escape(text)}</w:t>']
-    inside = False
-    for token in tokens[end + 1 :]:
-        if token.name == "w:t":
-            inside = token.kind == "open"
-        if not inside or token.name:
-            out.append(token.raw)
+def _marked(items: Sequence[Item], usual: str) -> list[Item]:
+    """With marks of their own around texts of other formattings."""
+    marked: list[Item] = []
+    current = usual
+    end = 0  # behind the last text of the current formatting
+
+    def change(formatting: str, run: str) -> None:
+        nonlocal current
+        if current != usual:
+            before = marked[end - 1].after
+            marked.insert(end, Item("close", [], "", "run", before, before))
+        current = formatting
+        if current != usual:
+            marked.append(Item("open", [], "", "run", run, run))
+
+    for item in items:
+        if item.kind == "text" and item.text.strip():
+            if _formatting(item.before) != current:
+                change(_formatting(item.before), item.before)
+            marked.append(item)
+            end = len(marked)
+            continue
+        if item.kind in ("open", "close"):
+            change(usual, "")
+        marked.append(item)
+    change(usual, "")
+    return marked
+
+
+def _write(
+    usual: str, segment: Segment, parts: Sequence[Part], render: Callable[[Item], str]
+) -> str:
+    """`usual`: the run of what is in no other formatting."""
+    out: list[str] = []
+    open_run = segment.items[0].before
+    runs = [usual]
+
+    def add(before: str, raw: str, after: str) -> None:
+        nonlocal open_run
+        if open_run != before:
+            out.extend(["</w:r>" if open_run else "", before])
+        out.append(raw)
+        open_run = after
+
+    for part in parts:
+        if isinstance(part, str):
+            text = f'<w:t xml:space="preserve">{escape(part)}</w:t>'
+            add(runs[-1], text, runs[-1])
+        elif part.raw:
+            add(part.before, render(part), part.after)
+        elif part.kind == "open":
+            runs.append(part.after)
+        else:
+            runs.pop()
+    last = segment.items[-1].after
+    add(last, "", last)
     return "".join(out)

@@ -78,6 +78,7 @@ class TextDocument:
     def __init__(self, source: DecodedText, builder: Builder, errors: str = "strict") -> None:
         """`errors`: what becomes of characters that the encoding lacks, as
         str.encode() takes it."""
+        builder.close()
         self._source = source
         self._builder = builder
         self._errors = errors

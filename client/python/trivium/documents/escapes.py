@@ -8,7 +8,9 @@ from collections.abc import Callable
 from trivium.documents.document import Builder
 
 _TOKEN = re.compile(r"\\u[0-9a-fA-F]{4}|\\[0-7]{1,3}|\\.|[^\\]+", re.DOTALL)
-_TAG = re.compile(r"(</?[a-zA-Z](?:[^<>\"']|\\?\"[^<>\"]*\"|'[^<>']*')*>)")
+_TAG = re.compile(
+    r"<(?P<close>/?)(?P<name>[a-zA-Z][^\s/>]*)(?:[^<>\"']|\\?\"[^<>\"]*\"|'[^<>']*')*>"
+)
 
 
 def split_lines(raw: str) -> list[str]:
@@ -22,21 +24,31 @@ def split_lines(raw: str) -> list[str]:
     return parts
 
 
-def add_string(
-    builder: Builder,
-    raw: str,
-    place: str,
-    decode: Callable[[str], str],
-    encode: Callable[[str], str],
-) -> None:
-    """Each line of a string is a segment, HTML tags in it are inline markup."""
+def add_string(builder: Builder, raw: str, place: str, decode: Callable[[str], str]) -> None:
+    """Each line of a string is a segment, HTML tags in it are marks."""
     for index, line in enumerate(split_lines(raw)):
         if index % 2:
             builder.literal(line)
-            continue
-        for number, part in enumerate(_TAG.split(line)):
-            if number % 2:
-                builder.literal(part)
-            else:
-                builder.text(part, place, decode, encode, margin=r"\s|(?<!\\)\\t")
+        else:
+            add_tagged(builder, line, place, _TAG, decode, margin=r"\s|(?<!\\)\\t")
         builder.close()
+
+
+def add_tagged(
+    builder: Builder,
+    raw: str,
+    place: str,
+    tag: re.Pattern[str],
+    decode: Callable[[str], str] = str,
+    *,
+    margin: str = r"\s",
+) -> None:
+    """Texts and tags, of which `tag` matches one and tells the name and whether
+    it closes; without a name it is at a place."""
+    at = 0
+    for found in tag.finditer(raw):
+        builder.text(raw[at : found.start()], place, decode, margin=margin)
+        kind = "void" if not found["name"] else "close" if found["close"] else "open"
+        builder.mark(kind, [found.group()], (found["name"] or "").lower())
+        at = found.end()
+    builder.text(raw[at:], place, decode, margin=margin)

@@ -1,13 +1,14 @@
 """HTML: texts, and the attributes that people read. Tags, comments, scripts,
 styles, code and what is marked translate="no" stay. Blocks, and <br>, end a
-text; other tags are markup inside it."""
+text; other tags are marks inside it."""
 
 from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 
-from trivium.documents.document import Builder, Lines, Options
+from trivium.documents.document import Builder, Lines, Options, Piece, Write, escape, joined
 from trivium.documents.encoding import (
     XML_DECLARATION,
     TextDocument,
@@ -31,7 +32,10 @@ _INLINE = frozenset(
     "wbr".split()
 )
 _RAW = frozenset("script style xmp iframe noembed noframes template".split())
-_SKIPPED = frozenset("code kbd math pre samp svg var".split())
+# Contents that stay: in a text they stand for a word, for nothing, or end it.
+_NAMES = frozenset("code kbd math samp var".split())
+_SKIPPED = _NAMES | frozenset(["pre", "svg"])
+_IN_TEXT = _INLINE | _NAMES | frozenset(["svg"])
 _VOID = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()
 )
@@ -50,12 +54,14 @@ def read(data: bytes, _: Options) -> TextDocument:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self.builder = Builder()
+        self.builder = Builder(joined(_encode))
         self._text = text
         self._lines = Lines(text)
-        # The element whose content stays, and how many of its name are open.
+        # The element whose content stays, how many of its name are open, and
+        # what of it has been read.
         self._skipped = ""
         self._depth = 0
+        self._kept: list[str] = []
 
     def read(self) -> None:
         at = 0
@@ -67,78 +73,104 @@ class _Reader:
             if name in _RAW and not found["close"]:
                 end = re.compile(rf"</{name}[\s/>]", re.I).search(self._text, at)
                 until = end.start() if end else len(self._text)
-                self.builder.literal(self._text[at:until])
+                self._stay(self._text[at:until])
                 at = until
         self._add_text(at, len(self._text))
+        if self._skipped:
+            self._end_skipped()
 
     def _add_text(self, begin: int, end: int) -> None:
         raw = self._text[begin:end]
         if self._skipped:
-            self.builder.literal(raw)
+            self._kept.append(raw)
         else:
-            add_text(self.builder, raw, self._lines.place(begin))
+            place = self._lines.place(begin)
+            self.builder.text(raw, place, html.unescape, margin=_MARGIN)
+
+    def _stay(self, raw: str) -> None:
+        if self._skipped:
+            self._kept.append(raw)
+        else:
+            self.builder.literal(raw)
+
+    def _end_skipped(self) -> None:
+        """What stays is an element of a sentence, unless it is a block."""
+        name, self._skipped = self._skipped, ""
+        kind = "kept" if name in _IN_TEXT and name != "svg" else "void"
+        self.builder.mark(kind, ["".join(self._kept)])
+        if name not in _IN_TEXT:
+            self.builder.close()
 
     def _tag(self, found: re.Match[str]) -> None:
         raw = found.group()
         name = (found["name"] or "").lower()
-        if name and name not in _INLINE and name not in _SKIPPED:
-            self.builder.close()
         if self._skipped:
             if name == self._skipped and not raw.endswith("/>"):
-                opens = not found["close"]
-                if opens and name in ("p", "option"):  # ends the one before
-                    self._skipped = ""
+                if not found["close"] and name in ("p", "option"):
+                    self._end_skipped()  # which ends the one before
                 else:
-                    self._depth += 1 if opens else -1
-                    if self._depth == 0:
-                        self._skipped = ""
-            if self._skipped or found["close"]:
-                self.builder.literal(raw)
+                    self._depth += -1 if found["close"] else 1
+            if self._skipped:
+                self._kept.append(raw)
+                if self._depth == 0:
+                    self._end_skipped()
                 return
+        if name and name not in _IN_TEXT:
+            self.builder.close()
+        if not name or found["close"]:
+            self.builder.mark("close" if name in _INLINE else "void", [raw], name)
+            return
         attributes = {
             one["name"].lower(): one["value"].strip("\"'").lower()
             for one in _ATTRIBUTE.finditer(raw)
         }
-        if not name or found["close"]:
-            self.builder.literal(raw)
-            return
+        empty = name in _VOID or raw.endswith("/>")
         kept = (
             name in _SKIPPED
             or attributes.get("translate") == "no"
             or "notranslate" in attributes.get("class", "").split()
         )
-        if kept:
+        if kept and not empty:
+            self._skipped, self._depth, self._kept = name, 1, [raw]
+        elif kept:
             self.builder.literal(raw)
-            if name not in _VOID and not raw.endswith("/>"):
-                self._skipped, self._depth = name, 1
-            return
-        self._open_tag(raw, name, attributes, self._lines.place(found.start()))
+        else:
+            pieces = self._read_attributes(raw, name, attributes, found.start())
+            kind = "open" if name in _INLINE and not empty else "void"
+            self.builder.mark(kind, pieces, name)
 
-    def _open_tag(self, raw: str, name: str, attributes: dict[str, str], place: str) -> None:
+    def _read_attributes(
+        self, raw: str, name: str, attributes: dict[str, str], begin: int
+    ) -> Sequence[Piece]:
+        """A tag, with the values that people read as segments."""
         wanted = set(_READ)
         kind = attributes.get("name") or attributes.get("property")
         if name == "meta" and kind in _META:
             wanted.add("content")
         if name == "input" and attributes.get("type") in ("button", "submit", "reset"):
             wanted.add("value")
+        place = self._lines.place(begin)
+        pieces: list[Piece] = []
         at = 0
         for one in _ATTRIBUTE.finditer(raw):
             quote = one["value"][0]
             if one["name"].lower() not in wanted or quote not in "\"'":
                 continue
-            self.builder.literal(raw[at : one.start("value") + 1])
-            add_text(self.builder, one["value"][1:-1], place, quote)
+            pieces.append(raw[at : one.start("value") + 1])
+            value = one["value"][1:-1]
+            pieces += self.builder.alone(value, place, html.unescape, _QUOTED[quote], _MARGIN)
             at = one.end("value") - 1
-        self.builder.literal(raw[at:])
+        return [*pieces, raw[at:]]
 
 
-def add_text(builder: Builder, raw: str, place: str, quote: str = "") -> None:
-    """A text, or an attribute's value between quotes."""
+def _encode(text: str) -> str:
+    return escape(text).replace("\xa0", "&nbsp;")
 
-    def encode(text: str) -> str:
-        text = text.replace("&", "&amp;").replace("\xa0", "&nbsp;")
-        if quote:
-            return text.replace(quote, "&quot;" if quote == '"' else "&#39;")
-        return text.replace("<", "&lt;").replace(">", "&gt;")
 
-    builder.text(raw, place, html.unescape, encode, margin=_MARGIN, alone=bool(quote))
+def _quoted(quote: str, entity: str) -> Write:
+    return joined(
+        lambda text: text.replace("&", "&amp;").replace("\xa0", "&nbsp;").replace(quote, entity)
+    )
+
+
+_QUOTED = {'"': _quoted('"', "&quot;"), "'": _quoted("'", "&#39;")}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
-from trivium.documents.document import Builder, DocumentError, Lines, Options
+from trivium.documents.document import Builder, DocumentError, Lines, Options, joined
 from trivium.documents.encoding import TextDocument, decode
 from trivium.documents.escapes import add_string
 
@@ -30,7 +29,7 @@ def read(data: bytes, options: Options) -> TextDocument:
     def encode(value: str) -> str:
         return json.dumps(value, ensure_ascii=ascii_only)[1:-1]
 
-    reader = _Reader(Builder(), Lines(text), options, encode)
+    reader = _Reader(Builder(joined(encode)), Lines(text), options)
     reader.read(text)
     return TextDocument(source, reader.builder)
 
@@ -46,12 +45,10 @@ class _Reader:
         builder: Builder,
         lines: Lines,
         options: Options,
-        encode: Callable[[str], str],
     ) -> None:
         self.builder = builder
         self._lines = lines
         self._options = options
-        self._encode = encode
         # Of what is open: the last key of an object, the index in an array.
         self._path: list[str | int] = []
 
@@ -85,7 +82,7 @@ class _Reader:
         self.builder.literal('"')
         where = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in self._path)
         place = f"{self._lines.place(token.start())} ({where.lstrip('.') or 'the value'})"
-        add_string(self.builder, raw, place, _unescape, self._encode)
+        add_string(self.builder, raw, place, _unescape)
         self.builder.literal('"')
 
     def _is_wanted(self) -> bool:

@@ -16,6 +16,6 @@ def read(data: bytes, options: Options) -> TextDocument:
         if index % 2:
             builder.literal(part)
         else:
-            builder.text(part, f"line {index // 2 + 1}", str, str)
-            builder.close()
+            builder.text(part, f"line {index // 2 + 1}")
+        builder.close()
     return TextDocument(source, builder)

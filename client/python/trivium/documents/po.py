@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from trivium.documents.document import Builder, DocumentError, Options
+from trivium.documents.document import Builder, DocumentError, Options, joined
 from trivium.documents.encoding import TextDocument, declared, decode
 from trivium.documents.escapes import add_string, split_lines
 
@@ -34,7 +34,7 @@ def read(data: bytes, options: Options) -> TextDocument:
     if encoding == "CHARSET":  # a template's
         encoding = "utf-8"
     source = decode(data, encoding)
-    builder = Builder()
+    builder = Builder(joined(_escape))
     entry: list[_String] = []
     fuzzy = False
     for number, line in enumerate(source.text.splitlines(keepends=True), 1):
@@ -94,7 +94,7 @@ def _fill(builder: Builder, form: _String, source: _String) -> None:
     if len(parts) > 1:
         builder.literal(f'"{end}"')
     for index in range(0, len(parts), 2):
-        add_string(builder, parts[index], place, _unescape, _escape)
+        add_string(builder, parts[index], place, _unescape)
         if index + 1 < len(parts):
             builder.literal(f'{parts[index + 1]}"{end}"')
     builder.literal('"')

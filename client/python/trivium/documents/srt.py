@@ -4,20 +4,32 @@ unless they begin with dashes: then each is somebody's. Numbers, times and tags
 
 from __future__ import annotations
 
-import functools
 import re
+from collections.abc import Callable, Sequence
 
-from trivium.documents.document import Builder, DocumentError, Lines, Options
+from trivium.documents.document import (
+    Builder,
+    DocumentError,
+    Item,
+    Lines,
+    Options,
+    Part,
+    Segment,
+    collapse,
+    joined,
+)
 from trivium.documents.encoding import TextDocument, decode
+from trivium.documents.escapes import add_tagged
 
 _TIMES = re.compile(r"[ \t]*\d+:\d+:\d+[,.]\d+[ \t]*-->[ \t]*\d+:\d+:\d+[,.]\d+")
-_TAG = re.compile(r"(</?[a-zA-Z][^<>]*>|\{\\[^{}]*\})")
+_TAG = re.compile(r"<(?P<close>/?)(?P<name>[a-zA-Z][^\s<>]*)[^<>]*>|\{\\[^{}]*\}")
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def read(data: bytes, options: Options) -> TextDocument:
     source = decode(data, options.encoding)
     lines = source.text.splitlines(keepends=True)
-    builder = Builder()
+    builder = Builder(_write)
     places = Lines(source.text)
     offset = at = cues = 0
     while at < len(lines):
@@ -28,6 +40,7 @@ def read(data: bytes, options: Options) -> TextDocument:
         if not _TIMES.match(line):
             continue
         cues += 1
+        builder.close()
         end = at
         while end < len(lines) and lines[end].strip():
             end += 1
@@ -41,35 +54,29 @@ def read(data: bytes, options: Options) -> TextDocument:
 
 
 def _read_cue(builder: Builder, cue: str, place: str) -> None:
-    pieces = _TAG.split(cue)
     dialogue = re.search(r"^\s*[-–—]", cue, re.MULTILINE) is not None
-    for index, piece in enumerate(pieces):
-        if index % 2:
-            builder.literal(piece)
-        elif dialogue:
-            for row in piece.splitlines(keepends=True):
-                dash = re.match(r"\s*[-–—]*", row)
-                assert dash is not None
-                builder.literal(dash.group())
-                builder.text(row[dash.end() :], place, str, str)
-                if row.endswith(("\r", "\n")):
-                    builder.close()
-        else:
-            breaks = re.findall(r"\r\n|\r|\n", piece.strip())
-            builder.text(piece, place, str, functools.partial(_wrap, breaks))
-    builder.close()
+    for row in cue.splitlines(keepends=True) if dialogue else [cue]:
+        dash = re.match(r"\s*[-–—]*" if dialogue else "", row)
+        assert dash is not None
+        builder.literal(dash.group())
+        add_tagged(builder, row[dash.end() :], place, _TAG)
+        builder.close()
 
 
-def _wrap(breaks: list[str], text: str) -> str:
-    """The text with these line breaks, its lines about equally long."""
-    words = text.split(" ")
+def _write(segment: Segment, parts: Sequence[Part], render: Callable[[Item], str]) -> str:
+    """In as many lines as the segment has, about equally long."""
+    raw = "".join(render(item) for item in segment.items)
+    breaks = _BREAK.findall(raw)
+    # Not at spaces in tags.
+    text = collapse(joined(str)(segment, parts, render))
+    words = re.split(r" (?![^<>]*>|[^{}]*\})", text)
     lines: list[str] = []
     for left in range(len(breaks) + 1, 0, -1):
-        goal = len(" ".join(words)) / left
+        goal = _length(words) / left
         taken = words[:1]
         while len(words) > len(taken) and left > 1:
-            longer = len(" ".join(words[: len(taken) + 1]))
-            if longer - goal > goal - len(" ".join(taken)):
+            longer = _length(words[: len(taken) + 1])
+            if longer - goal > goal - _length(taken):
                 break
             taken = words[: len(taken) + 1]
         if left == 1:
@@ -82,3 +89,7 @@ def _wrap(breaks: list[str], text: str) -> str:
         line + (breaks[index] if index + 1 < len(lines) else "")
         for index, line in enumerate(lines)
     )
+
+
+def _length(words: Sequence[str]) -> int:
+    return len(_TAG.sub("", " ".join(words)))

@@ -1,5 +1,5 @@
-"""XLIFF 1.2 and 2: fills the targets that are missing or empty. Inline codes of
-the source are copied into the target where they stand between its texts."""
+"""XLIFF 1.2 and 2: fills the targets that are missing or empty, with the inline
+codes of the source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import re
 from typing import NamedTuple
 
 from trivium.documents import xml_tokens
-from trivium.documents.document import Builder, DocumentError, Lines, Options
+from trivium.documents.document import (
+    Builder,
+    DocumentError,
+    Item,
+    Lines,
+    Options,
+    escape,
+    joined,
+)
 from trivium.documents.encoding import (
     XML_DECLARATION,
     TextDocument,
@@ -17,8 +25,11 @@ from trivium.documents.encoding import (
 from trivium.documents.xml_tokens import Token
 
 _UNITS = ("trans-unit", "segment")
-# Their contents are the native format's, not texts (1.2).
-_NATIVE = frozenset({"ph", "bpt", "ept", "it", "x", "bx", "ex"})
+# Their contents are the native format's, not texts (1.2): they begin and end
+# something, or stand for a word.
+_BEGINS = frozenset(["bpt", "bx", "sc"])
+_ENDS = frozenset(["ept", "ex", "ec"])
+_NATIVE = frozenset(["ph", "it", "x", "cp"]) | _BEGINS | _ENDS
 
 
 class _Element(NamedTuple):
@@ -46,7 +57,7 @@ def read(data: bytes, options: Options) -> TextDocument:
 
 class _Reader:
     def __init__(self, text: str, options: Options) -> None:
-        self.builder = Builder()
+        self.builder = Builder(joined(escape))
         self._options = options
         self._lines = Lines(text)
         self._tokens = list(xml_tokens.tokens(text))
@@ -62,6 +73,7 @@ class _Reader:
         for edit in self._edits:
             self._copy(at, edit.first)
             self.builder.literal(edit.before)
+            self.builder.close()
             self._write_content(edit.content)
             self.builder.literal(edit.after)
             at = edit.last
@@ -109,7 +121,7 @@ class _Reader:
             end = "/>" if token.kind == "empty" else ">"
             head = token.raw[: -len(end)].rstrip()
             tail = token.raw[len(head) :]
-            self._changed_tags[at] = f'{head} {attribute}="{xml_tokens.escape(language)}"{tail}'
+            self._changed_tags[at] = f'{head} {attribute}="{escape(language)}"{tail}'
 
     def _unit(self, found: dict[str, _Element]) -> None:
         source = found.get("seg-source") or found.get("source")
@@ -139,40 +151,45 @@ class _Reader:
         self._edits.append(_Edit(target.open, target.close + 1, opened, content, f"</{name}>"))
 
     def _write_content(self, content: list[Token]) -> None:
-        skipped = 0  # depth in what is not text
+        skipped: list[Token] = []  # of an element that is not text
+        depth = 0
         for token in content:
             name = token.name.rpartition(":")[2]
-            if token.kind == "open" and (skipped or _is_native(token, name)):
-                skipped += 1
-            if skipped or token.kind not in ("text", "cdata"):
-                self.builder.literal(token.raw)
-            else:
+            if skipped or _is_native(token, name):
+                skipped.append(token)
+                depth += {"open": 1, "close": -1}.get(token.kind, 0)
+                if depth == 0:
+                    self._native(skipped)
+                    skipped = []
+                continue
+            if token.kind in ("text", "cdata"):
                 self._text(token)
-            if token.kind == "close" and skipped:
-                skipped -= 1
-            if not skipped and name == "mrk" and token.kind == "open":
-                if token.attributes().get("mtype") == "seg":
-                    self.builder.close()
+                continue
+            kind = token.kind if token.kind in ("open", "close") else "void"
+            self.builder.mark(kind, [token.raw], name)
+            if name == "mrk" and token.attributes().get("mtype") == "seg":
+                self.builder.close()
         self.builder.close()
+
+    def _native(self, tokens: list[Token]) -> None:
+        name = tokens[0].name.rpartition(":")[2]
+        attributes = tokens[0].attributes()
+        kind = "open" if name in _BEGINS else "close" if name in _ENDS else "kept"
+        key = attributes.get("startRef") or attributes.get("rid") or attributes.get("id", "")
+        self.builder.mark(kind, ["".join(token.raw for token in tokens)], f"#{key}")
 
     def _text(self, token: Token) -> None:
         place = self._place(token)
         if token.kind == "text":
-            self.builder.text(token.raw, place, xml_tokens.unescape, xml_tokens.escape)
-            return
-        self.builder.literal("<![CDATA[")
-        self.builder.text(token.raw[9:-3], place, str, _split_cdata)
-        self.builder.literal("]]>")
+            self.builder.text(token.raw, place, xml_tokens.unescape)
+        else:
+            self.builder.item(Item("text", [token.raw], token.raw[9:-3]), place)
 
 
 def _is_native(token: Token, name: str) -> bool:
     attributes = token.attributes()
-    return (
+    return token.kind in ("open", "empty") and (
         name in _NATIVE
         or attributes.get("translate") == "no"
         or (name == "mrk" and attributes.get("mtype") == "protected")
     )
-
-
-def _split_cdata(text: str) -> str:
-    return text.replace("]]>", "]]]]><![CDATA[>")

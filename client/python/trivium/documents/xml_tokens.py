@@ -66,10 +66,6 @@ def tokens(text: str) -> Iterator[Token]:
         at = found.end()
 
 
-def escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def unescape(raw: str) -> str:
     """XML's own entities and numbers; those that a DTD defines stay as they
     are."""

@@ -92,6 +92,7 @@ __attribute__((target("avx2"))) float BytesOfAvx2(int steps) {
   for (int i = 0; i < kChains; ++i) sums[i] = _mm256_set1_epi32(i);
   const __m256i x = _mm256_set1_epi16(1);
   for (int step = 0; step < steps; ++step) {
+#pragma GCC unroll 12  // kChains
     for (__m256i& sum : sums) {
       __m256i products;
       asm volatile("vpmaddwd %2, %2, %1\n\tvpaddd %1, %0, %0"

@@ -18,16 +18,16 @@ namespace {
 
 constexpr uint64_t kMagic = 0xF11A48D5013417F5;
 
-struct Header {
+struct ShortlistHeader {
   uint64_t magic, checksum, always, most_targets, offsets, targets;
 };
 
-absl::Status Broken(const std::string& what) {
+absl::Status BrokenShortlist(const std::string& what) {
   return absl::InvalidArgumentError(what + "; fetch the file again");
 }
 
 template <class T>
-std::vector<T> Copy(std::span<const std::byte> bytes) {
+std::vector<T> CopyValues(std::span<const std::byte> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) {
     std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
@@ -35,11 +35,12 @@ std::vector<T> Copy(std::span<const std::byte> bytes) {
   return values;
 }
 
-absl::StatusOr<Shortlist::Table> Read(
+absl::StatusOr<Shortlist::Table> ParseShortlist(
     std::span<const std::byte> bytes,
     const ShortlistVocabularies& vocabularies) {
-  Header header;
-  if (bytes.size() < sizeof(header)) return Broken("ends within its header");
+  ShortlistHeader header;
+  if (bytes.size() < sizeof(header))
+    return BrokenShortlist("ends within its header");
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != kMagic) {
     return absl::InvalidArgumentError(
@@ -51,7 +52,7 @@ absl::StatusOr<Shortlist::Table> Read(
   if (header.offsets > size / sizeof(uint64_t) ||
       header.targets != (size - header.offsets * sizeof(uint64_t)) / 4 ||
       size % 4 != 0) {
-    return Broken(
+    return BrokenShortlist(
         fmt::format("has {} bytes behind its header, not those of {} "
                     "offsets and {} targets",
                     size, header.offsets, header.targets));
@@ -64,11 +65,11 @@ absl::StatusOr<Shortlist::Table> Read(
                     header.offsets, source, source + 1));
   }
   const size_t targets_at = header.offsets * sizeof(uint64_t);
-  const auto offsets = Copy<uint64_t>(bytes.first(targets_at));
-  const auto targets = Copy<int32_t>(bytes.subspan(targets_at));
+  const auto offsets = CopyValues<uint64_t>(bytes.first(targets_at));
+  const auto targets = CopyValues<int32_t>(bytes.subspan(targets_at));
   if (offsets.front() != 0 || offsets.back() != targets.size() ||
       !std::is_sorted(offsets.begin(), offsets.end())) {
-    return Broken(
+    return BrokenShortlist(
         fmt::format("has offsets that do not ascend from 0 to its "
                     "{} targets",
                     targets.size()));
@@ -94,7 +95,8 @@ absl::StatusOr<Shortlist::Table> Read(
 absl::StatusOr<Shortlist::Table> ReadLexicalShortlist(
     const std::string& path, const ShortlistVocabularies& vocabularies) {
   TRIVIUM_ASSIGN_OR_RETURN(const auto mapped, MappedFile::Open(path));
-  absl::StatusOr<Shortlist::Table> table = Read(mapped->bytes(), vocabularies);
+  absl::StatusOr<Shortlist::Table> table =
+      ParseShortlist(mapped->bytes(), vocabularies);
   TRIVIUM_RETURN_IF_ERROR(mapped->CheckUnchanged());
   if (table.ok()) return table;
   return absl::InvalidArgumentError(

@@ -37,7 +37,7 @@ struct ItemType {
   Storage storage = Storage::kRefused;
   DType dtype = DType::kI8;
 };
-constexpr ItemType kTypes[] = {
+constexpr ItemType kItemTypes[] = {
     {0x404, "float32", Storage::kPlain, DType::kF32},
     {0x402, "float16", Storage::kPlain, DType::kF16},
     {0x101, "int8", Storage::kPlain, DType::kI8},
@@ -66,7 +66,7 @@ struct Item {
   std::vector<int64_t> shape;
 };
 
-absl::Status Broken(const std::string& what) {
+absl::Status BrokenItem(const std::string& what) {
   return absl::InvalidArgumentError(what + "; fetch the file again");
 }
 
@@ -78,7 +78,7 @@ class Parts {
   absl::StatusOr<std::span<const std::byte>> Take(uint64_t size,
                                                   std::string_view what) {
     if (size > left_.size()) {
-      return Broken(fmt::format("ends within {}", what));
+      return BrokenItem(fmt::format("ends within {}", what));
     }
     const auto part = left_.first(size);
     left_ = left_.subspan(size);
@@ -124,7 +124,8 @@ absl::Status MarianBinReader::ReadName(Item* item) {
   const std::string_view name(reinterpret_cast<const char*>(bytes.data()),
                               bytes.size());
   if (name.empty() || name.find('\0') != name.size() - 1) {
-    return Broken(fmt::format("has {}, which is no item's name", Quoted(name)));
+    return BrokenItem(
+        fmt::format("has {}, which is no item's name", Quoted(name)));
   }
   item->name = name.substr(0, name.size() - 1);
   return absl::OkStatus();
@@ -132,8 +133,8 @@ absl::Status MarianBinReader::ReadName(Item* item) {
 
 absl::Status MarianBinReader::ReadShape(Item* item) {
   if (item->dimensions > kMostDimensions) {
-    return Broken(fmt::format("item {} claims {} dimensions",
-                              Quoted(item->name), item->dimensions));
+    return BrokenItem(fmt::format("item {} claims {} dimensions",
+                                  Quoted(item->name), item->dimensions));
   }
   for (uint64_t i = 0; i < item->dimensions; ++i) {
     int32_t size = 0;
@@ -153,7 +154,7 @@ absl::StatusOr<std::vector<Item>> MarianBinReader::ReadItems() {
   }
   TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber(kHeaders, &count));
   if (count > kMostItems) {
-    return Broken(fmt::format("claims {} items", count));
+    return BrokenItem(fmt::format("claims {} items", count));
   }
   std::vector<Item> items(count);
   for (Item& item : items) {
@@ -173,13 +174,13 @@ absl::StatusOr<TensorView> MarianBinReader::MakeQuantized(
     const Item& item, int64_t elements, std::span<const std::byte> data) {
   float multiplier = 0;
   if (data.size() - elements < sizeof(multiplier)) {
-    return Broken("has no quantization multiplier behind its data");
+    return BrokenItem("has no quantization multiplier behind its data");
   }
   std::memcpy(&multiplier, data.data() + elements, sizeof(multiplier));
   const float scale = 1 / multiplier;
   if (!(multiplier > 0) || !std::isfinite(multiplier) ||
       !std::isfinite(scale)) {
-    return Broken(
+    return BrokenItem(
         fmt::format("has the quantization multiplier {}, which is "
                     "none",
                     multiplier));
@@ -192,7 +193,8 @@ absl::StatusOr<TensorView> MarianBinReader::MakeQuantized(
   const int64_t rows = tensor.shape.size() == 2 ? tensor.shape[0] : 1;
   const auto scales = arena_->Allocate(rows * sizeof(scale));
   if (!scales) {
-    return Broken("has more rows than memory, or the size of the file, allows");
+    return BrokenItem(
+        "has more rows than memory, or the size of the file, allows");
   }
   for (int64_t i = 0; i < rows; ++i) {
     std::memcpy(scales->data() + i * sizeof(scale), &scale, sizeof(scale));
@@ -207,15 +209,15 @@ absl::StatusOr<TensorView> MarianBinReader::MakeQuantized(
 absl::StatusOr<TensorView> MarianBinReader::MakeTensor(
     const Item& item, std::span<const std::byte> data) {
   const auto type =
-      std::find_if(std::begin(kTypes), std::end(kTypes),
+      std::find_if(std::begin(kItemTypes), std::end(kItemTypes),
                    [&](const ItemType& t) { return t.number == item.type; });
-  if (type == std::end(kTypes) || type->storage == Storage::kRefused) {
+  if (type == std::end(kItemTypes) || type->storage == Storage::kRefused) {
     return absl::InvalidArgumentError(fmt::format(
         "is of the type {}, of which only float32, float16 and intgemm8 are "
         "read; convert the model's .npz with marian-conv --gemm-type intgemm8, "
         "or take that .npz",
-        type == std::end(kTypes) ? fmt::format("{:#x}", item.type)
-                                 : std::string(type->name)));
+        type == std::end(kItemTypes) ? fmt::format("{:#x}", item.type)
+                                     : std::string(type->name)));
   }
   const bool quantized = type->storage == Storage::kQuantized;
   const std::optional<int64_t> elements = ElementCount(item.shape);
@@ -223,8 +225,9 @@ absl::StatusOr<TensorView> MarianBinReader::MakeTensor(
       elements ? ByteCount(*elements, type->dtype) : std::nullopt;
   if (!size || static_cast<uint64_t>(*size) > data.size() ||
       (quantized && (item.shape.empty() || item.shape.size() > 2))) {
-    return Broken(fmt::format("has {} bytes, not those of [{}] {}", data.size(),
-                              fmt::join(item.shape, ", "), type->name));
+    return BrokenItem(fmt::format("has {} bytes, not those of [{}] {}",
+                                  data.size(), fmt::join(item.shape, ", "),
+                                  type->name));
   }
   if (quantized) return MakeQuantized(item, *elements, data);
   return TensorView{type->dtype, item.shape, data.first(*size)};
@@ -242,7 +245,7 @@ absl::StatusOr<TensorFile> MarianBinReader::Read() {
           "item {} {}", name, std::string(tensor.status().message())));
     }
     if (!file_.tensors.emplace(item.name, *std::move(tensor)).second) {
-      return Broken(fmt::format("item {} is there twice", name));
+      return BrokenItem(fmt::format("item {} is there twice", name));
     }
   }
   file_.memory.push_back(arena_);

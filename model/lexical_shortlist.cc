@@ -77,6 +77,7 @@ absl::StatusOr<Shortlist::Table> ParseShortlist(
   Shortlist::Table table;
   table.always.resize(std::min<uint64_t>(header.always, vocabularies.target));
   std::iota(table.always.begin(), table.always.end(), 0);
+  table.fill_from = static_cast<int32_t>(table.always.size());
   table.offsets.push_back(0);
   for (size_t token = 0; token < source; ++token) {
     std::vector<int32_t> own(targets.begin() + offsets[token],

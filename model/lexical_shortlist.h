@@ -19,8 +19,9 @@ struct ShortlistVocabularies {
 //   magic, checksum, how many of the first target tokens are always allowed,
 //   the most targets of a source token, how many offsets, how many targets
 // then the offsets, u64 [source + 1], and the targets, u32. As in Marian, a
-// shared vocabulary allows a source's own tokens as well. The checksum is not
-// compared: programs that read such files are told to leave it alone.
+// shared vocabulary allows a source's own tokens as well, and lists are filled
+// up to a multiple of eight. The checksum is not compared: programs that read
+// such files are told to leave it alone.
 //
 // NOT_FOUND when there is no such file; INVALID_ARGUMENT names the file and
 // what is wrong with it. Whether targets are in the vocabulary is for

@@ -59,6 +59,7 @@ TEST(LexicalShortlistTest, ReadsTheTable) {
   auto table = ReadLexical(file);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(table->always, ElementsAre(0, 1));
+  EXPECT_EQ(table->fill_from, 2);
   EXPECT_THAT(table->offsets, ElementsAre(0, 2, 2, 5));
   EXPECT_THAT(table->targets, ElementsAre(3, 9, 0, 3, 5));
   // The source's own tokens, too.

@@ -197,11 +197,13 @@ absl::Status CheckWeightsName(const std::string& path) {
 
 // What the path, a folder or a file, says of weights and configuration.
 absl::Status Start(const std::string& path, MarianFiles* files) {
-  if (path.ends_with(kYamlEnding)) {
+  std::error_code error;
+  const bool folder = fs::is_directory(path, error);
+  if (!folder && path.ends_with(kYamlEnding)) {
     files->decoder_path = path;
     return absl::OkStatus();
   }
-  if (IsWeights(path)) {
+  if (!folder && IsWeights(path)) {
     files->weights = path;
     if (const std::string own = path + ".decoder.yml"; IsFile(own)) {
       files->decoder_path = own;

@@ -96,6 +96,15 @@ TEST_F(MarianModelTest, AFolderAWeightsFileOrAConfigurationNamesAModel) {
   Take("model.npz", "model.npz.optimizer.npz");
   folder_.Remove("model.npz.decoder.yml");
   EXPECT_THAT(Check(), IsEmpty());
+  // A folder may be called as files are.
+  for (const char* name : {"/ende.bin", "/ende.npz", "/ende.yml"}) {
+    const std::string inner = folder_.path() + name;
+    fs::create_directory(inner);
+    fs::copy_file(Golden("model.npz"), inner + "/model.npz");
+    fs::copy_file(Golden("vocab.spm"), inner + "/vocab.spm");
+    EXPECT_THAT(Check(name), IsEmpty()) << name;
+    fs::remove_all(inner);
+  }
   // One of Hugging Face.
   folder_.Write("config.json", "{}");
   EXPECT_FALSE(IsMarianModel(folder_.path()));

@@ -104,6 +104,9 @@ json ReadMarian(const std::string& path, Problems* problems,
   folder->config = std::move(model.config);
   folder->weights = std::move(model.weights);
   folder->tokenizer = std::move(model.tokenizer);
+  folder->tokenizer_config = std::move(model.tokenizer_config);
+  folder->lexical_shortlist = std::move(model.shortlist);
+  folder->shared_vocabulary = model.shared_vocabulary;
   return std::move(model.generation_config);
 }
 
@@ -262,7 +265,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
   if (!IsFolder(path) && !gguf && !marian) {
     problems->push_back(fmt::format(
         "{}: is not a folder; give the path of a Hugging Face or Marian model "
-        "folder, or of a .gguf or .npz file",
+        "folder, or of a .gguf, .npz or .bin file",
         path));
     return folder;
   }

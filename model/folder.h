@@ -36,6 +36,10 @@ struct ModelFolder {
   ChatTemplates chat_templates;
   Precision precision = Precision::kF32;  // resolved
   Formats formats;                        // of this precision
+  // Marian's own lexical shortlist beside the model (lexical_shortlist.h);
+  // empty: none.
+  std::string lexical_shortlist;
+  bool shared_vocabulary = false;  // of such a model's both sides
   std::string revision;
 };
 

@@ -33,6 +33,13 @@ std::vector<std::string> WarningsOf(const std::string& path,
   if (const std::string& why = folder.chat_templates.refusal(); !why.empty()) {
     warnings.push_back(fmt::format("the model takes no chats: {}", why));
   }
+  if (!folder.lexical_shortlist.empty() &&
+      folder.description.shortlist == nullptr) {
+    warnings.push_back(fmt::format(
+        "{}: is not used; serve with --vocabulary-shortlist to make "
+        "translations of the tokens that it allows, as Marian does with it",
+        folder.lexical_shortlist));
+  }
   return warnings;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/lexical_shortlist.h"
 #include "model/weights/mapped_file.h"
 #include "model/weights/safetensors.h"
 
@@ -70,6 +71,44 @@ bool MadeFor(const ShortlistFile& file, const Tokenizer& tokenizer) {
                                      Pieces(tokenizer, TextSide::kTarget));
 }
 
+absl::StatusOr<Shortlist::Table> ReadOwnTable(const std::string& path,
+                                              const ModelFolder& folder) {
+  absl::StatusOr<ShortlistFile> file = ReadShortlistFile(path);
+  if (absl::IsNotFound(file.status())) {
+    return absl::NotFoundError(
+        path +
+        ": no such file; make one with model/embedded/training/shortlist, or "
+        "serve without --vocabulary-shortlist");
+  }
+  if (!file.ok()) return file.status();
+  if (folder.tokenizer != nullptr && !MadeFor(*file, *folder.tokenizer)) {
+    return absl::InvalidArgumentError(
+        path +
+        ": was made for other vocabularies than this folder's; make it anew "
+        "with model/embedded/training/shortlist");
+  }
+  return std::move(file->table);
+}
+
+absl::StatusOr<Shortlist::Table> ReadTable(const std::string& path,
+                                           const ModelFolder& folder) {
+  if (folder.lexical_shortlist.empty()) {
+    return ReadOwnTable(path, folder);
+  }
+  const auto pieces = [&folder](TextSide side) {
+    return folder.tokenizer->vocabulary_size(side);
+  };
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Shortlist::Table table,
+      ReadLexicalShortlist(
+          path, {pieces(TextSide::kSource), pieces(TextSide::kTarget),
+                 folder.shared_vocabulary}));
+  // Embeddings that no piece has.
+  const int embeddings = folder.description.encoder->vocabulary;
+  table.offsets.resize(embeddings + 1, table.offsets.back());
+  return table;
+}
+
 void AddTo(Digest* digest, const std::vector<int32_t>& values) {
   digest->Add(std::as_bytes(std::span(values)));
 }
@@ -97,8 +136,11 @@ std::string PiecesDigest(std::span<const std::string> source,
 
 void ReadShortlist(const std::string& path, Problems* problems,
                    ModelFolder* folder, Digest* digest) {
+  const std::string& lexical = folder->lexical_shortlist;
+  const std::string name =
+      lexical.empty() ? fmt::format("{}/{}", path, kFile) : lexical;
   const auto report = [&](const std::string& what) {
-    problems->push_back(fmt::format("{}/{}: {}", path, kFile, what));
+    problems->push_back(fmt::format("{}: {}", name, what));
   };
   TransformerDescription& description = folder->description;
   if (!description.encoder || !description.decoder) {
@@ -107,25 +149,12 @@ void ReadShortlist(const std::string& path, Problems* problems,
         "this one without --vocabulary-shortlist");
     return;
   }
-  const absl::StatusOr<ShortlistFile> file =
-      ReadShortlistFile(fmt::format("{}/{}", path, kFile));
-  if (absl::IsNotFound(file.status())) {
-    report(
-        "no such file; make one with model/embedded/training/shortlist, or "
-        "serve without --vocabulary-shortlist");
+  const absl::StatusOr<Shortlist::Table> read = ReadTable(name, *folder);
+  if (!read.ok()) {
+    problems->push_back(std::string(read.status().message()));
     return;
   }
-  if (!file.ok()) {
-    problems->push_back(std::string(file.status().message()));
-    return;
-  }
-  if (folder->tokenizer != nullptr && !MadeFor(*file, *folder->tokenizer)) {
-    report(
-        "was made for other vocabularies than this folder's; make it anew with "
-        "model/embedded/training/shortlist");
-    return;
-  }
-  const Shortlist::Table& table = file->table;
+  const Shortlist::Table& table = *read;
   const int source = description.encoder->vocabulary;
   const int target = description.decoder->vocabulary;
   const std::vector<int32_t>& end_ids = folder->generation.options.end_ids;

@@ -33,9 +33,10 @@ absl::StatusOr<ShortlistFile> ReadShortlistFile(const std::string& path);
 std::string PiecesDigest(std::span<const std::string> source,
                          std::span<const std::string> target);
 
-// Reads the folder's shortlist.safetensors into the description, when all else
-// has been read. Whatever ends a translation is always allowed. What tells
-// shortlists apart goes into `digest`.
+// Reads the folder's shortlist.safetensors or, where it has Marian's own, that
+// (lexical_shortlist.h) into the description, when all else has been read.
+// Whatever ends a translation is always allowed. What tells shortlists apart
+// goes into `digest`.
 void ReadShortlist(const std::string& path, Problems* problems,
                    ModelFolder* folder, Digest* digest);
 

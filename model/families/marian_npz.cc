@@ -224,8 +224,13 @@ class MarianTensors {
                        int out, int in) {
     return {Turned(weight, out, in), Matrix(bias, 1, out)};
   }
-  // [out, in] of a matrix [in, out].
+  // [out, in] of a matrix [in, out], which one with scales is already
+  // (weights/marian_bin.h).
   const TensorView* Turned(const std::string& name, int out, int in) {
+    const TensorView* const found = weights_.Find(name);
+    if (found != nullptr && found->row_scales != nullptr) {
+      return Matrix(name, out, in);
+    }
     const TensorView* const matrix = Matrix(name, in, out);
     return matrix == nullptr ? nullptr : Transpose(*matrix, memory_);
   }
@@ -236,7 +241,11 @@ class MarianTensors {
   }
   void ReportUnused() {
     for (const std::string_view name : weights_.Names()) {
-      if (used_.contains(name) || name.starts_with("special:")) continue;
+      // What Marian's own products make integers of activations with.
+      const bool alpha = name.ends_with("_QuantMultA");
+      if (alpha || used_.contains(name) || name.starts_with("special:")) {
+        continue;
+      }
       problems()->push_back(fmt::format(
           "weights: array {} is none of those that {} calls for, and what it "
           "changes is not known; take a model of Marian's plain Transformer",

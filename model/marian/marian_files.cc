@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::string_view kNpzEnding = ".npz";
+constexpr std::string_view kBinEnding = ".bin";
 constexpr std::string_view kYamlEnding = ".yml";
 
 bool IsFile(const std::string& path) {
@@ -28,26 +29,44 @@ bool IsFile(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
-// The names of a folder's files that end so, sorted.
+bool IsWeights(std::string_view path) {
+  return path.ends_with(kNpzEnding) || path.ends_with(kBinEnding);
+}
+
+// The names of a folder's files that begin and end so, sorted.
 std::vector<std::string> FilesWith(const std::string& folder,
+                                   std::string_view beginning,
                                    std::string_view ending) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::string name = entry->path().filename().string();
-    if (name.ends_with(ending)) names.push_back(std::move(name));
+    if (name.starts_with(beginning) && name.ends_with(ending)) {
+      names.push_back(std::move(name));
+    }
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-// Of what training leaves in a folder, the models.
+// The path of the only such file; empty where there is none or several.
+std::string TheOnly(const std::string& folder, std::string_view beginning,
+                    std::string_view ending) {
+  const std::vector<std::string> names = FilesWith(folder, beginning, ending);
+  return names.size() == 1 ? fmt::format("{}/{}", folder, names[0]) : "";
+}
+
+// Of what training leaves in a folder, the models; else the binary ones, which
+// may still be as they were fetched, compressed.
 std::vector<std::string> WeightsOf(const std::string& folder) {
-  std::vector<std::string> names = FilesWith(folder, kNpzEnding);
+  std::vector<std::string> names = FilesWith(folder, "", kNpzEnding);
   std::erase_if(names, [](const std::string& name) {
     return name.ends_with(".optimizer.npz") || name.ends_with(".orig.npz");
   });
+  for (const char* ending : {".bin", ".bin.gz", ".bin.zst"}) {
+    if (names.empty()) names = FilesWith(folder, "model", ending);
+  }
   return names;
 }
 
@@ -56,7 +75,9 @@ std::vector<std::string> ConfigurationsOf(const std::string& folder) {
   for (const char* name : {"decoder.yml", "config.yml"}) {
     if (IsFile(fmt::format("{}/{}", folder, name))) return {name};
   }
-  return FilesWith(folder, ".decoder.yml");
+  std::vector<std::string> names = FilesWith(folder, "", ".decoder.yml");
+  if (names.empty()) names = FilesWith(folder, "config.", kYamlEnding);
+  return names;
 }
 
 std::string FolderOf(const std::string& path) {
@@ -130,25 +151,59 @@ absl::Status ReadConfiguration(MarianFiles* files) {
 // Without a configuration.
 absl::Status GuessVocabularies(MarianFiles* files) {
   const std::string folder = FolderOf(files->weights);
+  std::string& source = files->source_vocabulary;
+  std::string& target = files->target_vocabulary;
   for (const char* name : {"vocab.spm", "vocab.yml"}) {
-    const std::string path = fmt::format("{}/{}", folder, name);
-    if (!IsFile(path)) continue;
-    files->source_vocabulary = files->target_vocabulary = path;
-    return absl::OkStatus();
+    source = fmt::format("{}/{}", folder, name);
+    target = source;
+    if (IsFile(source)) return absl::OkStatus();
   }
+  source = target = TheOnly(folder, "vocab.", ".spm");
+  if (!source.empty()) return absl::OkStatus();
+  source = TheOnly(folder, "srcvocab", ".spm");
+  target = TheOnly(folder, "trgvocab", ".spm");
+  if (!source.empty() && !target.empty()) return absl::OkStatus();
   return absl::NotFoundError(fmt::format(
-      "{}: has neither vocab.spm nor vocab.yml; name the vocabularies in a "
+      "{}: has neither vocab.spm nor vocab.yml, nor one vocab.*.spm, nor one "
+      "srcvocab*.spm and one trgvocab*.spm; name the vocabularies in a "
       "{}.decoder.yml, \"vocabs: [SOURCE, TARGET]\"",
       folder, fs::path(files->weights).filename().string()));
 }
 
+// Text shortlists are not read.
+std::string FindShortlist(const MarianFiles& files) {
+  const auto list = files.decoder.find("shortlist");
+  if (list != files.decoder.end() && list->is_array() && !list->empty()) {
+    const absl::StatusOr<std::string> path =
+        Beside(files.decoder_path, list->front());
+    if (path.ok() && path->ends_with(kBinEnding) && IsFile(*path)) return *path;
+  }
+  return TheOnly(FolderOf(files.weights), "lex", kBinEnding);
+}
+
+absl::Status CheckWeightsName(const std::string& path) {
+  if (IsWeights(path)) return absl::OkStatus();
+  if (path.ends_with(".gz") || path.ends_with(".zst")) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: is compressed; unpack all files of the folder with gunzip or zstd "
+        "-d",
+        path));
+  }
+  return absl::UnimplementedError(
+      fmt::format("{}: is neither a .npz nor a .bin, and of Marian's own "
+                  "formats only these are read; take the model as .npz",
+                  path));
+}
+
 // What the path, a folder or a file, says of weights and configuration.
 absl::Status Start(const std::string& path, MarianFiles* files) {
-  if (path.ends_with(kYamlEnding)) {
+  std::error_code error;
+  const bool folder = fs::is_directory(path, error);
+  if (!folder && path.ends_with(kYamlEnding)) {
     files->decoder_path = path;
     return absl::OkStatus();
   }
-  if (path.ends_with(kNpzEnding)) {
+  if (!folder && IsWeights(path)) {
     files->weights = path;
     if (const std::string own = path + ".decoder.yml"; IsFile(own)) {
       files->decoder_path = own;
@@ -175,7 +230,7 @@ absl::Status Start(const std::string& path, MarianFiles* files) {
 bool IsMarianModel(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
-    return path.ends_with(kNpzEnding) || path.ends_with(kYamlEnding);
+    return IsWeights(path) || path.ends_with(kYamlEnding);
   }
   return !fs::exists(path + "/config.json", error) &&
          (!ConfigurationsOf(path).empty() || !WeightsOf(path).empty());
@@ -184,15 +239,14 @@ bool IsMarianModel(const std::string& path) {
 absl::StatusOr<MarianFiles> FindMarianFiles(const std::string& path) {
   MarianFiles files;
   TRIVIUM_RETURN_IF_ERROR(Start(path, &files));
-  TRIVIUM_RETURN_IF_ERROR(files.decoder_path.empty()
-                              ? GuessVocabularies(&files)
-                              : ReadConfiguration(&files));
-  if (!files.weights.ends_with(kNpzEnding)) {
-    return absl::UnimplementedError(fmt::format(
-        "{}: is no .npz, and of Marian's own formats only that is read; take "
-        "the model as .npz",
-        files.weights));
+  if (!files.decoder_path.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(ReadConfiguration(&files));
   }
+  TRIVIUM_RETURN_IF_ERROR(CheckWeightsName(files.weights));
+  if (files.decoder_path.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(GuessVocabularies(&files));
+  }
+  files.shortlist = FindShortlist(files);
   const std::string folder = FolderOf(files.weights);
   for (const auto& [name, pieces] :
        {std::pair("source.spm", &files.source_pieces),

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "model/marian/marian_files.h"
 #include "model/marian/yaml.h"
@@ -19,6 +21,7 @@
 namespace trivium {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 // The array that has the model's own configuration, as text.
@@ -35,7 +38,7 @@ absl::StatusOr<json> ReadConfiguration(const Weights& weights) {
       (array->dtype != DType::kI8 && array->dtype != DType::kU8)) {
     return absl::InvalidArgumentError(fmt::format(
         "weights: array {} is missing; it says what the model is, so take the "
-        ".npz as Marian wrote it",
+        "file as Marian wrote it",
         kConfiguration));
   }
   std::string_view text(reinterpret_cast<const char*>(array->data.data()),
@@ -138,6 +141,26 @@ json GenerationConfig(const MarianFiles& files, const Tokenizer& tokenizer,
   return generation;
 }
 
+// The languages that Firefox's metadata.json names, as tokenizer_config.json
+// does; null where it names none.
+json TokenizerConfig(const MarianFiles& files, Problems* problems) {
+  const absl::StatusOr<json> metadata = ReadJsonFile(
+      (fs::path(files.weights).parent_path() / "metadata.json").string());
+  if (!metadata.ok()) {
+    if (!absl::IsNotFound(metadata.status())) {
+      problems->push_back(std::string(metadata.status().message()));
+    }
+    return nullptr;
+  }
+  json config;
+  for (const auto& [from, to] : {std::pair("sourceLanguage", "source_lang"),
+                                 {"targetLanguage", "target_lang"}}) {
+    const auto found = metadata->find(from);
+    if (found != metadata->end() && found->is_string()) config[to] = *found;
+  }
+  return config;
+}
+
 // Ids that the tokenizer makes must have an embedding, and none the one behind
 // the target's, which is what the decoder starts with (marian_npz.h).
 void CheckVocabularies(const json& config, const Tokenizer& tokenizer,
@@ -174,7 +197,7 @@ MarianModel ReadMarianModel(const std::string& path, Problems* problems) {
     return model;
   }
   absl::StatusOr<std::unique_ptr<Weights>> weights =
-      Weights::OpenNpz(files->weights);
+      Weights::OpenMarian(files->weights);
   if (!weights.ok()) {
     fail(weights.status());
     return model;
@@ -193,6 +216,10 @@ MarianModel ReadMarianModel(const std::string& path, Problems* problems) {
     return model;
   }
   model.tokenizer = *std::move(tokenizer);
+  model.tokenizer_config = TokenizerConfig(*files, problems);
+  model.shortlist = files->shortlist;
+  model.shared_vocabulary =
+      files->source_vocabulary == files->target_vocabulary;
   model.generation_config =
       GenerationConfig(*files, *model.tokenizer, problems);
   CheckVocabularies(model.config, *model.tokenizer, &model.generation_config,

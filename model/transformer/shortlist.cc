@@ -12,6 +12,7 @@
 namespace trivium {
 namespace {
 
+constexpr size_t kFillTo = 8;
 constexpr char kRemake[] = "make it anew for this model";
 
 absl::Status CheckTokens(std::span<const int32_t> tokens, int vocabulary,
@@ -75,6 +76,8 @@ absl::StatusOr<std::shared_ptr<const Shortlist>> Shortlist::Create(
   shortlist->always_.resize((target_vocabulary + 63) / 64);
   SetBits(table.always, &shortlist->always_);
   SetBits(also, &shortlist->always_);
+  shortlist->fill_from_ = table.fill_from;
+  shortlist->vocabulary_ = target_vocabulary;
   shortlist->most_ = static_cast<size_t>(most);
   return std::shared_ptr<const Shortlist>(std::move(shortlist));
 }
@@ -91,6 +94,12 @@ std::vector<int32_t> Shortlist::TokensOf(
   for (const uint64_t word : bits) count += std::popcount(word);
   std::vector<int32_t> tokens;
   if (count > most_) return tokens;
+  for (int32_t token = fill_from_.value_or(vocabulary_);
+       count % kFillTo != 0 && token < vocabulary_; ++token) {
+    const uint64_t bit = uint64_t{1} << (token % 64);
+    count += (bits[token / 64] & bit) == 0;
+    bits[token / 64] |= bit;
+  }
   tokens.reserve(count);
   for (size_t i = 0; i < bits.size(); ++i) {
     for (uint64_t word = bits[i]; word != 0; word &= word - 1) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,10 @@ class Shortlist {
     std::vector<int32_t> offsets;
     std::vector<int32_t> targets;  // ascending for each source token
     std::vector<int32_t> always;   // ascending
+    // Where it is set, what a source may be translated to is filled up to a
+    // multiple of eight tokens: with the first ones that are missing from this
+    // one on. Marian does so.
+    std::optional<int32_t> fill_from = {};
   };
 
   // `also`, target tokens in any order, are always allowed beside the table's:
@@ -43,6 +48,8 @@ class Shortlist {
   std::vector<int32_t> offsets_;
   std::vector<int32_t> targets_;
   std::vector<uint64_t> always_;  // a bit a token
+  std::optional<int32_t> fill_from_;
+  int32_t vocabulary_ = 0;  // of the target
   size_t most_ = 0;
 };
 

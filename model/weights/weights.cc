@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "model/weights/mapped_file.h"
+#include "model/weights/marian_bin.h"
 #include "model/weights/npz_file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/tensor_file.h"
@@ -39,16 +40,20 @@ bool EndsWith(std::string_view text, std::string_view end) {
          text.substr(text.size() - end.size()) == end;
 }
 
-// A weights file in the format that its name and its first bytes tell.
+// Reads a file of one format.
+using Reader = absl::StatusOr<TensorFile> (*)(std::span<const std::byte>);
+
+// A weights file: what `reader` reads or, where that is null, in the format
+// that its name and its first bytes tell.
 absl::StatusOr<TensorFile> Parse(std::span<const std::byte> bytes,
-                                 std::string_view name) {
+                                 std::string_view name, Reader reader) {
   if (StartsWith(bytes, "version https://git-lfs")) {
     return absl::InvalidArgumentError(
         "is a Git LFS pointer instead of the weights; run `git lfs pull` in "
         "the folder");
   }
+  if (reader != nullptr) return reader(bytes);
   if (EndsWith(name, ".safetensors")) return ReadSafetensors(bytes);
-  if (EndsWith(name, ".npz")) return ReadNpz(bytes);
   if (StartsWith(bytes, "PK")) return ReadTorchZip(bytes);
   if (StartsWith(bytes, "\x80")) return ReadTorchLegacy(bytes);
   return absl::InvalidArgumentError(
@@ -57,8 +62,8 @@ absl::StatusOr<TensorFile> Parse(std::span<const std::byte> bytes,
 
 class MappedWeights : public Weights {
  public:
-  absl::Status Load(const std::string& path) {
-    TRIVIUM_ASSIGN_OR_RETURN(TensorFile file, Map(path));
+  absl::Status Load(const std::string& path, Reader reader = nullptr) {
+    TRIVIUM_ASSIGN_OR_RETURN(TensorFile file, Map(path, reader));
     tensors_ = std::move(file.tensors);
     return absl::OkStatus();
   }
@@ -88,9 +93,10 @@ class MappedWeights : public Weights {
   }
 
  private:
-  absl::StatusOr<TensorFile> Map(const std::string& path) {
+  absl::StatusOr<TensorFile> Map(const std::string& path,
+                                 Reader reader = nullptr) {
     TRIVIUM_ASSIGN_OR_RETURN(auto file, MappedFile::Open(path));
-    absl::StatusOr<TensorFile> tensors = Parse(file->bytes(), path);
+    absl::StatusOr<TensorFile> tensors = Parse(file->bytes(), path, reader);
     TRIVIUM_RETURN_IF_ERROR(file->CheckUnchanged());
     if (!tensors.ok()) {
       return absl::InvalidArgumentError(
@@ -171,10 +177,11 @@ absl::StatusOr<std::unique_ptr<Weights>> Weights::Open(
       kSafetensors, kSafetensorsIndex, kTorch, kTorchIndex));
 }
 
-absl::StatusOr<std::unique_ptr<Weights>> Weights::OpenNpz(
+absl::StatusOr<std::unique_ptr<Weights>> Weights::OpenMarian(
     const std::string& path) {
   auto weights = std::make_unique<MappedWeights>();
-  TRIVIUM_RETURN_IF_ERROR(weights->Load(path));
+  TRIVIUM_RETURN_IF_ERROR(
+      weights->Load(path, EndsWith(path, ".npz") ? ReadNpz : ReadMarianBin));
   return weights;
 }
 

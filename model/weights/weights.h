@@ -77,8 +77,9 @@ class Weights {
   static absl::StatusOr<std::unique_ptr<Weights>> Open(
       const std::string& folder);
 
-  // The same of one .npz file, whose arrays are its tensors.
-  static absl::StatusOr<std::unique_ptr<Weights>> OpenNpz(
+  // The same of one of Marian's own files: a .npz, whose arrays are its
+  // tensors, or a .bin (marian_bin.h).
+  static absl::StatusOr<std::unique_ptr<Weights>> OpenMarian(
       const std::string& path);
 
   virtual ~Weights() = default;

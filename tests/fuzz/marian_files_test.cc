@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kGolden[] = "tests/golden/marian_npz/ssru";
+constexpr char kFirefox[] = "tests/golden/marian_bin/firefox";
 
 // The golden's archive with one of its arrays, header and all, spoiled.
 std::string SpoiledArchive(Random* random, std::string* what) {
@@ -62,6 +63,34 @@ TEST(MarianFilesTest, SpoiledFilesAreRefusedInBoundedTimeAndMemory) {
     std::string what = "nothing";
     if (round % 2 == 1) {
       folder.Write("model.npz", SpoiledArchive(&random, &what));
+    } else if (round > 0) {
+      const std::string& name = names[random() % std::size(names)];
+      what = SpoilFile(folder.path() + "/" + name, &random) + " in " + name;
+    }
+    EXPECT_EQ(ReadFolderInBounds(folder.path()), "")
+        << "round " << round << ": " << what;
+  }
+}
+
+TEST(MarianFilesTest, SpoiledBinaryModelsAreRefusedInBounds) {
+  constexpr int kRounds = 60;
+  const std::string model = "model.ende.intgemm.alphas.bin";
+  const std::string names[] = {model, "vocab.ende.spm", "metadata.json"};
+  for (int round = 0; round < kRounds; ++round) {
+    std::seed_seq seeds = {20, round};
+    Random random(seeds);
+    const TemporaryFolder folder;
+    for (const std::string& name : names) {
+      fs::copy_file(fmt::format("{}/{}", kFirefox, name),
+                    fmt::format("{}/{}", folder.path(), name));
+    }
+    std::string what = "nothing";
+    if (round % 2 == 1) {
+      // The items' headers, names and shapes.
+      const std::string bytes = ReadWholeFile(folder.path() + "/" + model);
+      std::string head = bytes.substr(0, 4096);
+      what = SpoilBytes(&head, &random) + " in the beginning of " + model;
+      folder.Write(model, head + bytes.substr(4096));
     } else if (round > 0) {
       const std::string& name = names[random() % std::size(names)];
       what = SpoilFile(folder.path() + "/" + name, &random) + " in " + name;

@@ -63,14 +63,14 @@ def train(folder, pairs, updates, *arguments):
         f"beam-size: {max(BEAMS)}\nnormalize: {NORMALIZE}\n")
 
 
-def translate(folder, texts, beam):
+def translate(folder, texts, beam, *arguments, model="model.npz"):
     source, target = folder / "source", folder / "target"
     source.write_text("".join(text + "\n" for text in texts))
-    marian("decode", "--models", folder / "model.npz", "--vocabs",
+    marian("decode", "--models", folder / model, "--vocabs",
            folder / "vocab.spm", folder / "vocab.spm", "--beam-size", beam,
            "--normalize", NORMALIZE, "--cpu-threads", 1, "--workspace", 200,
            "--max-length-factor", 10, "--quiet", "--input", source, "--output",
-           target)
+           target, *arguments)
     translations = target.read_text().split("\n")[:-1]
     source.unlink()
     target.unlink()

@@ -40,10 +40,10 @@ std::string FileOf(const ShortlistFile& file, const std::string& part = "",
         bytes.size() + data.size());
     bytes += data;
   };
-  const auto& [offsets, targets, always] = file.table;
-  add("offsets", "I32", offsets.size(), Ints(offsets));
-  add("targets", "I32", targets.size(), Ints(targets));
-  add("always", "I32", always.size(), Ints(always));
+  const Shortlist::Table& table = file.table;
+  add("offsets", "I32", table.offsets.size(), Ints(table.offsets));
+  add("targets", "I32", table.targets.size(), Ints(table.targets));
+  add("always", "I32", table.always.size(), Ints(table.always));
   add("pieces", "U8", file.pieces.size(), file.pieces);
   header += "}";
   if (!part.empty()) header.replace(header.find(part), part.size(), by);

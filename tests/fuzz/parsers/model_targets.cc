@@ -9,10 +9,12 @@
 #include "base/json.h"
 #include "model/chat_template.h"
 #include "model/families/registry.h"
+#include "model/lexical_shortlist.h"
 #include "model/marian/yaml.h"
 #include "model/tokenizer/sentencepiece_model.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/gguf_file.h"
+#include "model/weights/marian_bin.h"
 #include "model/weights/npz_file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/torch_legacy.h"
@@ -50,8 +52,25 @@ void RunTorchZip(std::string_view bytes) {
   UseTensors(ReadTorchZip(Bytes(bytes)));
 }
 void RunNpz(std::string_view bytes) { UseTensors(ReadNpz(Bytes(bytes))); }
+void RunMarianBin(std::string_view bytes) {
+  UseTensors(ReadMarianBin(Bytes(bytes)));
+}
 void RunTorchLegacy(std::string_view bytes) {
   UseTensors(ReadTorchLegacy(Bytes(bytes)));
+}
+
+void RunLexicalShortlist(std::string_view bytes) {
+  static const TemporaryFolder* const folder = new TemporaryFolder;
+  folder->Write("lex.bin", bytes);
+  const auto table = ReadLexicalShortlist(folder->path() + "/lex.bin",
+                                          {.source = 3, .target = 10});
+  if (!table.ok()) return;
+  const auto shortlist = Shortlist::Create(*table, {}, 3, 10, 10);
+  if (!shortlist.ok()) return;
+  for (const int32_t token :
+       (*shortlist)->TokensOf(std::vector<int32_t>{0, 1, 2})) {
+    Ensure(token >= 0 && token < 10, "an allowed token is in the vocabulary");
+  }
 }
 
 void RunPickle(std::string_view bytes) {
@@ -169,8 +188,10 @@ std::span<const FuzzTarget> ModelTargets() {
       {"safetensors", RunSafetensors},
       {"torch_zip", RunTorchZip},
       {"npz", RunNpz},
+      {"marian_bin", RunMarianBin},
       {"torch_legacy", RunTorchLegacy},
       {"gguf", RunGguf},
+      {"lexical_shortlist", RunLexicalShortlist},
       {"pickle", RunPickle},
       {"config", RunConfig},
       {"yaml", RunYaml},

@@ -19,6 +19,9 @@ class FakeWeights : public Weights {
            DType dtype = DType::kF32) {
     tensors_[name] = TensorView{dtype, std::move(shape), {}};
   }
+  void SetScales(const std::string& name, const TensorView* scales) {
+    tensors_.at(name).row_scales = scales;
+  }
   void Remove(const std::string& name) { tensors_.erase(name); }
   void Rename(const std::string& from, const std::string& to) {
     tensors_[to] = tensors_.at(from);

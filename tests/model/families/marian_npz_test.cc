@@ -112,6 +112,24 @@ TEST(MarianNpzTest, DescribesTheModel) {
   EXPECT_EQ(description.output_projection.bias->elements(), 12);
 }
 
+// As .bin files have them: turned over, with scales.
+TEST(MarianNpzTest, QuantizedMatricesAreTakenAsTheyAre) {
+  FakeWeights weights = NpzWeights();
+  const TensorView scales = {DType::kF32, {20, 1}, {}};
+  weights.Set("decoder_l1_ffn_W1", {20, kWidth}, DType::kI8);
+  weights.Set("decoder_l1_ffn_W1_QuantMultA", {1});
+  weights.Set("none_QuantMultA", {1});
+  weights.SetScales("decoder_l1_ffn_W1", &scales);
+  TransformerDescription description;
+  ASSERT_THAT(LoadNpz(NpzConfig(), &weights, &description), IsEmpty());
+  EXPECT_EQ(description.decoder->layer[0].up.weight,
+            weights.Find("decoder_l1_ffn_W1"));
+  weights.Set("decoder_l1_ffn_W1", {kWidth, 20}, DType::kI8);
+  weights.SetScales("decoder_l1_ffn_W1", &scales);
+  EXPECT_THAT(LoadNpz(NpzConfig(), &weights),
+              ElementsAre(HasSubstr("decoder_l1_ffn_W1 is [8, 20]")));
+}
+
 TEST(MarianNpzTest, EmbeddingsMayBeApart) {
   json config = NpzConfig();
   config["tied-embeddings-all"] = false;

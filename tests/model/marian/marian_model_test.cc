@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "model/weights/npz_file.h"
+#include "tests/model/weights/marian_bins.h"
 #include "tests/model/weights/zip_files.h"
 
 namespace trivium {
@@ -48,6 +49,20 @@ class MarianModelTest : public ::testing::Test {
     EXPECT_THAT(problems, IsEmpty());
     return model;
   }
+  // The golden's arrays, as marian-conv --gemm-type float32 keeps them.
+  static std::string Bin() {
+    const std::string bytes = ReadWholeFile(Golden("model.npz"));
+    const auto file = ReadNpz(Bytes(bytes));
+    std::vector<BinItem> items;
+    for (const auto& [name, tensor] : file->tensors) {
+      items.push_back({name,
+                       tensor.dtype == DType::kF32 ? kBinFloat32 : kBinInt8,
+                       {tensor.shape.begin(), tensor.shape.end()},
+                       {reinterpret_cast<const char*>(tensor.data.data()),
+                        tensor.data.size()}});
+    }
+    return MarianBin(items);
+  }
   // Writes model.npz anew, with an array replaced or, where that is empty,
   // without it.
   void Replace(const std::string& name, const std::string& array) const {
@@ -81,6 +96,15 @@ TEST_F(MarianModelTest, AFolderAWeightsFileOrAConfigurationNamesAModel) {
   Take("model.npz", "model.npz.optimizer.npz");
   folder_.Remove("model.npz.decoder.yml");
   EXPECT_THAT(Check(), IsEmpty());
+  // A folder may be called as files are.
+  for (const char* name : {"/ende.bin", "/ende.npz", "/ende.yml"}) {
+    const std::string inner = folder_.path() + name;
+    fs::create_directory(inner);
+    fs::copy_file(Golden("model.npz"), inner + "/model.npz");
+    fs::copy_file(Golden("vocab.spm"), inner + "/vocab.spm");
+    EXPECT_THAT(Check(name), IsEmpty()) << name;
+    fs::remove_all(inner);
+  }
   // One of Hugging Face.
   folder_.Write("config.json", "{}");
   EXPECT_FALSE(IsMarianModel(folder_.path()));
@@ -144,8 +168,10 @@ TEST_F(MarianModelTest, BrokenConfigurationsAreNamed) {
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder.yml: is not YAML")));
   folder_.Write("decoder.yml",
                 "models: [model.intgemm8.bin]\nvocabs: [a.spm, a.spm]\n");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.intgemm8.bin")));
+  folder_.Write("decoder.yml", "models: [model.pt]\nvocabs: [a.spm, a.spm]\n");
   EXPECT_THAT(Check(),
-              ElementsAre(HasSubstr("model.intgemm8.bin: is no .npz")));
+              ElementsAre(HasSubstr("model.pt: is neither a .npz nor a .bin")));
   folder_.Write("decoder.yml",
                 "models: [gone.npz]\nvocabs: [vocab.spm, vocab.spm]\n");
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("gone.npz")));
@@ -174,6 +200,72 @@ TEST_F(MarianModelTest, BrokenWeightsAreNamed) {
   EXPECT_THAT(Check(),
               ElementsAre(AllOf(HasSubstr("decoder_l2_ffn_ffn_ln_bias"),
                                 HasSubstr("not a number"))));
+}
+
+TEST_F(MarianModelTest, ABinaryModelIsTheSameModel) {
+  const auto npz = Model::Load(folder_.path(), {.precision = Precision::kF32});
+  folder_.Write("model.bin", Bin());
+  // Beside a .npz only by its name.
+  EXPECT_THAT(Check(), IsEmpty());
+  EXPECT_THAT(Check("/model.bin"), IsEmpty());
+  folder_.Remove("model.npz");
+  EXPECT_TRUE(IsMarianModel(folder_.path()));
+  const auto bin = Model::Load(folder_.path(), {.precision = Precision::kF32});
+  ASSERT_TRUE(npz.ok() && bin.ok()) << bin.status();
+  EXPECT_EQ((*bin)->info().revision, (*npz)->info().revision);
+  folder_.Write("decoder.yml",
+                "models: [model.bin]\nvocabs: [vocab.spm, vocab.spm]\n");
+  EXPECT_THAT(Check(), IsEmpty());
+  folder_.Write("model.bin", Bin().substr(0, 10'000));
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.bin: ends within")));
+  folder_.Write("model.bin", "PK");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.bin: does not begin as")));
+}
+
+// Names as Bergamot and Firefox give them.
+TEST_F(MarianModelTest, FilesAreFoundByTheirBeginnings) {
+  folder_.Remove("model.npz");
+  folder_.Remove("vocab.spm");
+  folder_.Write("model.deen.intgemm.alphas.bin.gz", "\x1f\x8b");
+  EXPECT_THAT(Check(), ElementsAre(AllOf(HasSubstr("alphas.bin.gz: is comp"),
+                                         HasSubstr("gunzip"))));
+  folder_.Write("model.deen.intgemm.alphas.bin", Bin());
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("neither vocab.spm nor")));
+  Take("vocab.spm", "vocab.deen.spm");
+  EXPECT_THAT(Check(), IsEmpty());
+  EXPECT_EQ(Read().tokenizer_config, nullptr);
+  EXPECT_TRUE(Read().shared_vocabulary);
+  EXPECT_EQ(Read().shortlist, "");
+  Take("vocab.spm", "vocab.ende.spm");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("name the vocabularies in a "
+                                             "model.deen.intgemm.alphas.bin."
+                                             "decoder.yml")));
+  folder_.Remove("vocab.ende.spm");
+  folder_.Remove("vocab.deen.spm");
+  Take("vocab.spm", "srcvocab.deen.spm");
+  Take("vocab.spm", "trgvocab.deen.spm");
+  folder_.Write("lex.50.50.deen.s2t.bin", "");
+  folder_.Write("metadata.json", R"({"sourceLanguage": "de",
+                                     "targetLanguage": "en", "flores": {}})");
+  MarianModel model = Read();
+  EXPECT_FALSE(model.shared_vocabulary);
+  EXPECT_THAT(model.shortlist, HasSubstr("/lex.50.50.deen.s2t.bin"));
+  EXPECT_EQ(model.tokenizer_config["source_lang"], "de");
+  EXPECT_EQ(model.tokenizer_config["target_lang"], "en");
+  EXPECT_THAT(Check(), IsEmpty());
+  folder_.Write("metadata.json", "{");
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("metadata.json")));
+  folder_.Remove("metadata.json");
+  // Several shortlists, of which the configuration names one.
+  folder_.Write("lex.s2t.bin", "");
+  EXPECT_EQ(Read().shortlist, "");
+  folder_.Write("config.intgemm8bitalpha.yml",
+                "models: [model.deen.intgemm.alphas.bin]\n"
+                "vocabs: [srcvocab.deen.spm, trgvocab.deen.spm]\n"
+                "shortlist: [lex.s2t.bin, false]\nbeam-size: 2\n");
+  model = Read();
+  EXPECT_THAT(model.shortlist, HasSubstr("/lex.s2t.bin"));
+  EXPECT_EQ(model.generation_config["num_beams"], 2);
 }
 
 TEST_F(MarianModelTest, VocabulariesMustFit) {

@@ -41,6 +41,25 @@ TEST(ShortlistTest, AllowsWhatItIsToldBesideTheTable) {
               ElementsAre(0, 1, 4, 8));
 }
 
+TEST(ShortlistTest, MayBeFilledUpToAMultipleOfEight) {
+  Shortlist::Table table = Small();
+  table.fill_from = 2;
+  const auto shortlist = Shortlist::Create(table, {}, 3, 10, 5);
+  ASSERT_TRUE(shortlist.ok()) << shortlist.status();
+  const auto tokens = [&](const std::vector<int32_t>& source) {
+    return (*shortlist)->TokensOf(source);
+  };
+  EXPECT_THAT(tokens({1}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(tokens({0}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 9));
+  EXPECT_THAT(tokens({2, 0}), IsEmpty());
+  // There are no more.
+  table.fill_from = 7;
+  const auto few = Shortlist::Create(table, {}, 3, 10, 5);
+  ASSERT_TRUE(few.ok()) << few.status();
+  EXPECT_THAT((*few)->TokensOf(std::vector<int32_t>{1}),
+              ElementsAre(1, 4, 7, 8, 9));
+}
+
 TEST(ShortlistTest, BeyondTheMostNothingIsRestricted) {
   const auto shortlist = Shortlist::Create(Small(), {}, 3, 10, 5);
   ASSERT_TRUE(shortlist.ok());

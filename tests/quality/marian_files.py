@@ -2,23 +2,28 @@
 """Compares the server with Marian itself, on models that Marian trains here.
 
     pip install pymarian==1.12.42 sentencepiece protobuf sacrebleu
-    tests/quality/marian_npz.py PAIRS.tsv TEST.tsv [--programs build/release/bin]
+    tests/quality/marian_files.py PAIRS.tsv TEST.tsv [--programs build/release/bin]
 
 PAIRS.tsv and TEST.tsv have an English and a German sentence a line, divided by
 a tab. Trains a small Transformer and one with an SSRU decoder for a minute
 each, translates TEST.tsv's first sentences with both engines, in f32, greedily
 and with a beam of four, and tells how many translations are equal and what both
-engines' are worth. Ends with 1 where that is more than 0.1 BLEU apart.
+engines' are worth. So for each model's .npz, its int8 .bin as marian-conv makes
+it, and that as Bergamot's fork of Marian has it; Marian translates with the
+.bin's weights in f32 and, of its own .bin, also with int8 activations, which is
+told and not judged. Ends with 1 where scores are more than 0.1 BLEU apart.
 """
 
 import argparse
 import pathlib
+import shutil
 import sys
 import tempfile
 
 import sacrebleu
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "golden"))
+import make_marian_bin_goldens as binary  # noqa: E402
 import make_marian_npz_goldens as marian  # noqa: E402
 from served import Served  # noqa: E402
 
@@ -27,6 +32,22 @@ SIZES = ["--dim-emb", "64", "--transformer-dim-ffn", "128",
          "--tied-embeddings-all", "--dim-vocabs", "1000", "1000",
          "--sentencepiece-max-lines", "20000"]
 FARTHEST = 0.1
+
+
+def make_binary(model, folder):
+    """Quantizes a folder's model, as marian-conv does or as its fork."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(model / "vocab.spm", folder)
+    if folder.suffix == ".fork":
+        items = binary.as_fork_has_them(model / "model.npz")
+        binary.write_bin(folder / "model.bin", items)
+    else:
+        marian.marian("convert", "--from", model / "model.npz", "--to",
+                      folder / "model.bin", "--gemm-type", "intgemm8")
+        items = binary.read_bin(folder / "model.bin")
+    (folder / "decoder.yml").write_text(
+        (model / "model.npz.decoder.yml").read_text().replace(".npz", ".bin"))
+    binary.dequantize(items, folder / "model.npz")
 
 
 def compare(folder, pairs, programs):
@@ -45,6 +66,12 @@ def compare(folder, pairs, programs):
             scores = [sacrebleu.corpus_bleu(side, references).score
                       for side in (ours, theirs)]
             agree &= abs(scores[0] - scores[1]) <= FARTHEST
+            if folder.suffix == ".bin":
+                int8 = marian.translate(folder, texts, beam, model="model.bin")
+                equal_int8 = sum(a == b for a, b in zip(ours, int8))
+                score = sacrebleu.corpus_bleu(int8, references).score
+                print(f"{folder.name}, beam {beam}: {equal_int8} equal to "
+                      f"Marian's with int8 activations, BLEU {score:.2f}")
             print(f"{folder.name}, beam {beam}: {equal} of {len(texts)} equal, "
                   f"BLEU {scores[0]:.2f}, Marian's {scores[1]:.2f}")
     return agree
@@ -70,6 +97,10 @@ def main():
             if not (folder / "model.npz").is_file():
                 marian.train(folder, pairs, arguments.updates, *SIZES, *options)
             agree &= compare(folder, test, arguments.programs)
+            for form in (".bin", ".fork"):
+                other = models / (kind + form)
+                make_binary(folder, other)
+                agree &= compare(other, test, arguments.programs)
     return 0 if agree else 1
 
 

@@ -10,9 +10,11 @@ import marian_folder
 
 BERT_BASE = {"d_model": 768, "layers": 12, "ffn": 3072, "heads": 12,
              "vocabulary": 30522}
+MINILM = {"d_model": 384, "layers": 6, "ffn": 1536, "heads": 12,
+          "vocabulary": 30522}
 # For a look at whether a command works.
 TINY = {"d_model": 64, "layers": 2, "ffn": 128, "heads": 2, "vocabulary": 1000}
-SHAPES = {"bert-base": BERT_BASE, "tiny": TINY}
+SHAPES = {"bert-base": BERT_BASE, "minilm": MINILM, "tiny": TINY}
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 FIRST, LAST = SPECIAL.index("[CLS]"), SPECIAL.index("[SEP]")

@@ -66,8 +66,10 @@ class Server:
             if self._process.poll() is not None:
                 sys.exit(f"{self.name} ended before it was ready")
             time.sleep(0.02)
-        port = self._port_file.read_text().split()[1]
-        self.address = f"127.0.0.1:{port}"
+        ports = dict(line.split() for line in
+                     self._port_file.read_text().splitlines())
+        self.address = f"127.0.0.1:{ports['grpc']}"
+        self.http_port = ports.get("http")
         return self
 
     def __exit__(self, *_):
@@ -75,14 +77,14 @@ class Server:
         self._process.wait()
 
 
-def own_server(options, workload, work):
+def own_server(options, workload, work, *more_flags):
     command = [
         options.programs / "trivium-server", "--listen", "127.0.0.1:0",
         "--metrics-listen", "off", "--log-level", "warn",
         "--model", f"measured={workload.folder}",
         "--precision", options.precision,
         "--workers", len(options.server_cores), "--worker-threads", 1,
-        *shlex.split(options.server_flags),
+        *shlex.split(options.server_flags), *more_flags,
     ]
     return Server("Trivium", options.server_cores, command,
                   work / "own_ports", {})

@@ -41,10 +41,10 @@ class Client {
     // of others come first; empty, the server's default: "interactive".
     std::string priority;
     // Null: no encryption. ReadTlsCredentials (tls.h) reads them of files.
-    std::shared_ptr<grpc::ChannelCredentials> credentials;
+    std::shared_ptr<grpc::ChannelCredentials> credentials = nullptr;
     // With TLS, the name that the server's certificate has; empty: the
     // address's host.
-    std::string tls_server_name;
+    std::string tls_server_name = {};
   };
 
   // Does not connect yet: the first call does. INVALID_ARGUMENT for an empty

@@ -41,7 +41,7 @@ class LocalEngine {
  public:
   struct Model {
     std::string folder;              // of Hugging Face's kind, or a .gguf file
-    std::string name;                // as requests name it; empty: the folder
+    std::string name = {};           // as requests name it; empty: the folder
     std::string precision = "auto";  // f32, bf16, int8
     std::string kv_precision = "auto";  // of a decoder's keys and values
     bool vocabulary_shortlist = false;

@@ -28,7 +28,7 @@ struct MarkdownReport {
     kLeave
   };
   What what = What::kText;
-  TextSpan span;  // of kText to kCode; empty: nothing of the text
+  TextSpan span = {};  // of kText to kCode; empty: nothing of the text
   MD_SPANTYPE type = MD_SPAN_EM;  // of kEnter and kLeave
 
   bool HasPlace() const { return span.begin < span.end; }

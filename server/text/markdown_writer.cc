@@ -14,8 +14,6 @@
 namespace trivium {
 namespace {
 
-enum class Style { kAsItWas, kByTurns, kSpaced };
-
 // Is no white space to Markdown, and no punctuation.
 constexpr std::string_view kZeroWidthSpace = "\u200B";
 
@@ -57,6 +55,8 @@ std::string Collapsed(std::string_view text) {
 
 class MarkdownWriter : public MarkupWriter {
  public:
+  enum class Style { kAsItWas, kByTurns, kSpaced };
+
   MarkdownWriter(const Markup& markup, const Markup::Sentence& sentence,
                  std::string_view translation, const MarkupPlan& plan,
                  Style style)
@@ -343,6 +343,7 @@ std::string WriteMarkdown(const Markup& markup,
                           const Markup::Sentence& sentence,
                           std::string_view translation,
                           const MarkupPlan& plan) {
+  using Style = MarkdownWriter::Style;
   for (const Style style : {Style::kAsItWas, Style::kByTurns, Style::kSpaced}) {
     MarkdownWriter writer(markup, sentence, translation, plan, style);
     std::string out = writer.Run();

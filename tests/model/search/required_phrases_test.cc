@@ -37,7 +37,8 @@ DecodingOptions Options(int beam_size,
   options.end_ids = {kToyEnd};
   options.max_new_tokens = 24;
   for (const std::vector<int32_t>& form : forms) {
-    options.required.push_back({.forms = {form}});
+    options.required.push_back(
+        {.forms = {form}, .first_forms = {}, .source = {}});
   }
   return options;
 }

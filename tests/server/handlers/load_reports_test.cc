@@ -12,7 +12,9 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 LoadReports::Sample At(int second) {
-  return {.time = absl::FromUnixSeconds(1'000'000 + second)};
+  return {.time = absl::FromUnixSeconds(1'000'000 + second),
+          .cpu = absl::ZeroDuration(),
+          .load = {}};
 }
 
 LoadReports::Sample Busy() {

@@ -236,7 +236,8 @@ TEST_F(RoutingTest, ModelsThatDifferInWhatIsLeftOutAreNoChoice) {
 TEST_F(RoutingTest, AModelThatATokenDoesNotAllowIsNotThere) {
   Add("fr-en", {"fr"}, {"en"});
   Add("fr-en-2", {"fr"}, {"en"});
-  context_.grant = std::make_shared<Grant>(Grant::Rules{.models = {"fr-en-2"}});
+  context_.grant = std::make_shared<Grant>(
+      Grant::Rules{.name = {}, .hash = {}, .models = {"fr-en-2"}});
   Start({"a"}, "fr", "en");
   EXPECT_EQ(Answered(1).model().name(), "fr-en-2");
 }

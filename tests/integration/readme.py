@@ -150,8 +150,10 @@ class Reader:
 
 
 def have_packages():
-    """Installs what the page says that its Python needs."""
+    """Installs what the page says that its Python needs, but for the engine:
+    it compiles for minutes, and no block of the page has it (try_engine does)."""
     wanted = " ".join(re.findall(r"`pip install ([^`]*)`", README)).split()
+    wanted.remove("./library/python")
     state = hashlib.sha256(" ".join(wanted).encode())
     for path in sorted((ROOT / "client" / "python").rglob("*")):
         if path.is_file() and path.suffix != ".pyc":

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "model/kernels/panel_product.h"
-
 namespace trivium {
 namespace {
 
@@ -35,7 +33,7 @@ absl::StatusOr<Precision> ParsePrecision(std::string_view name) {
 
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa) {
   if (precision == Precision::kAuto) {
-    return HasPanels() ? Precision::kInt8 : Precision::kF32;
+    return isa >= Isa::kAvx512Vnni ? Precision::kInt8 : Precision::kF32;
   }
   if (precision == Precision::kBf16 && isa < Isa::kAvx512Bf16) {
     return absl::FailedPreconditionError(fmt::format(

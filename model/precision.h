@@ -8,8 +8,7 @@
 
 namespace trivium {
 
-// What `precision` means at `isa`: kAuto becomes int8 where its products are
-// our own (panel_product.h), else f32. FAILED_PRECONDITION for bf16 on a CPU
+// What `precision` means at `isa`: kAuto becomes int8 with VNNI, else f32. FAILED_PRECONDITION for bf16 on a CPU
 // without its instructions.
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa);
 

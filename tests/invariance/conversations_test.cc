@@ -227,6 +227,10 @@ TEST_P(ConversationsTest, SameBitsWarmColdHalfEvictedAndTogether) {
     for (size_t i = 0; i < turns_.size(); ++i) ExpectSame(i, results[i]);
     EXPECT_GT(sights.found, 0);
     if (blocks > 0 && kMany) {
+      // On a busy machine they may come one after the other.
+      for (int i = 0; i < 20 && sights.suspensions == 0; ++i) {
+        RunTogether(turns_, batch.get());
+      }
       EXPECT_GT(sights.suspensions, 0);
     }
   }

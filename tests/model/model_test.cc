@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "model/kernels/panel_product.h"
 #include "model/kernels/runtime.h"
 #include "model/precision.h"
 #include "tests/model/weights/weight_files.h"
@@ -44,9 +43,10 @@ TEST(PrecisionTest, NamesAndChoice) {
   const auto choice = [](Precision precision, Isa isa) {
     return ResolvePrecision(precision, isa).value_or(Precision::kAuto);
   };
-  const Precision fastest = HasPanels() ? Precision::kInt8 : Precision::kF32;
-  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx2), fastest);
-  EXPECT_EQ(choice(Precision::kAuto, Isa::kAmx), fastest);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx2), Precision::kF32);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx512), Precision::kF32);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAvx512Vnni), Precision::kInt8);
+  EXPECT_EQ(choice(Precision::kAuto, Isa::kAmx), Precision::kInt8);
   EXPECT_EQ(choice(Precision::kInt8, Isa::kAvx2), Precision::kInt8);
   EXPECT_EQ(choice(Precision::kBf16, Isa::kAmx), Precision::kBf16);
   EXPECT_EQ(choice(Precision::kBf16, Isa::kAvx512Bf16), Precision::kBf16);

@@ -8,8 +8,8 @@
 
 namespace trivium {
 
-// What `precision` means at `isa`: kAuto becomes int8 with VNNI, else f32. FAILED_PRECONDITION for bf16 on a CPU
-// without its instructions.
+// What `precision` means at `isa`: kAuto becomes int8 with VNNI, else f32.
+// FAILED_PRECONDITION for bf16 on a CPU without its instructions.
 absl::StatusOr<Precision> ResolvePrecision(Precision precision, Isa isa);
 
 // What a resolved precision is a name of; a decoder's keys and values are kept

@@ -20,7 +20,9 @@
 
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "model/kernels/runtime.h"
 #include "model/model.h"
+#include "model/precision.h"
 #include "tests/real_model/predictions.h"
 
 namespace trivium {
@@ -65,14 +67,13 @@ absl::Status Run(const std::string& path, const std::string& file, size_t most,
   for (const Precision precision :
        {Precision::kF32, Precision::kBf16, Precision::kInt8}) {
     const absl::Time begin = absl::Now();
-    const absl::StatusOr<std::vector<Prediction>> read =
-        Read(path, text, precision, most, threads);
-    if (absl::IsFailedPrecondition(read.status())) {
-      fmt::print("skipped: {}\n", std::string(read.status().message()));
-      continue;  // the CPU lacks its instructions
+    if (const auto able = ResolvePrecision(precision, ActiveIsa());
+        !able.ok()) {
+      fmt::print("skipped: {}\n", std::string(able.status().message()));
+      continue;
     }
-    TRIVIUM_RETURN_IF_ERROR(read.status());
-    const std::vector<Prediction>& found = *read;
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Prediction> found,
+                             Read(path, text, precision, most, threads));
     const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
     if (found.empty()) {
       return absl::InvalidArgumentError(file + ": has fewer than two tokens");

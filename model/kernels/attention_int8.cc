@@ -100,6 +100,31 @@ HWY_INLINE void ScoreTokens(const Int8Head<const char>& head, int lane,
   }
 }
 
+#if HWY_TARGET == HWY_AVX3
+// The upper and the lower byte of the 64 numbers of four vectors, each of 16
+// bits.
+HWY_INLINE void SplitBytes(VI32 a, VI32 b, VI32 c, VI32 e,
+                           uint8_t* HWY_RESTRICT upper,
+                           uint8_t* HWY_RESTRICT lower) {
+  const hn::Full512<int32_t> d32;
+  const hn::Full512<uint8_t> d8;
+  const __m512i ab = _mm512_packus_epi32(a.raw, b.raw);
+  const __m512i cd = _mm512_packus_epi32(c.raw, e.raw);
+  const __m512i byte = _mm512_set1_epi16(255);
+  // Each 128 bits have four numbers of every vector.
+  const auto order = hn::SetTableIndices(d32, kQuadsOfFour);
+  const auto store = [&](__m512i bytes, uint8_t* to) HWY_ATTR {
+    const auto ordered = hn::TableLookupLanes(VI32{bytes}, order);
+    hn::StoreU(hn::BitCast(d8, ordered), d8, to);
+  };
+  store(_mm512_packus_epi16(_mm512_srli_epi16(ab, 8), _mm512_srli_epi16(cd, 8)),
+        upper);
+  store(_mm512_packus_epi16(_mm512_and_si512(ab, byte),
+                            _mm512_and_si512(cd, byte)),
+        lower);
+}
+#endif
+
 // The 16 bits of the weights of one row, times their values' scales, and zeros
 // in what else `tiles` have. Returns what the lowest bit stands for. Arrays
 // begin with the tiles.
@@ -126,12 +151,13 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
   for (int begin = 0; begin < end; begin += kTileTokens, ++tile) {
     const auto* scales = reinterpret_cast<const float*>(
         Int8Head<const char>(call.shape, *tile, head).value_scale);
+    const bool all = seen_begin <= begin && begin + kTileTokens <= seen_end;
     for (int lane = 0; lane < kTileTokens; lane += lanes) {
       const int i = begin + lane;
-      auto product = hn::IfThenElseZero(
-          below(i, seen_end),
-          hn::Mul(hn::LoadU(d, weights + i), hn::LoadU(d, scales + lane)));
-      if (i < seen_begin) {
+      auto product =
+          hn::Mul(hn::LoadU(d, weights + i), hn::LoadU(d, scales + lane));
+      if (HWY_UNLIKELY(!all)) {
+        product = hn::IfThenElseZero(below(i, seen_end), product);
         product = hn::IfThenZeroElse(below(i, seen_begin), product);
       }
       most = hn::Max(most, product);
@@ -144,9 +170,19 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
   const auto inverse =
       hn::Set(d, largest > kLeastWeight ? 65535 / largest : 0.0f);
   const auto limit = hn::Set(d32, 65535);
-  for (int i = 0; i < end; i += lanes) {
-    const auto q = hn::Min(
-        hn::NearestInt(hn::Mul(hn::LoadU(d, scaled + i), inverse)), limit);
+  const auto quantize = [&](int i) HWY_ATTR {
+    return hn::Min(hn::NearestInt(hn::Mul(hn::LoadU(d, scaled + i), inverse)),
+                   limit);
+  };
+  int i = 0;
+#if HWY_TARGET == HWY_AVX3
+  for (; i + 4 * lanes <= end; i += 4 * lanes) {
+    SplitBytes(quantize(i), quantize(i + lanes), quantize(i + 2 * lanes),
+               quantize(i + 3 * lanes), upper + i, lower + i);
+  }
+#endif
+  for (; i < end; i += lanes) {
+    const auto q = quantize(i);
     hn::StoreU(hn::DemoteTo(d8, hn::ShiftRight<8>(q)), d8, upper + i);
     hn::StoreU(hn::DemoteTo(d8, hn::And(q, hn::Set(d32, 255))), d8, lower + i);
   }

@@ -37,12 +37,10 @@ HWY_INLINE void StoreBytes(const VI32 (&four)[4], int most,
   // Not in Debian's Highway.
   const hn::Vec512<uint8_t> saturated{_mm512_packus_epi16(low.raw, high.raw)};
   // Now each 128 bits have four numbers of every vector.
-  alignas(64) static constexpr int32_t kOrder[] = {0, 4, 8,  12, 1, 5, 9,  13,
-                                                   2, 6, 10, 14, 3, 7, 11, 15};
   const auto ordered = hn::TableLookupLanes(
       hn::BitCast(d32,
                   hn::Min(saturated, hn::Set(d8, static_cast<uint8_t>(most)))),
-      hn::SetTableIndices(d32, kOrder));
+      hn::SetTableIndices(d32, kQuadsOfFour));
   hn::StoreU(hn::BitCast(d8, ordered), d8, bytes);
 }
 #endif
@@ -106,51 +104,6 @@ Range ScaleRow(const float* x, const float* HWY_RESTRICT factors, int n,
   return range.Get();
 }
 
-// Two steps of the fast Walsh-Hadamard transform, of four runs of numbers.
-HWY_INLINE void RotateFour(const float* x, int run, float* y) {
-  const F32 d;
-  ForEachVector(d, run, [&](int i, auto some) HWY_ATTR {
-    const auto x0 = some.Load(d, x + i), x1 = some.Load(d, x + i + run);
-    const auto x2 = some.Load(d, x + i + 2 * run);
-    const auto x3 = some.Load(d, x + i + 3 * run);
-    const auto sum = hn::Add(x0, x1), difference = hn::Sub(x0, x1);
-    const auto next_sum = hn::Add(x2, x3), next_difference = hn::Sub(x2, x3);
-    some.Store(hn::Add(sum, next_sum), d, y + i);
-    some.Store(hn::Add(difference, next_difference), d, y + i + run);
-    some.Store(hn::Sub(sum, next_sum), d, y + i + 2 * run);
-    some.Store(hn::Sub(difference, next_difference), d, y + i + 3 * run);
-  });
-}
-
-// One step, of two runs.
-HWY_INLINE void RotateTwo(const float* x, int run, float* y) {
-  const F32 d;
-  ForEachVector(d, run, [&](int i, auto some) HWY_ATTR {
-    const auto x0 = some.Load(d, x + i), x1 = some.Load(d, x + i + run);
-    some.Store(hn::Add(x0, x1), d, y + i);
-    some.Store(hn::Sub(x0, x1), d, y + i + run);
-  });
-}
-
-Range RotateRow(const float* x, int n, float* y) {
-  int run = n / RotationSize(n);
-  while (run < n) {
-    const bool four = 4 * run <= n;
-    const int next = four ? 4 * run : 2 * run;
-    for (int begin = 0; begin < n; begin += next) {
-      if (four) {
-        RotateFour(x + begin, run, y + begin);
-      } else {
-        RotateTwo(x + begin, run, y + begin);
-      }
-    }
-    run = next;
-    x = y;
-  }
-  if (x != y) std::memcpy(y, x, n * sizeof(float));
-  return RangeOf(y, n);
-}
-
 void AddRow(const ProductRow& row, float* HWY_RESTRICT y) {
   const F32 d;
   ForEachNumber(row, [&](int i, auto some, hn::Vec<F32> v) HWY_ATTR {
@@ -179,7 +132,6 @@ HWY_EXPORT(QuantizeRow);
 HWY_EXPORT(Bf16Row);
 HWY_EXPORT(AddScaledRow);
 HWY_EXPORT(ScaleRow);
-HWY_EXPORT(RotateRow);
 HWY_EXPORT(AddRow);
 
 ProductRow ProductRow::Columns(int begin, int count) const {
@@ -205,10 +157,6 @@ void AddScaledRow(const float* x, float factor, int n, float* y) {
 Range ScaleRow(const float* x, const float* factors, int n, float* y) {
   return HWY_DYNAMIC_DISPATCH(ScaleRow)(x, factors, n, y);
 }
-Range RotateRow(const float* x, int n, float* y) {
-  return HWY_DYNAMIC_DISPATCH(RotateRow)(x, n, y);
-}
-int RotationSize(int n) { return std::min(n & -n, 64); }
 void AddRow(const ProductRow& row, float* y) {
   HWY_DYNAMIC_DISPATCH(AddRow)(row, y);
 }

@@ -22,6 +22,11 @@ using F32 = hn::CappedTag<float, 16>;
 using I32 = hn::RebindToSigned<F32>;
 using VI32 = hn::Vec<I32>;
 
+// Orders the 32-bit lanes of what four vectors were packed to, of whose every
+// 128 bits have a quad of each: quads of one vector side by side.
+alignas(64) inline constexpr int32_t kQuadsOfFour[] = {
+    0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+
 // The first `count` values of p, then zeros; touches nothing beyond.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadSome(D d, const hn::TFromD<D>* p, int count) {

@@ -22,13 +22,13 @@ int RotationSize(int n) {
 // As RotateRow, adding in the same order.
 template <typename T>
 void Rotate(std::span<T> x) {
-  const size_t n = x.size();
-  for (size_t run = n / RotationSize(static_cast<int>(n)); run < n; run *= 2) {
-    for (size_t i = 0; i < n; ++i) {
-      if (i / run % 2 == 1) continue;
-      const T a = x[i], b = x[i + run];
+  const int n = static_cast<int>(x.size());
+  for (int apart = 1; apart < RotationSize(n); apart *= 2) {
+    for (int i = 0; i < n; ++i) {
+      if ((i & apart) != 0) continue;
+      const T a = x[i], b = x[i + apart];
       x[i] = a + b;
-      x[i + run] = a - b;
+      x[i + apart] = a - b;
     }
   }
 }

@@ -333,7 +333,7 @@ TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
   EXPECT_EQ(RotationSize(96), 32);
   EXPECT_EQ(RotationSize(33), 1);
   for (const int n : Lengths()) {
-    const int size = RotationSize(n), apart = n / size;
+    const int size = RotationSize(n);
     const std::vector<float> x = Random(n, n), w = Random(n, n + 1);
     std::vector<float> y(n + 1, 77), v(n);
     ExpectRange(RotateRow(x.data(), n, y.data()), y.data(), n);
@@ -344,11 +344,12 @@ TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
       product += double{x[i]} * w[i];
       rotated += double{y[i]} * v[i];
       sizes += std::fabs(x[i] * w[i]);
-      // Row i / apart of Hadamard's matrix of numbers i % apart + j * apart.
+      // Row i % size of Hadamard's matrix.
+      const int begin = i / size * size;
       double sum = 0;
       for (int j = 0; j < size; ++j) {
-        const int sign = __builtin_parity((i / apart) & j) ? -1 : 1;
-        sum += double{x[i % apart + j * apart]} * sign;
+        const int sign = __builtin_parity((i - begin) & j) ? -1 : 1;
+        sum += double{x[begin + j]} * sign;
       }
       EXPECT_NEAR(y[i], sum, 1e-4) << "n " << n << " i " << i;
     }

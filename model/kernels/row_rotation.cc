@@ -1,0 +1,132 @@
+// The fast Walsh-Hadamard transform of runs of numbers: with a run's halves a
+// and b, of which both are transformed, [a + b, a - b]. In steps, numbers 1, 2,
+// 4... apart are added and subtracted, each step of a run in registers: those
+// nearer than a vector is wide by changing places in it, the others by whole
+// vectors.
+#include <algorithm>
+#include <cstdint>
+
+#include "model/kernels/row_ops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/kernels/row_rotation.cc"
+#include "hwy/foreach_target.h"
+// Highway asks for this order.
+#include "hwy/highway.h"
+#include "model/kernels/range-inl.h"
+#include "model/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trivium::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kLanes = static_cast<int>(hn::MaxLanes(F32()));
+
+// Pairs of lanes kApart apart.
+template <int kApart>
+struct LanePairs {
+  constexpr LanePairs() {
+    for (int i = 0; i < kLanes; ++i) {
+      signs[i] = (i & kApart) == 0 ? 1.0f : -1.0f;
+      others[i] = i ^ kApart;
+    }
+  }
+
+  alignas(64) float signs[kLanes] = {};  // 1 of the first, -1 of the second
+  int32_t others[kLanes] = {};           // the other lane of the pair
+};
+
+// Of each pair the sum and the difference.
+template <int kApart>
+HWY_INLINE hn::Vec<F32> AddLanes(hn::Vec<F32> x) {
+  static constexpr LanePairs<kApart> kPairs;
+  const F32 d;
+  const auto other =
+      hn::TableLookupLanes(x, hn::SetTableIndices(d, kPairs.others));
+  return hn::MulAdd(x, hn::Load(d, kPairs.signs), other);  // x * 1 is exact
+}
+
+// The steps within vectors of runs of kRun numbers.
+template <int kRun>
+HWY_INLINE hn::Vec<F32> RotateLanes(hn::Vec<F32> x) {
+  if constexpr (std::min(kRun, kLanes) > 1) x = AddLanes<1>(x);
+  if constexpr (std::min(kRun, kLanes) > 2) x = AddLanes<2>(x);
+  if constexpr (std::min(kRun, kLanes) > 4) x = AddLanes<4>(x);
+  if constexpr (std::min(kRun, kLanes) > 8) x = AddLanes<8>(x);
+  return x;
+}
+
+template <int kRun>
+HWY_INLINE Range RotateRuns(const float* x, int n, float* y) {
+  const F32 d;
+  RangeVectors range = {hn::Zero(d), hn::Zero(d)};
+  if constexpr (kRun <= kLanes) {
+    ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
+      const auto v = RotateLanes<kRun>(some.Load(d, x + i));
+      range.Add(v);
+      some.Store(v, d, y + i);
+    });
+  } else {
+    constexpr int kVectors = kRun / kLanes;
+    for (int begin = 0; begin < n; begin += kRun) {
+      hn::Vec<F32> v[kVectors];
+      HWY_UNROLL(16)
+      for (int i = 0; i < kVectors; ++i) {
+        v[i] = RotateLanes<kRun>(hn::LoadU(d, x + begin + i * kLanes));
+      }
+      HWY_UNROLL(6)
+      for (int apart = 1; apart < kVectors; apart *= 2) {
+        HWY_UNROLL(16)
+        for (int i = 0; i < kVectors; ++i) {
+          if ((i & apart) != 0) continue;
+          const auto a = v[i], b = v[i + apart];
+          v[i] = hn::Add(a, b);
+          v[i + apart] = hn::Sub(a, b);
+        }
+      }
+      HWY_UNROLL(16)
+      for (int i = 0; i < kVectors; ++i) {
+        range.Add(v[i]);
+        hn::StoreU(v[i], d, y + begin + i * kLanes);
+      }
+    }
+  }
+  return range.Get();
+}
+
+Range RotateRow(const float* x, int n, float* y) {
+  switch (RotationSize(n)) {
+    case 64:
+      return RotateRuns<64>(x, n, y);
+    case 32:
+      return RotateRuns<32>(x, n, y);
+    case 16:
+      return RotateRuns<16>(x, n, y);
+    case 8:
+      return RotateRuns<8>(x, n, y);
+    case 4:
+      return RotateRuns<4>(x, n, y);
+    case 2:
+      return RotateRuns<2>(x, n, y);
+    default:
+      return RotateRuns<1>(x, n, y);
+  }
+}
+
+}  // namespace trivium::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace trivium {
+
+HWY_EXPORT(RotateRow);
+
+Range RotateRow(const float* x, int n, float* y) {
+  return HWY_DYNAMIC_DISPATCH(RotateRow)(x, n, y);
+}
+
+int RotationSize(int n) { return std::min(n & -n, 64); }
+
+}  // namespace trivium
+#endif  // HWY_ONCE

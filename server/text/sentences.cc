@@ -187,6 +187,64 @@ int Rank(std::string_view left, std::string_view right) {
   return 0;
 }
 
+// Of spans that are ascending and apart.
+bool IsInside(const std::vector<TextSpan>& spans, size_t at) {
+  const auto next = std::upper_bound(
+      spans.begin(), spans.end(), at,
+      [](size_t place, const TextSpan& span) { return place < span.end; });
+  return next != spans.end() && next->begin < at;
+}
+
+// The border nearest to the middle of the sentence that the iterator finds
+// there and `whole` leaves; 0: none. Only so much around the middle is looked
+// at, since dictionaries take their time.
+size_t NearestBorder(icu::BreakIterator* borders, std::string_view sentence,
+                     const std::vector<TextSpan>& whole) {
+  constexpr size_t kMostBytes = 4 << 10;
+  const size_t middle = sentence.size() / 2;
+  const size_t reach = std::min(middle, kMostBytes / 2);
+  size_t begin = middle - reach;
+  while (begin > 0 && (sentence[begin] & 0xC0) == 0x80) --begin;
+  const std::string_view window = sentence.substr(begin, 2 * reach);
+  UErrorCode error = U_ZERO_ERROR;
+  UText* const utext = utext_openUTF8(
+      nullptr, window.data(), static_cast<int64_t>(window.size()), &error);
+  borders->setText(utext, error);
+  size_t best = 0, best_distance = sentence.size();
+  // The ends of the window are none of the text's.
+  for (int32_t i = U_SUCCESS(error) ? borders->next()
+                                    : icu::BreakIterator::DONE;
+       i != icu::BreakIterator::DONE && static_cast<size_t>(i) < window.size();
+       i = borders->next()) {
+    const size_t at = begin + i;
+    const size_t distance = at < middle ? middle - at : at - middle;
+    if (distance < best_distance && !IsInside(whole, at)) {
+      best = at;
+      best_distance = distance;
+    }
+  }
+  utext_close(utext);
+  return best;
+}
+
+// Where nothing else is to cut at: between words, as dictionaries of Thai,
+// Chinese and others know them, else between characters as people see them
+// (UAX #29); 0: nowhere.
+size_t WordBorder(std::string_view sentence,
+                  const std::vector<TextSpan>& whole) {
+  for (const auto create : {&icu::BreakIterator::createWordInstance,
+                            &icu::BreakIterator::createCharacterInstance}) {
+    UErrorCode error = U_ZERO_ERROR;
+    const std::unique_ptr<icu::BreakIterator> borders(
+        create(icu::Locale::getRoot(), error));
+    if (U_FAILURE(error)) continue;
+    if (const size_t at = NearestBorder(borders.get(), sentence, whole)) {
+      return at;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool HasLettersOrDigits(std::string_view text) {
@@ -215,6 +273,9 @@ size_t ClauseBorder(std::string_view sentence,
       best_rank = rank;
       best_distance = distance;
     }
+  }
+  if (best_rank == 0) {
+    if (const size_t at = WordBorder(sentence, whole)) return at;
   }
   return best;
 }

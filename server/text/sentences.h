@@ -62,10 +62,11 @@ class SentenceSplitter {
 
 // Where to cut a sentence in two that is too long, so that neither part is
 // empty: in its middle half after a semicolon, colon or dash, else after a
-// comma, else at white space, wherever there is some, else between any two
-// characters; as near to the middle as it can be, and never within one of
-// `whole`, which are ascending and apart. 0 where there is no such place, as in
-// a single character.
+// comma, else at white space, wherever there is some, else between two words of
+// a script without spaces, else between any two characters (UAX #29); as near
+// to the middle as it can be, and never within one of `whole`, which are
+// ascending and apart. 0 where there is no such place, as in a single
+// character.
 size_t ClauseBorder(std::string_view sentence,
                     const std::vector<TextSpan>& whole = {});
 

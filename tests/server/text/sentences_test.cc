@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <random>
+#include <set>
 
 #include "base/utf8.h"
 
@@ -176,6 +177,22 @@ TEST(ClauseBorderTest, PrefersClausesNearTheMiddle) {
   EXPECT_EQ(left("一二三，四五六七"), "一二三，");
   EXPECT_EQ(left("ää"), "ä");
   EXPECT_EQ(ClauseBorder("ä"), 0);
+  EXPECT_EQ(left("ภาษาไทยเป็นภาษาที่สวยงาม"), "ภาษาไทยเป็น");
+  EXPECT_EQ(left("👩‍👩‍👧👩‍👩‍👧"), "👩‍👩‍👧")
+      << "a family is one character";
+}
+
+TEST(ClauseBorderTest, CutsNoWordsOfScriptsWithoutSpacesNorWhatIsWhole) {
+  const std::string thai = "ภาษาไทยเป็นภาษาที่สวยงาม";
+  EXPECT_EQ(ClauseBorder(thai, {{21, 45}}), 21);  // of "เป็น" and "ภาษา"
+  std::string longer;
+  while (longer.size() < (1 << 18)) longer += thai;
+  const size_t at = ClauseBorder(longer);
+  EXPECT_LT(std::max(at, longer.size() / 2) - std::min(at, longer.size() / 2),
+            20);
+  // A word begins there, in whichever of the repetitions.
+  EXPECT_EQ(std::set<size_t>({0, 12, 21, 33, 45, 54}).count(at % thai.size()),
+            1);
 }
 
 }  // namespace

@@ -59,6 +59,14 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
           KvTileBytes({formats.decoder_kv, one.kv_heads, one.head_size}));
       plan.kv_bytes_per_token += bytes / kTileTokens;
     }
+    const auto padded = [](int64_t tokens) {
+      return (tokens + kTileTokens - 1) / kTileTokens * kTileTokens;
+    };
+    int64_t tokens = padded(description.decoder->max_positions);
+    if (description.encoder.has_value()) {
+      tokens += padded(description.encoder->max_positions);
+    }
+    plan.longest_kv_bytes = plan.kv_bytes_per_token * tokens;
   }
   return plan;
 }

@@ -85,10 +85,15 @@ std::string DescribeMemory(const FolderReport& report) {
               {"", " thousand", " million", " billion", " trillion"}),
       PrecisionName(report.precision), RoundedBytes(report.weight_bytes));
   if (report.kv_bytes_per_token > 0) {
+    const bool windows =
+        report.longest_kv_bytes <
+        report.kv_bytes_per_token *
+            (int64_t{report.max_target_tokens} + report.max_source_tokens);
     text += fmt::format(
-        ", and {} of keys and values for each token under way: {} for the "
+        ", and {} of keys and values for each token under way{}: {} for the "
         "longest sequence, of {} tokens",
         RoundedBytes(report.kv_bytes_per_token),
+        windows ? ", less where a layer's window has passed them" : "",
         RoundedBytes(report.longest_kv_bytes), report.max_target_tokens);
     if (report.max_source_tokens > 0) {
       text += fmt::format(" and a source of {}", report.max_source_tokens);

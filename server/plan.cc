@@ -121,9 +121,8 @@ class Measuring {
  private:
   // The larger of all loads'.
   void NoteScratch(const LoadRate& rate, Plan::ModelPlan* plan) const {
-    const int64_t bytes = std::max<int64_t>(
-        0,
-        rate.memory_bytes - rate.kv_tokens * plan->folder.kv_bytes_per_token);
+    const int64_t bytes =
+        std::max<int64_t>(0, rate.memory_bytes - rate.kv_bytes);
     plan->scratch_bytes = std::max(plan->scratch_bytes.value_or(0), bytes);
   }
 

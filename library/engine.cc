@@ -271,19 +271,19 @@ absl::StatusOr<std::unique_ptr<LocalEngine>> LocalEngine::Create(
   LeaveSignalsAlone();
   auto log = std::make_unique<LogUse>(options.log);
   std::vector<ServedModel> models;
-  int64_t most_weights = 0;
+  ModelSizes sizes;
   for (const Model& model : options.models) {
     TRIVIUM_ASSIGN_OR_RETURN(ServedModel loaded, LoadModel(model));
-    most_weights = std::max(most_weights, loaded.model->info().weight_bytes);
+    const ModelInfo& info = loaded.model->info();
+    sizes.Add(info.weight_bytes, info.longest_kv_bytes);
     models.push_back(std::move(loaded));
   }
   TRIVIUM_ASSIGN_OR_RETURN(Workers workers,
                            ChooseWorkers(UnlessZero(options.workers),
                                          UnlessZero(options.worker_threads),
-                                         UsableCores(), most_weights));
-  workers.kv_cache_bytes =
-      ChooseKvCacheBytes(UnlessZero(options.kv_cache_bytes), workers.count,
-                         models.size(), UsableMemory());
+                                         UsableCores(), sizes.weight_bytes));
+  workers.kv_cache_bytes = ChooseKvCacheBytes(
+      UnlessZero(options.kv_cache_bytes), workers.count, sizes, UsableMemory());
   const UseThreadSource threads(options.start_thread);
   auto engine = std::make_unique<LocalEngineImpl>(std::move(log), workers);
   TRIVIUM_RETURN_IF_ERROR(engine->Open(std::move(models)));

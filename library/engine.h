@@ -52,8 +52,9 @@ class LocalEngine {
     // 0: as many as the cores that the process may use call for.
     int workers = 0;
     int worker_threads = 0;
-    // Of each worker, for each model; 0: 256 MiB, less where all of them would
-    // come to more than a quarter of the memory, as a server has it.
+    // Of each worker, for each model; 0: 256 MiB or what a longest sequence
+    // takes, less where all of them would come to more than a quarter of the
+    // memory, as a server has it.
     int64_t kv_cache_bytes = 0;
     // Gets what there is to tell, a line at a time, without a newline; never
     // texts of requests. It must not block. Null: nobody does. There is one of

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "model/engine_limits.h"
 #include "model/logits.h"
 
 namespace trivium {
@@ -62,20 +63,6 @@ struct SourceOptions {
   int logits_best = 0;
   bool attention = false;  // maps of `selection`
   AttentionSelection selection;
-};
-
-// Sizes that a scheduler plans with; constant for an engine's life.
-struct EngineLimits {
-  int encoder_layers = 0;     // 0: no encoder
-  int decoder_layers = 0;     // 0: no decoder
-  int vocabulary = 0;         // of the decoder's output
-  int max_source_tokens = 0;  // positions of the encoder
-  int max_target_tokens = 0;  // positions of the decoder, prefix included
-  int type_vocabulary = 0;    // segments that the encoder knows; 0: none
-  int pooled_size = 0;        // of the pooler's output; 0: no pooler
-  int head_outputs = 0;       // of the head, for each token or for all; 0: none
-  int block_tokens = 16;      // tokens of a KV block
-  int total_blocks = 0;       // KV blocks of this engine
 };
 
 // One iteration's work.
@@ -157,12 +144,13 @@ struct StepResult {
 //
 // Blocks: the keys and values of a source's cross-attention and of a
 // hypothesis's self-attention live in blocks of `block_tokens` tokens out of
-// one pool of `total_blocks`. AddSource takes BlocksFor(source tokens) at once
-// (none without cross-attention); Decode work takes a block when its tokens
-// cross a block border or when it writes to a block that another hypothesis
-// shares. Where every decoder layer sees only so many tokens back, a hypothesis
+// one pool of `total_blocks`. A block is one of some layers that see equally
+// far back, of all of them where no windows differ. AddSource takes
+// SourceBlocks at once (none without cross-attention); Decode work takes blocks
+// when its tokens cross a block border or when it writes to blocks that another
+// hypothesis shares. In layers that see only so many tokens back, a hypothesis
 // gives up the blocks that it has passed. Whoever plans asks BlocksNeeded and
-// makes room by releasing others; a Step without a free block fails with
+// makes room by releasing others; a Step without free blocks fails with
 // RESOURCE_EXHAUSTED and changes nothing.
 //
 // Full blocks of a hypothesis's announced beginning (Begin) are known by their
@@ -180,9 +168,6 @@ class Engine {
   virtual int free_blocks() const = 0;
   // Free blocks that a Step of the plan takes.
   virtual int BlocksNeeded(const StepPlan& plan) = 0;
-  int BlocksFor(int tokens) const {
-    return (tokens + limits().block_tokens - 1) / limits().block_tokens;
-  }
 
   // Where the model has a vocabulary shortlist, what the source's hypotheses
   // may contain is decided here, by its tokens alone.

@@ -64,6 +64,7 @@ FolderReport ReportFolder(const std::string& folder,
   report.parameters = CountParameters(read.description);
   report.weight_bytes = plan.weight_bytes;
   report.kv_bytes_per_token = plan.kv_bytes_per_token;
+  report.longest_kv_bytes = plan.longest_kv_bytes;
   if (read.description.decoder.has_value()) {
     report.max_target_tokens = read.description.decoder->max_positions;
   }
@@ -84,12 +85,19 @@ std::string DescribeMemory(const FolderReport& report) {
               {"", " thousand", " million", " billion", " trillion"}),
       PrecisionName(report.precision), RoundedBytes(report.weight_bytes));
   if (report.kv_bytes_per_token > 0) {
+    const bool windows =
+        report.longest_kv_bytes <
+        report.kv_bytes_per_token *
+            (int64_t{report.max_target_tokens} + report.max_source_tokens);
     text += fmt::format(
-        ", and {} of keys and values for each token under way: {} for the "
+        ", and {} of keys and values for each token under way{}: {} for the "
         "longest sequence, of {} tokens",
         RoundedBytes(report.kv_bytes_per_token),
-        RoundedBytes(report.kv_bytes_per_token * report.max_target_tokens),
-        report.max_target_tokens);
+        windows ? ", less where a layer's window has passed them" : "",
+        RoundedBytes(report.longest_kv_bytes), report.max_target_tokens);
+    if (report.max_source_tokens > 0) {
+      text += fmt::format(" and a source of {}", report.max_source_tokens);
+    }
   }
   return text;
 }

@@ -26,6 +26,7 @@ struct FolderReport {
   // reads; beside it, the most that the encoder reads. 0: there is no such
   // part.
   int64_t kv_bytes_per_token = 0;
+  int64_t longest_kv_bytes = 0;  // of as much as both read
   int max_target_tokens = 0;
   int max_source_tokens = 0;
 };

@@ -17,6 +17,7 @@
 #include "model/marian/marian_model.h"
 #include "model/pair_template.h"
 #include "model/precision.h"
+#include "model/transformer/memory_plan.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"
 #include "model/weights/truncation_guard.h"
@@ -118,6 +119,8 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
   if (decoder) {
     info.design = Design::kDecoder;
     info.kv_precision = KvPrecisionOf(folder.formats);
+    info.longest_kv_bytes =
+        PlanMemory(folder.description, folder.formats).longest_kv_bytes;
     info.d_model = decoder->d_model;
     info.decoder_layers = decoder->layers;
     info.decoder_heads = decoder->heads;

@@ -81,6 +81,9 @@ struct ModelInfo {
   // Of the keys and values that a decoder keeps; unset: it has no decoder.
   std::optional<Precision> kv_precision;
   Isa isa = Isa::kAvx2;
+  // Of a decoder's keys and values for a sequence that reads as much as the
+  // model can, source and target; 0: it has no decoder.
+  int64_t longest_kv_bytes = 0;
   bool batch_invariant = false;  // found by the start-up self-test
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // as served

@@ -218,7 +218,7 @@ class LoadSender {
 
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBatcher(
     const ModelHandle& model, const LoadMeasurement& measurement, Ear* ear,
-    int* block_tokens) {
+    int64_t* block_bytes) {
   Batcher::Options options = measurement.batching;
   options.workers = measurement.workers.count;
   options.observer = ear;
@@ -234,7 +234,7 @@ absl::StatusOr<std::unique_ptr<Batcher>> MakeBatcher(
     TRIVIUM_ASSIGN_OR_RETURN(engines.emplace_back(),
                              model->model->NewEngine(engine));
   }
-  *block_tokens = engines[0]->limits().block_tokens;
+  *block_bytes = engines[0]->limits().block_bytes;
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Batcher> batcher,
                            Batcher::Create(options));
   TRIVIUM_RETURN_IF_ERROR(batcher->AddModel(model, std::move(engines)));
@@ -278,10 +278,10 @@ absl::StatusOr<std::optional<LoadRate>> MeasureLoad(
   malloc_trim(0);
   const int64_t memory = PrivateMemory();
   const auto ear = std::make_shared<Ear>(measurement.workers.count);
-  int block_tokens = 0;
+  int64_t block_bytes = 0;
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::unique_ptr<Batcher> batcher,
-      MakeBatcher(model, measurement, ear.get(), &block_tokens));
+      MakeBatcher(model, measurement, ear.get(), &block_bytes));
   LoadSender sender(model, load, ear, batcher.get());
   LoadRate rate;
 
@@ -312,7 +312,7 @@ absl::StatusOr<std::optional<LoadRate>> MeasureLoad(
   if (!done) return std::nullopt;
   answers = ear->TakeAnswers();
   rate.memory_bytes = PrivateMemory() - memory;
-  rate.kv_tokens = ear->blocks() * block_tokens;
+  rate.kv_bytes = ear->blocks() * block_bytes;
 
   // From the end of the first wave on: all of that time, as many were under
   // way.

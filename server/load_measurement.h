@@ -38,10 +38,10 @@ struct LoadRate {
   int at_once = 0;
   double requests_per_second = 0;
   absl::Duration busy;
-  // What all of that took of the process's memory, beside the weights: of this,
-  // keys and values of so many tokens.
+  // What all of that took of the process's memory, beside the weights, and what
+  // of this blocks of keys and values took.
   int64_t memory_bytes = 0;
-  int64_t kv_tokens = 0;
+  int64_t kv_bytes = 0;
 };
 
 struct LoadMeasurement {

@@ -34,6 +34,19 @@ namespace {
 // Beyond --drain-timeout, for what has to be cancelled and closed.
 constexpr absl::Duration kStopGrace = absl::Seconds(2);
 
+// What the cache of keys and values would come to here.
+std::string DescribeCache(const FolderReport& report, const Workers& workers) {
+  std::string text =
+      fmt::format("each of {} workers here would have {} for keys and values",
+                  workers.count, RoundedBytes(workers.kv_cache_bytes));
+  if (workers.kv_cache_bytes < report.longest_kv_bytes) {
+    text +=
+        ", less than the longest sequence takes: requests that could need more "
+        "are refused; raise --kv-cache-bytes to serve them";
+  }
+  return text;
+}
+
 int Check(const Options& options) {
   LoadOptions load;
   load.precision = options.precision;
@@ -48,6 +61,17 @@ int Check(const Options& options) {
     fmt::print("warning: {}\n", warning);
   }
   fmt::print("{}: {}\n", options.check_folder, DescribeMemory(report));
+  if (report.longest_kv_bytes > 0) {
+    ModelSizes sizes;
+    sizes.Add(report.weight_bytes, report.longest_kv_bytes);
+    const absl::StatusOr<Workers> workers = WorkersFor(options, sizes);
+    if (!workers.ok()) {
+      fmt::print("{}\n", std::string(workers.status().message()));
+      return EXIT_FAILURE;
+    }
+    fmt::print("{}: {}\n", options.check_folder,
+               DescribeCache(report, *workers));
+  }
   fmt::print("{}: {}\n", options.check_folder,
              report.has_weights
                  ? "ok"

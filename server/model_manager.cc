@@ -41,16 +41,16 @@ absl::Status About(const std::string& what, const absl::Status& status) {
 void WarnOfSmallCache(const ModelSpec& spec, const Engine& engine) {
   const EngineLimits& limits = engine.limits();
   if (limits.decoder_layers == 0) return;
-  const int longest = engine.BlocksFor(limits.max_source_tokens) +
-                      engine.BlocksFor(limits.max_target_tokens);
+  const int64_t longest = limits.SourceBlocks(limits.max_source_tokens) +
+                          limits.HypothesisBlocks(limits.max_target_tokens);
   if (limits.total_blocks >= longest) return;
   Log(spdlog::level::warn,
       "the KV cache holds less than one longest sequence of this model; "
       "requests that could need more are refused, raise --kv-cache-bytes to "
       "serve them",
       {{"model", spec.name},
-       {"tokens", int64_t{limits.total_blocks} * limits.block_tokens},
-       {"longest", int64_t{longest} * limits.block_tokens}});
+       {"kv_cache_bytes", limits.total_blocks * limits.block_bytes},
+       {"longest", longest * limits.block_bytes}});
 }
 
 absl::Status Stopping() {

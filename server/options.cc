@@ -278,8 +278,9 @@ void AddFlags(CLI::App* app, Options* options) {
                     "request is answered sooner; auto: likewise");
   flags.AutoOrBytes("kv-cache-bytes", &options->kv_cache_bytes,
                     "Cache of keys and values, of each worker and model; auto: "
-                    "256 MiB, or less where all together would take more than "
-                    "a quarter of the memory");
+                    "256 MiB, or what one longest sequence of a model takes "
+                    "where that is more, but of all together at most a quarter "
+                    "of the memory");
   flags.AutoOrBytes("prefix-cache-bytes", &options->prefix_cache_bytes,
                     "Of it, what is kept of prompts that nobody reads at the "
                     "moment, for requests that begin alike; auto: all that "

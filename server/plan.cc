@@ -36,9 +36,6 @@ absl::StatusOr<std::vector<Plan::ModelPlan>> ReadFolders(
                       absl::StrJoin(model.folder.problems, "\n")));
     }
     model.weight_bytes = model.folder.weight_bytes;
-    model.longest_kv_bytes = model.folder.kv_bytes_per_token *
-                             (int64_t{model.folder.max_target_tokens} +
-                              model.folder.max_source_tokens);
   }
   return models;
 }
@@ -124,9 +121,8 @@ class Measuring {
  private:
   // The larger of all loads'.
   void NoteScratch(const LoadRate& rate, Plan::ModelPlan* plan) const {
-    const int64_t bytes = std::max<int64_t>(
-        0,
-        rate.memory_bytes - rate.kv_tokens * plan->folder.kv_bytes_per_token);
+    const int64_t bytes =
+        std::max<int64_t>(0, rate.memory_bytes - rate.kv_bytes);
     plan->scratch_bytes = std::max(plan->scratch_bytes.value_or(0), bytes);
   }
 
@@ -188,7 +184,7 @@ absl::StatusOr<Plan> MakePlan(const Options& options,
 
   const std::string refusal = WhyNotLoaded(plan.models, plan.available_bytes);
   std::vector<std::shared_ptr<const Model>> models;
-  int64_t most_weights = 0;
+  ModelSizes sizes;
   for (Plan::ModelPlan& model : plan.models) {
     if (refusal.empty()) {
       plan_options.tell(fmt::format("loading {}", model.spec.name));
@@ -198,10 +194,9 @@ absl::StatusOr<Plan> MakePlan(const Options& options,
       model.weight_bytes = model.loaded->weight_bytes;
     }
     model.not_measured = refusal;
-    most_weights = std::max(most_weights, model.weight_bytes);
+    sizes.Add(model.weight_bytes, model.folder.longest_kv_bytes);
   }
-  TRIVIUM_ASSIGN_OR_RETURN(plan.workers,
-                           WorkersFor(options, specs.size(), most_weights));
+  TRIVIUM_ASSIGN_OR_RETURN(plan.workers, WorkersFor(options, sizes));
   for (Plan::ModelPlan& model : plan.models) {
     if (model.folder.kv_bytes_per_token == 0) continue;
     model.kv_cache_bytes = plan.workers.kv_cache_bytes * plan.workers.count;

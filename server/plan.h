@@ -40,8 +40,6 @@ struct Plan {
     int64_t kv_cache_bytes = 0;
     // Of all workers; unset: not measured.
     std::optional<int64_t> scratch_bytes;
-    // Of a sequence as long as the model reads; 0: no decoder.
-    int64_t longest_kv_bytes = 0;
     std::vector<LoadPlan> loads;
     std::string not_measured;  // why; empty: it was
   };

@@ -71,7 +71,7 @@ std::string DescribeModel(const Plan& plan, const Plan::ModelPlan& model) {
          fmt::format("keys and values at most, taken as they are needed: "
                      "--kv-cache-bytes of each of {} workers",
                      plan.workers.count));
-    line(RoundedBytes(model.longest_kv_bytes),
+    line(RoundedBytes(model.folder.longest_kv_bytes),
          "of these for one beam or draw at most, source and target");
   }
   if (model.scratch_bytes) {
@@ -121,7 +121,7 @@ nlohmann::json ModelToJson(const Plan& plan, const Plan::ModelPlan& model) {
         {"weights_loaded", model.loaded.has_value()},
         {"kv_cache_bytes", model.kv_cache_bytes},
         {"kv_bytes_per_token", model.folder.kv_bytes_per_token},
-        {"longest_sequence_kv_bytes", model.longest_kv_bytes}}},
+        {"longest_sequence_kv_bytes", model.folder.longest_kv_bytes}}},
       {"loads", nlohmann::json::array()}};
   if (model.loaded) json["isa"] = IsaName(model.loaded->isa);
   if (model.scratch_bytes) {

@@ -140,21 +140,23 @@ void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
 }  // namespace
 
 absl::Status CheckOptions(const Options& options) {
-  TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(
-      options, options.kv_cache_bytes.value_or(Workers().kv_cache_bytes)));
+  // What auto comes to is known with the models.
+  if (options.kv_cache_bytes) {
+    TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options, *options.kv_cache_bytes));
+  }
   TRIVIUM_RETURN_IF_ERROR(CheckModelRoot(options));
   TRIVIUM_RETURN_IF_ERROR(CheckSecurity(options));
   TRIVIUM_RETURN_IF_ERROR(CheckTraces(options));
   return DetectIsa().status();
 }
 
-absl::StatusOr<Workers> WorkersFor(const Options& options, size_t models,
-                                   int64_t most_weights) {
+absl::StatusOr<Workers> WorkersFor(const Options& options,
+                                   const ModelSizes& sizes) {
   TRIVIUM_ASSIGN_OR_RETURN(
       Workers workers, ChooseWorkers(options.workers, options.worker_threads,
-                                     UsableCores(), most_weights));
+                                     UsableCores(), sizes.weight_bytes));
   workers.kv_cache_bytes = ChooseKvCacheBytes(
-      options.kv_cache_bytes, workers.count, models,
+      options.kv_cache_bytes, workers.count, sizes,
       options.memory_limit_bytes > 0 ? options.memory_limit_bytes
                                      : UsableMemory());
   TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options, workers.kv_cache_bytes));
@@ -206,13 +208,13 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ModelSpec> specs,
                            ModelsToServe(options));
   std::vector<std::unique_ptr<Model>> models;
-  int64_t most_weights = 0;
+  ModelSizes sizes;
   for (const ModelSpec& spec : specs) {
     TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(spec, options));
-    most_weights = std::max(most_weights, models.back()->info().weight_bytes);
+    const ModelInfo& info = models.back()->info();
+    sizes.Add(info.weight_bytes, info.longest_kv_bytes);
   }
-  TRIVIUM_ASSIGN_OR_RETURN(const Workers workers,
-                           WorkersFor(options, specs.size(), most_weights));
+  TRIVIUM_ASSIGN_OR_RETURN(const Workers workers, WorkersFor(options, sizes));
   TRIVIUM_RETURN_IF_ERROR(CheckWorkerThreads(
       workers, static_cast<int>(std::min<size_t>(specs.size(), 1024))));
   Log(spdlog::level::info, "workers",

@@ -1,8 +1,6 @@
 #ifndef TRIVIUM_SERVER_STARTUP_H_
 #define TRIVIUM_SERVER_STARTUP_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,10 +21,9 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options);
 // Those parts of it that a plan of the same options needs. What options say
 // that does not fit together:
 absl::Status CheckOptions(const Options& options);
-// What serves so many models, of which the largest has weights of so many
-// bytes.
-absl::StatusOr<Workers> WorkersFor(const Options& options, size_t models,
-                                   int64_t most_weights);
+// What serves models of these sizes.
+absl::StatusOr<Workers> WorkersFor(const Options& options,
+                                   const ModelSizes& sizes);
 // The models to begin with, each under a name of its own.
 absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options);
 

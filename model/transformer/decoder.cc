@@ -32,21 +32,23 @@ Decoder::Decoder(const Transformer& weights)
 absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
                           Workspace* workspace, PhaseTimer* timer,
                           StepResult* result) {
-  Arrange(items);
+  Arrange(items, cache->layout().groups());
   Group(items);
   TRIVIUM_RETURN_IF_ERROR(Embed(items, workspace));
   turns_.Set(
-      rows_.rows(), [&](int row) { return places_[row].position; }, workspace);
+      rows_.rows(), [&](int row) { return readings_[0].places[row].position; },
+      workspace);
   timer->End(&PhaseSeconds::other);
   const int layers = static_cast<int>(stack_.layers.size());
   for (int layer = 0; layer < layers; ++layer) {
     const Layer& weights = stack_.layers[layer];
+    const Reading& reading = readings_[cache->layout().group(layer)];
     const std::optional<Attention>& cross = weights.cross_attention;
     const AttentionTask task = {
         .weights = weights.self_attention,
         .layer = layer,
-        .groups = self_groups_,
-        .places = places_,
+        .groups = reading.self,
+        .places = reading.places,
         .turns = &turns_,
         .tiles = cache->Tiles(layer),
         .relative =
@@ -61,7 +63,7 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
       TRIVIUM_RETURN_IF_ERROR(
           attention_.Run({.weights = *cross,
                           .layer = layer,
-                          .groups = cross_groups_,
+                          .groups = reading.cross,
                           .tiles = cache->Tiles(layer),
                           .reader = weights.feed_forward.reader()},
                          &rows_, workspace));
@@ -81,19 +83,28 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
   return absl::OkStatus();
 }
 
-// A row for each new token and its place in its hypothesis's blocks.
-void Decoder::Arrange(std::span<const Item> items) {
-  last_row_.clear();
-  places_.clear();
-  for (const Item& item : items) {
-    const HypothesisState& hypothesis = *item.hypothesis;
-    const int length = KeysOf(item);
-    for (int position = hypothesis.length; position < length; ++position) {
-      places_.push_back({hypothesis.blocks[position / kTileTokens], position});
+// A row for each new token and its places in its hypothesis's blocks.
+void Decoder::Arrange(std::span<const Item> items, int groups) {
+  readings_.resize(groups);
+  for (int group = 0; group < groups; ++group) {
+    std::vector<KvPlace>& places = readings_[group].places;
+    places.clear();
+    for (const Item& item : items) {
+      const HypothesisState& hypothesis = *item.hypothesis;
+      const std::vector<int>& blocks = hypothesis.tables[group].blocks;
+      const int length = KeysOf(item);
+      for (int position = hypothesis.length; position < length; ++position) {
+        places.push_back({blocks[position / kTileTokens], position});
+      }
     }
-    last_row_.push_back(static_cast<int>(places_.size()) - 1);
   }
-  rows_.Resize(static_cast<int>(places_.size()));
+  last_row_.clear();
+  int rows = 0;
+  for (const Item& item : items) {
+    rows += static_cast<int>(item.work->tokens.size());
+    last_row_.push_back(rows - 1);
+  }
+  rows_.Resize(rows);
 }
 
 absl::Status Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
@@ -111,8 +122,10 @@ absl::Status Decoder::Embed(std::span<const Item> items, Workspace* workspace) {
 // Neighbouring hypotheses of one source share the reading of its keys and
 // values, but for those whose maps are kept.
 void Decoder::Group(std::span<const Item> items) {
-  self_groups_.clear();
-  cross_groups_.clear();
+  for (Reading& reading : readings_) {
+    reading.self.clear();
+    reading.cross.clear();
+  }
   maps_.clear();
   self_maps_.resize(items.size());
   cross_maps_.resize(items.size());
@@ -125,36 +138,45 @@ void Decoder::Group(std::span<const Item> items) {
         *selection, static_cast<int>(stack_.layers.size()), stack_.heads,
         static_cast<int>(item.work->tokens.size()), keys, values));
   };
-  const SourceState* last_source = nullptr;
+  const Item* last = nullptr;  // whose reading of its source may be shared
   int row = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     const Item& item = items[i];
     const int tokens = static_cast<int>(item.work->tokens.size());
     const int keys = KeysOf(item);
-    self_groups_.push_back(
-        {.first = row,
-         .rows = tokens,
-         .blocks = item.hypothesis->blocks.data(),
-         .keys = keys,
-         .position = item.hypothesis->length,
-         .maps = maps(item, item.work->self_attention, keys, &self_maps_[i])});
-    const AttentionMaps* cross_maps = nullptr;
-    if (item.source != nullptr) {
-      cross_maps = maps(item, item.work->cross_attention, item.source->tokens(),
-                        &cross_maps_[i]);
+    AttentionGroup self = {
+        .first = row,
+        .rows = tokens,
+        .keys = keys,
+        .position = item.hypothesis->length,
+        .maps = maps(item, item.work->self_attention, keys, &self_maps_[i])};
+    for (size_t group = 0; group < readings_.size(); ++group) {
+      self.blocks = item.hypothesis->tables[group].blocks.data();
+      readings_[group].self.push_back(self);
     }
-    if (item.source != nullptr && item.source == last_source &&
-        cross_maps == nullptr && cross_groups_.back().maps == nullptr) {
-      cross_groups_.back().rows += tokens;
-    } else if (item.source != nullptr) {
-      cross_groups_.push_back({.first = row,
-                               .rows = tokens,
-                               .blocks = item.source->cross_blocks.data(),
-                               .keys = item.source->tokens(),
-                               .maps = cross_maps});
-    }
-    last_source = item.source;
     row += tokens;
+    if (item.source == nullptr) {
+      last = nullptr;
+      continue;
+    }
+    AttentionGroup cross = {
+        .first = self.first,
+        .rows = tokens,
+        .keys = item.source->tokens(),
+        .maps = maps(item, item.work->cross_attention, item.source->tokens(),
+                     &cross_maps_[i])};
+    const bool shares =
+        last != nullptr && item.source == last->source && cross.maps == nullptr;
+    for (size_t group = 0; group < readings_.size(); ++group) {
+      std::vector<AttentionGroup>& groups = readings_[group].cross;
+      if (shares) {
+        groups.back().rows += tokens;
+      } else {
+        cross.blocks = item.source->cross_tables[group].blocks.data();
+        groups.push_back(cross);
+      }
+    }
+    last = cross.maps == nullptr ? &item : nullptr;
   }
 }
 

@@ -39,11 +39,17 @@ class Decoder {
                    Workspace* workspace, PhaseTimer* timer, StepResult* result);
 
  private:
+  // Where a group of layers finds and puts keys and values.
+  struct Reading {
+    std::vector<KvPlace> places;  // [rows]
+    std::vector<AttentionGroup> self, cross;
+  };
+
   // Tokens of an item's hypothesis, the new ones included.
   static int KeysOf(const Item& item) {
     return item.hypothesis->length + static_cast<int>(item.work->tokens.size());
   }
-  void Arrange(std::span<const Item> items);
+  void Arrange(std::span<const Item> items, int groups);
   void Group(std::span<const Item> items);
   absl::Status Embed(std::span<const Item> items, Workspace* workspace);
   absl::Status ProjectOut(std::span<const Item> items, Workspace* workspace,
@@ -55,9 +61,8 @@ class Decoder {
   std::vector<InputEmbedding::Token> tokens_;
   AttentionSublayer attention_;
   RecurrenceSublayer recurrence_;
-  std::vector<KvPlace> places_;  // of each row
   RotaryTurns turns_;
-  std::vector<AttentionGroup> self_groups_, cross_groups_;
+  std::vector<Reading> readings_;   // [groups of layers]
   std::deque<AttentionMaps> maps_;  // of items that want them
   std::vector<int> last_row_;       // of each item
   OutputProjection projection_;

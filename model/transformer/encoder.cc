@@ -216,12 +216,13 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
         const SourceState& source = *sources[source_of_row_[row]];
         if (!source.options.cross_attention) return;
         const int position = position_of_row_[row];
-        const int block = source.cross_blocks[position / kTileTokens];
         FinishRow(product, y);
         for (int layer = 0; layer < layers; ++layer) {
+          const std::vector<int>& blocks =
+              source.cross_tables[cache->layout().group(layer)].blocks;
           const float* key = y + 2 * layer * width;
           StoreKeyValue(shape, key, key + width, position % kTileTokens,
-                        cache->Tile(block, layer));
+                        cache->Tiles(layer)[blocks[position / kTileTokens]]);
         }
       },
       [this](int row) { return position_of_row_[row] % kSlotsTogether == 0; });

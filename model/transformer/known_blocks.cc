@@ -1,5 +1,8 @@
 #include "model/transformer/known_blocks.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace trivium {
 namespace {
 
@@ -35,25 +38,43 @@ const std::string& KnownBlocks::KeyOf(Id before, std::string_view past,
   return key_;
 }
 
-int KnownBlocks::Find(Id before, std::string_view past,
-                      std::span<const int32_t> tokens) {
-  const auto found = block_by_key_.find(KeyOf(before, past, tokens));
-  return found == block_by_key_.end() ? -1 : found->second;
+const KnownBlocks::Stretch* KnownBlocks::Find(Id before, std::string_view past,
+                                              std::span<const int32_t> tokens) {
+  const auto found = stretches_.find(KeyOf(before, past, tokens));
+  return found == stretches_.end() ? nullptr : &found->second;
 }
 
-void KnownBlocks::Add(int block, Id before, std::string_view past,
-                      std::span<const int32_t> tokens) {
-  const auto [place, is_new] =
-      block_by_key_.try_emplace(KeyOf(before, past, tokens), block);
-  if (!is_new) return;
-  known_[block] = {++last_id_, place->first};
+KnownBlocks::Id KnownBlocks::Add(Id before, std::string_view past,
+                                 std::span<const int32_t> tokens,
+                                 std::span<const int> blocks) {
+  auto found = stretches_.find(KeyOf(before, past, tokens));
+  if (found == stretches_.end()) {
+    const auto there = [](int block) { return block != kNoBlock; };
+    if (std::none_of(blocks.begin(), blocks.end(), there)) return kNone;
+    found = stretches_.try_emplace(key_).first;
+    found->second = {++last_id_, std::vector<int>(groups_, kNoBlock)};
+  }
+  Stretch& stretch = found->second;
+  for (size_t group = 0; group < groups_; ++group) {
+    const int block = blocks[group];
+    if (block == kNoBlock || stretch.blocks[group] != kNoBlock) continue;
+    // It may be known as what follows an equal stretch that was forgotten.
+    Forget(block);
+    stretch.blocks[group] = block;
+    known_[block] = {&*found, static_cast<int>(group)};
+  }
+  return stretch.id;
 }
 
 void KnownBlocks::Forget(int block) {
-  Known& known = known_[block];
-  if (known.id == kNone) return;
-  block_by_key_.erase(known.key);
-  known = {};
+  const auto [stretch, group] = std::exchange(known_[block], {});
+  if (stretch == nullptr) return;
+  std::vector<int>& blocks = stretch->second.blocks;
+  blocks[group] = kNoBlock;
+  const auto gone = [](int other) { return other == kNoBlock; };
+  if (std::all_of(blocks.begin(), blocks.end(), gone)) {
+    stretches_.erase(stretches_.find(stretch->first));
+  }
 }
 
 }  // namespace trivium

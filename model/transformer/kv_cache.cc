@@ -2,16 +2,19 @@
 
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace trivium {
 
-KvCache::KvCache(const KvShape& shape, int layers, int blocks, int most_kept)
+KvCache::KvCache(const KvShape& shape, KvLayout layout, int blocks,
+                 int most_kept)
     : shape_(shape),
+      layout_(std::move(layout)),
       tile_bytes_(KvTileBytes(shape)),
-      block_bytes_(BlockBytes(shape, layers)),
+      block_bytes_(BlockBytes(shape, layout_)),
       memory_(block_bytes_ * blocks),
       references_(blocks, 0),
-      known_(blocks),
+      known_(blocks, layout_.groups()),
       ring_(blocks + 1),
       most_kept_(most_kept) {
   ring_[blocks] = {blocks, blocks};
@@ -40,7 +43,7 @@ void KvCache::Share(int block) {
 void KvCache::Release(int block) {
   assert(references_[block] > 0);
   if (--references_[block] > 0) return;
-  if (known_.id(block) == KnownBlocks::kNone) {
+  if (!known_.Knows(block)) {
     free_.push_back(block);
   } else {
     AddToRing(block);

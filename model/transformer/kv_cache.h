@@ -3,16 +3,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/kernels/buffer.h"
 #include "model/kernels/kv_tile.h"
 #include "model/transformer/known_blocks.h"
+#include "model/transformer/kv_layout.h"
 
 namespace trivium {
 
-// A sequence's blocks, in order of its tokens.
-using BlockTable = std::vector<int>;
+// A sequence's blocks in a group of layers.
+struct BlockTable {
+  std::vector<int> blocks;  // in order of its tokens
+  // The first so many are given up: no later token sees their keys.
+  int passed = 0;
+
+  std::span<const int> held() const {
+    return std::span(blocks).subspan(static_cast<size_t>(passed));
+  }
+  // Keeps the memory for the next sequence.
+  void Clear() {
+    blocks.clear();
+    passed = 0;
+  }
+};
 
 // Where a layer's keys and values are: tiles, found by the number of a block.
 struct KvTiles {
@@ -24,10 +39,11 @@ struct KvTiles {
 };
 
 // Keys and values of all decoder layers in blocks of kTileTokens tokens, for
-// self-attention (a table a hypothesis; hypotheses share blocks by reference)
-// and for cross-attention (a table a source). Not thread-safe.
+// self-attention (tables of a hypothesis; hypotheses share blocks by reference)
+// and for cross-attention (tables of a source). Not thread-safe.
 //
-// A block is a tile (model/kernels/attention.h) for each layer.
+// A block is a tile (model/kernels/attention.h) for each layer of a group
+// (kv_layout.h), and any group's.
 //
 // A block without references is free. If its contents are known it is kept:
 // taken only when no other block is free, the one that was released longest
@@ -39,10 +55,10 @@ struct KvTiles {
 class KvCache {
  public:
   // At most `most_kept` blocks are kept.
-  KvCache(const KvShape& shape, int layers, int blocks, int most_kept);
+  KvCache(const KvShape& shape, KvLayout layout, int blocks, int most_kept);
 
-  static size_t BlockBytes(const KvShape& shape, int layers) {
-    return KvTileBytes(shape) * layers;
+  static size_t BlockBytes(const KvShape& shape, const KvLayout& layout) {
+    return KvTileBytes(shape) * layout.group_layers();
   }
 
   int total_blocks() const { return static_cast<int>(references_.size()); }
@@ -61,13 +77,14 @@ class KvCache {
   // `block` moves to the copy.
   int CopyForWriting(int block);
 
-  char* Tile(int block, int layer) const { return Tiles(layer)[block]; }
-  // All blocks' tiles of a layer.
+  // Tiles of a layer, in the blocks of its group.
   KvTiles Tiles(int layer) const {
-    return {shape_, memory_.data() + tile_bytes_ * layer, block_bytes_};
+    return {shape_, memory_.data() + tile_bytes_ * layout_.place(layer),
+            block_bytes_};
   }
 
   const KvShape& shape() const { return shape_; }
+  const KvLayout& layout() const { return layout_; }
   KnownBlocks& known() { return known_; }
 
  private:
@@ -82,6 +99,7 @@ class KvCache {
   int TakeOldest();
 
   KvShape shape_;
+  KvLayout layout_;
   size_t tile_bytes_;
   size_t block_bytes_;
   Buffer<char> memory_;

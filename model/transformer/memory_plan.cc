@@ -5,6 +5,9 @@
 #include "model/transformer/memory_plan.h"
 
 #include <set>
+#include <vector>
+
+#include "model/transformer/kv_cache.h"
 
 namespace trivium {
 namespace {
@@ -19,6 +22,28 @@ int64_t MatrixBytes(const TensorView& weight, WeightType type) {
       return weight.elements() + 2 * 4 * weight.shape.front();
   }
   return 0;
+}
+
+// Of a decoder, whose layers' keys and values have one shape.
+void PlanKeyValues(const TransformerDescription& description, KvType type,
+                   MemoryPlan* plan) {
+  const StackDescription& decoder = *description.decoder;
+  std::vector<int> look_back;
+  for (const LayerDescription& layer : decoder.layer) {
+    look_back.push_back(layer.self_attention.geometry.look_back);
+  }
+  const KvLayout layout(look_back);
+  const AttentionGeometry& one = decoder.layer[0].self_attention.geometry;
+  const auto block_bytes = static_cast<int64_t>(
+      KvCache::BlockBytes({type, one.kv_heads, one.head_size}, layout));
+  const EngineLimits limits = {.block_tokens = kTileTokens,
+                               .windows = layout.windows()};
+  int64_t blocks = limits.HypothesisBlocks(decoder.max_positions);
+  if (description.encoder.has_value()) {
+    blocks += limits.SourceBlocks(description.encoder->max_positions);
+  }
+  plan->kv_bytes_per_token = block_bytes * layout.groups() / kTileTokens;
+  plan->longest_kv_bytes = block_bytes * blocks;
 }
 
 }  // namespace
@@ -53,12 +78,7 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
         matrix ? MatrixBytes(tensor, formats.weights) : 4 * tensor.elements());
   });
   if (description.decoder.has_value()) {
-    for (const LayerDescription& layer : description.decoder->layer) {
-      const AttentionGeometry& one = layer.self_attention.geometry;
-      const auto bytes = static_cast<int64_t>(
-          KvTileBytes({formats.decoder_kv, one.kv_heads, one.head_size}));
-      plan.kv_bytes_per_token += bytes / kTileTokens;
-    }
+    PlanKeyValues(description, formats.decoder_kv, &plan);
   }
   return plan;
 }

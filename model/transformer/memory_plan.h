@@ -15,6 +15,8 @@ struct MemoryPlan {
   int64_t weight_bytes = 0;
   // Of the decoder, for each token that a sequence has read; 0: no decoder.
   int64_t kv_bytes_per_token = 0;
+  // Of one that reads as much as the model can, source and target.
+  int64_t longest_kv_bytes = 0;
 };
 
 MemoryPlan PlanMemory(const TransformerDescription& description,

@@ -28,8 +28,9 @@ struct SourceState {
   std::vector<float> pooled;  // [pooler's outputs] if options.pooled
   std::vector<float> logits;  // [rows, head's outputs] if options.logits
   std::vector<BestLogits> best_logits;  // [rows] if options.logits_best
-  BlockTable cross_blocks;              // keys and values for the decoder
-  AllowedTokens allowed;                // of the decoder
+  // Keys and values for the decoder: [groups of its layers].
+  std::vector<BlockTable> cross_tables;
+  AllowedTokens allowed;  // of the decoder
 
   int tokens() const { return static_cast<int>(input.ids.size()); }
   void Reset() { *this = SourceState(); }
@@ -39,24 +40,17 @@ struct SourceState {
 // are.
 struct HypothesisState {
   SourceId source = kNoSource;
-  BlockTable blocks;
-  // The first so many blocks are given up: no later token sees their keys.
-  int passed = 0;
-  int length = 0;  // tokens in the blocks
+  std::vector<BlockTable> tables;  // [groups of layers]
+  int length = 0;                  // tokens in the blocks
   // The beginning whose full blocks become known when they are read: its
   // tokens, and what else they depend on. Empty once they are.
   std::vector<int32_t> beginning;
   std::string past;
 
-  std::span<const int> Held() const {
-    return std::span(blocks).subspan(static_cast<size_t>(passed));
-  }
-
   // Keeps the memory for the next hypothesis of this slot.
   void Reset() {
     source = kNoSource;
-    blocks.clear();
-    passed = 0;
+    for (BlockTable& table : tables) table.Clear();
     length = 0;
     beginning.clear();
     past.clear();

@@ -16,6 +16,14 @@ namespace {
 // leaves for the next is still in the caches.
 constexpr int kEncoderRows = 256;
 
+KvLayout LayoutOf(const Stack& decoder) {
+  std::vector<int> look_back;
+  for (size_t i = 0; i < decoder.layers.size(); ++i) {
+    look_back.push_back(decoder.layers[i].self_attention.geometry.look_back);
+  }
+  return KvLayout(look_back);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
@@ -23,12 +31,14 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
     int threads, std::optional<int64_t> prefix_cache_bytes) {
   int64_t blocks = 0;
   int64_t most_kept = 0;
+  std::optional<KvLayout> layout;
   if (weights->decoder().has_value()) {
-    const Stack& decoder = *weights->decoder();
-    const int64_t block_bytes = static_cast<int64_t>(KvCache::BlockBytes(
-        weights->decoder_kv_shape(), static_cast<int>(decoder.layers.size())));
+    layout = LayoutOf(*weights->decoder());
+    const auto block_bytes = static_cast<int64_t>(
+        KvCache::BlockBytes(weights->decoder_kv_shape(), *layout));
     // The shortest sequence's.
-    const int64_t least = weights->encoder().has_value() ? 2 : 1;
+    const int64_t least =
+        (weights->encoder().has_value() ? 2 : 1) * layout->groups();
     blocks = std::min<int64_t>(kv_cache_bytes / block_bytes, 1 << 20);
     if (blocks < least) {
       return absl::ResourceExhaustedError(fmt::format(
@@ -41,9 +51,9 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
   }
   const SmallestAreZero on_its_threads;
   try {
-    return std::unique_ptr<TransformerEngine>(
-        new TransformerEngine(std::move(weights), static_cast<int>(blocks),
-                              static_cast<int>(most_kept), threads));
+    return std::unique_ptr<TransformerEngine>(new TransformerEngine(
+        std::move(weights), std::move(layout), static_cast<int>(blocks),
+        static_cast<int>(most_kept), threads));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(fmt::format(
         "out of memory for a KV cache of {} bytes", kv_cache_bytes));
@@ -51,7 +61,8 @@ absl::StatusOr<std::unique_ptr<TransformerEngine>> TransformerEngine::Create(
 }
 
 TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
-                                     int blocks, int most_kept, int threads)
+                                     std::optional<KvLayout> layout, int blocks,
+                                     int most_kept, int threads)
     : weights_(std::move(weights)),
       workspace_(threads),
       sharers_gone_(blocks, 0) {
@@ -75,11 +86,11 @@ TransformerEngine::TransformerEngine(std::shared_ptr<const Transformer> weights,
     limits_.decoder_layers = static_cast<int>(stack.layers.size());
     limits_.vocabulary = stack.vocabulary;
     limits_.max_target_tokens = stack.max_positions;
-    for (const Layer& layer : stack.layers.packed()) {
-      farthest_ = std::max(farthest_, layer.self_attention.geometry.look_back);
-    }
-    cache_.emplace(weights_->decoder_kv_shape(), limits_.decoder_layers, blocks,
-                   most_kept);
+    const KvShape& shape = weights_->decoder_kv_shape();
+    limits_.block_bytes =
+        static_cast<int64_t>(KvCache::BlockBytes(shape, *layout));
+    limits_.windows = layout->windows();
+    cache_.emplace(shape, *std::move(layout), blocks, most_kept);
     decoder_.emplace(*weights_);
   }
 }
@@ -98,7 +109,8 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
   const int tokens = static_cast<int>(input.ids.size());
   SourceOptions kept = options;
   kept.cross_attention &= cache_.has_value();
-  const int blocks = kept.cross_attention ? BlocksFor(tokens) : 0;
+  const int groups = kept.cross_attention ? cache_->layout().groups() : 0;
+  const int blocks = groups * BlocksOf(tokens);
   if (blocks > free_blocks()) {
     return absl::ResourceExhaustedError(
         fmt::format("a source of {} tokens needs {} KV blocks; {} are free",
@@ -111,15 +123,18 @@ absl::StatusOr<SourceId> TransformerEngine::AddSource(
   if (source.options.cross_attention && weights_->shortlist() != nullptr) {
     source.allowed = weights_->shortlist()->Allow(input.ids);
   }
-  for (int i = 0; i < blocks; ++i) {
-    source.cross_blocks.push_back(cache_->Take());
+  source.cross_tables.resize(groups);
+  for (BlockTable& table : source.cross_tables) {
+    for (int i = 0; i < BlocksOf(tokens); ++i) {
+      table.blocks.push_back(cache_->Take());
+    }
   }
   return id;
 }
 
 void TransformerEngine::ReleaseSource(SourceId source) {
-  for (const int block : sources_[source].cross_blocks) {
-    cache_->Release(block);
+  for (const BlockTable& table : sources_[source].cross_tables) {
+    for (const int block : table.blocks) cache_->Release(block);
   }
   sources_.Release(source);
 }

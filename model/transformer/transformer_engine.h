@@ -58,8 +58,10 @@ class TransformerEngine : public Engine {
   absl::Status Step(const StepPlan& plan, StepResult* result) override;
 
  private:
-  TransformerEngine(std::shared_ptr<const Transformer> weights, int blocks,
-                    int most_kept, int threads);
+  // `layout`: of the decoder, if there is one.
+  TransformerEngine(std::shared_ptr<const Transformer> weights,
+                    std::optional<KvLayout> layout, int blocks, int most_kept,
+                    int threads);
 
   absl::Status Check(const StepPlan& plan) const;
   // Sources of the plan that are encoded together: those at the same layer
@@ -68,12 +70,17 @@ class TransformerEngine : public Engine {
   // Gives every hypothesis of the plan blocks of its own for its new tokens,
   // or changes nothing and says how many are missing.
   absl::Status MakeRoom(const StepPlan& plan);
-  // Whether a hypothesis's next token goes to a block it already has.
+  // Blocks of so many tokens in one group of layers.
+  static int BlocksOf(int tokens) { return PaddedKeys(tokens) / kTileTokens; }
+  // Whether a hypothesis's next token goes to blocks it already has.
   static bool WritesToLastBlock(const HypothesisState& hypothesis) {
     return hypothesis.length % kTileTokens != 0;
   }
   // What a hypothesis's blocks depend on besides its tokens.
   std::string PastOf(SourceId source, std::string_view salt) const;
+  // What the cache knows of a new hypothesis's announced beginning.
+  std::vector<const KnownBlocks::Stretch*> FindBeginning(
+      const HypothesisState& hypothesis);
   // Makes the hypothesis's full blocks of `tokens` known.
   void Know(const HypothesisState& hypothesis, std::string_view past,
             std::span<const int32_t> tokens);
@@ -81,15 +88,14 @@ class TransformerEngine : public Engine {
   void KnowBeginning(HypothesisState* hypothesis);
   // Gives up the blocks of which no token after the first `length` sees a key.
   void ReleasePassed(HypothesisState* hypothesis, int length);
-  // Of hypotheses that share their last block, all but the last one to write
-  // need a copy of it.
-  bool NeedsCopy(const HypothesisState& hypothesis) const;
+  // Of hypotheses that share the last block of a table, all but the last one to
+  // write need a copy of it.
+  bool NeedsCopy(const HypothesisState& hypothesis,
+                 const BlockTable& table) const;
 
   std::shared_ptr<const Transformer> weights_;
   EngineLimits limits_;
   std::optional<KvCache> cache_;  // with a decoder
-  // So many tokens before its own a token sees in some decoder layer.
-  int farthest_ = 0;
   std::optional<Encoder> encoder_;
   std::optional<Decoder> decoder_;
   Workspace workspace_;
@@ -102,6 +108,7 @@ class TransformerEngine : public Engine {
   std::vector<SourceState*> encode_group_;
   std::vector<Decoder::Item> items_;
   std::vector<int> sharers_gone_;  // [blocks], zero but in BlocksNeeded
+  std::vector<int> stretch_;       // [groups of layers], of Know
 };
 
 }  // namespace trivium

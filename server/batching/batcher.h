@@ -48,7 +48,7 @@ class Batcher {
     int encode_budget_tokens = 2048;
     // Most decoder rows of one worker's iteration: hypotheses, and tokens of
     // prefixes that are read.
-    int max_rows = 256;
+    int max_rows = kMostStepTokens;
     // Run as many as max_rows whenever they are there, instead of as many as
     // make a row cheapest (RowLimit).
     bool fixed_rows = false;

@@ -31,31 +31,30 @@ int64_t TokensOf(const Request& request) {
 void FitNewTokens(const EngineLimits& limits, Request* request) {
   if (!request->default_max_new_tokens || !request->decoding) return;
   DecodingOptions& options = *request->decoding;
-  const int64_t tokens = limits.block_tokens;
-  const int64_t source = request->source.ids.size();
-  const int64_t blocks = limits.total_blocks - (source + tokens - 1) / tokens;
-  const int64_t fit = blocks / std::max<int64_t>(RowsOf(*request), 1) * tokens -
-                      static_cast<int64_t>(request->prefix.size()) + 1;
+  const auto source = static_cast<int64_t>(request->source.ids.size());
+  const int64_t blocks = limits.total_blocks - limits.SourceBlocks(source);
+  const int64_t fit =
+      limits.TokensIn(blocks / std::max<int64_t>(RowsOf(*request), 1)) -
+      static_cast<int64_t>(request->prefix.size()) + 1;
   if (fit < 1 || fit < options.min_new_tokens) return;  // refused later
   options.max_new_tokens =
       static_cast<int>(std::min<int64_t>(options.max_new_tokens, fit));
 }
 
 RequestCost CostOf(const Request& request, const EngineLimits& limits) {
-  const auto blocks = [&limits](int64_t tokens) {
-    return (tokens + limits.block_tokens - 1) / limits.block_tokens;
-  };
+  const auto source = static_cast<int64_t>(request.source.ids.size());
   RequestCost cost;
   cost.tokens = TokensOf(request);
   if (request.decoding) {
     cost.rows = RowsOf(request);
-    cost.source_blocks = blocks(request.source.ids.size());
-    cost.hypothesis_blocks = blocks(PositionsOf(request));
-    cost.prefix_blocks = blocks(request.prefix.size());
+    cost.source_blocks = limits.SourceBlocks(source);
+    cost.hypothesis_blocks = limits.HypothesisBlocks(PositionsOf(request));
+    cost.prefix_blocks =
+        limits.HypothesisBlocks(static_cast<int64_t>(request.prefix.size()));
   } else if (request.scoring) {
     cost.rows = 1;
-    cost.source_blocks = blocks(request.source.ids.size());
-    cost.hypothesis_blocks = blocks(PositionsOf(request));
+    cost.source_blocks = limits.SourceBlocks(source);
+    cost.hypothesis_blocks = limits.HypothesisBlocks(PositionsOf(request));
     cost.prefix_blocks = cost.hypothesis_blocks;
   }
   return cost;

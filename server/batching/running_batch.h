@@ -54,7 +54,7 @@ class RunningBatch {
     // What one iteration encodes at most, in tokens through all layers; see
     // EncodeBudget.
     int encode_budget_tokens = 2048;
-    int max_rows = 256;
+    int max_rows = kMostStepTokens;
     bool fixed_rows = false;  // else as many of them as are worth it: RowLimit
     bool speculate = true;  // guess tokens where that is worth it: DraftBudget
     // The worker's, of all its models; null: there is only this one.

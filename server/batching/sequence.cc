@@ -191,7 +191,7 @@ void Sequence::ReleaseHypotheses() {
 
 int64_t Sequence::owed_blocks() const {
   const auto blocks = [this](int64_t tokens) {
-    return engine_->BlocksFor(static_cast<int>(tokens));
+    return engine_->limits().HypothesisBlocks(tokens);
   };
   const int64_t prefix = static_cast<int64_t>(request_.prefix.size());
   switch (phase_) {
@@ -222,7 +222,9 @@ int64_t Sequence::held_blocks() const {
     blocks += queued_->cost.source_blocks;
   }
   // Hypotheses share all of their blocks at most.
-  if (phase_ == Phase::kSearch) blocks += engine_->BlocksFor(read_tokens());
+  if (phase_ == Phase::kSearch) {
+    blocks += engine_->limits().HypothesisBlocks(read_tokens());
+  }
   return blocks;
 }
 

@@ -19,6 +19,12 @@ constexpr int64_t kWeightsOfAThread = int64_t{96} << 20;
 
 }  // namespace
 
+void ModelSizes::Add(int64_t weights, int64_t longest_kv) {
+  ++models;
+  weight_bytes = std::max(weight_bytes, weights);
+  longest_kv_bytes = std::max(longest_kv_bytes, longest_kv);
+}
+
 absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
                                       std::optional<int> worker_threads,
                                       int cores, int64_t weight_bytes) {
@@ -44,11 +50,11 @@ absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
 }
 
 int64_t ChooseKvCacheBytes(std::optional<int64_t> asked, int workers,
-                           size_t models, int64_t memory) {
-  const auto caches =
-      static_cast<int64_t>(std::max<size_t>(models, 1)) * workers;
+                           const ModelSizes& sizes, int64_t memory) {
+  const int64_t caches = std::max<int64_t>(sizes.models, 1) * workers;
   return asked.value_or(
-      std::min(Workers().kv_cache_bytes, memory / 4 / caches));
+      std::min(std::max(Workers().kv_cache_bytes, sizes.longest_kv_bytes),
+               memory / 4 / caches));
 }
 
 }  // namespace trivium

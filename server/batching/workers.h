@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_SERVER_BATCHING_WORKERS_H_
 #define TRIVIUM_SERVER_BATCHING_WORKERS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -19,6 +18,16 @@ struct Workers {
   friend bool operator==(const Workers&, const Workers&) = default;
 };
 
+// What a choice depends on of the models that are served.
+struct ModelSizes {
+  int64_t models = 0;
+  // The largest of any of them.
+  int64_t weight_bytes = 0;
+  int64_t longest_kv_bytes = 0;  // ModelInfo::longest_kv_bytes
+
+  void Add(int64_t weights, int64_t longest_kv);
+};
+
 // Of all workers together.
 inline constexpr int kMostWorkerThreads = 4096;
 
@@ -31,10 +40,11 @@ absl::StatusOr<Workers> ChooseWorkers(std::optional<int> workers,
                                       int cores, int64_t weight_bytes);
 
 // What --kv-cache-bytes says, and where it says nothing (auto), what Workers
-// have; less where the caches of `models` would come to more than a quarter of
-// the `memory` that the process may use: the rest is for weights and requests.
+// have or, where that is more, what a longest sequence takes; less where the
+// caches of all models would come to more than a quarter of the `memory` that
+// the process may use: the rest is for weights and requests.
 int64_t ChooseKvCacheBytes(std::optional<int64_t> asked, int workers,
-                           size_t models, int64_t memory);
+                           const ModelSizes& sizes, int64_t memory);
 
 }  // namespace trivium
 

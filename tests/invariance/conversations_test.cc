@@ -50,17 +50,18 @@ struct Turn {
   std::string salt;
 };
 
-struct Precisions {
+struct Served {
   const char* name;
+  const char* folder;
   Precision precision;
 };
 
-class ConversationsTest : public ::testing::TestWithParam<Precisions> {
+class ConversationsTest : public ::testing::TestWithParam<Served> {
  protected:
   void SetUp() override {
     LoadOptions load;
     load.precision = GetParam().precision;
-    auto model = Model::Load("tests/golden/llama.lm", load);
+    auto model = Model::Load(GetParam().folder, load);
     ASSERT_TRUE(model.ok()) << model.status();
     model_ = *std::move(model);
     if (!model_->info().batch_invariant) {
@@ -68,18 +69,18 @@ class ConversationsTest : public ::testing::TestWithParam<Precisions> {
     }
   }
 
-  // A running batch; `blocks` 0: more than enough, of which `kept` are kept.
+  // A running batch with room for so many blocks of tokens in all layers; 0:
+  // more than enough, of which `kept` are kept.
   std::unique_ptr<RunningBatch> NewBatch(bool speculate, int blocks, int kept,
                                          Sights* sights) {
     const auto whole =
         model_->NewEngine({.kv_cache_bytes = kConversationCacheBytes});
-    const int64_t block_bytes =
-        kConversationCacheBytes / (*whole)->limits().total_blocks;
+    limits_ = (*whole)->limits();
+    const int64_t block_bytes = limits_.SourceBlocks(1) * limits_.block_bytes;
     EngineOptions options;
     options.kv_cache_bytes =
         blocks == 0 ? kConversationCacheBytes : blocks * block_bytes;
     if (kept >= 0) options.prefix_cache_bytes = kept * block_bytes;
-    limits_ = (*whole)->limits();
     return std::make_unique<RunningBatch>(
         RunningBatch::Options{
             .model = TheModel(), .speculate = speculate, .observer = sights},
@@ -320,8 +321,13 @@ TEST_P(ConversationsTest, PromptLogprobsAreThoseOfScore) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ConversationsTest,
-    ::testing::Values(Precisions{"f32", Precision::kF32},
-                      Precisions{"int8", Precision::kInt8}),
+    // Of Gemma, two layers of three see 7 tokens back, less than a block.
+    ::testing::Values(Served{"f32", "tests/golden/llama.lm", Precision::kF32},
+                      Served{"int8", "tests/golden/llama.lm", Precision::kInt8},
+                      Served{"windows_f32", "tests/golden/gemma3_text.lm",
+                             Precision::kF32},
+                      Served{"windows_int8", "tests/golden/gemma3_text.lm",
+                             Precision::kInt8}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

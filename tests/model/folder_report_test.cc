@@ -37,8 +37,14 @@ TEST(FolderReportTest, OfAWholeFolder) {
     if (info.design == Design::kEncoder) continue;
     const auto engine = (*model)->NewEngine({.kv_cache_bytes = 1 << 20});
     const EngineLimits& limits = (*engine)->limits();
-    EXPECT_EQ((1 << 20) / (report.kv_bytes_per_token * limits.block_tokens),
-              limits.total_blocks);
+    EXPECT_EQ((1 << 20) / limits.block_bytes, limits.total_blocks);
+    EXPECT_EQ(report.kv_bytes_per_token * limits.block_tokens,
+              limits.SourceBlocks(limits.block_tokens) * limits.block_bytes);
+    EXPECT_EQ(report.longest_kv_bytes, info.longest_kv_bytes);
+    EXPECT_EQ(report.longest_kv_bytes,
+              (limits.SourceBlocks(limits.max_source_tokens) +
+               limits.HypothesisBlocks(limits.max_target_tokens)) *
+                  limits.block_bytes);
   }
 }
 
@@ -63,6 +69,24 @@ TEST(FolderReportTest, OfAConfigurationAlone) {
                 Contains(HasSubstr("has no weights")));
     EXPECT_FALSE(Model::Load(folder.path(), kInF32).ok());
   }
+}
+
+// Layers that see 8 tokens back keep no more than steps read.
+TEST(FolderReportTest, WindowsTakeLessOfALongSequence) {
+  const TemporaryFolder folder;
+  folder.Write("config.json", R"({
+    "model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"],
+    "num_layers": 4, "hidden_size": 64, "num_heads": 4,
+    "attention_types": [[["global", "local"], 2]], "window_size": 9,
+    "vocab_size": 100, "max_position_embeddings": 16384})");
+  const FolderReport report = ReportFolder(folder.path(), kInF32);
+  ASSERT_THAT(report.problems, IsEmpty());
+  const int64_t token = 4 * 2 * 4 * 64;
+  EXPECT_EQ(report.kv_bytes_per_token, token);
+  const int64_t window = (8 + 2 * 256 - 2) / 16 + 2;
+  EXPECT_EQ(report.longest_kv_bytes, token / 2 * (16384 + 16 * window));
+  EXPECT_THAT(DescribeMemory(report),
+              HasSubstr("less where a layer's window has passed them: "));
 }
 
 // The largest model of Brown et al. 2020, table 2.1.

@@ -1,9 +1,10 @@
-// What a decoder alone loses by its precision, on a text:
+// What a decoder alone loses by its precision, and by what it keeps keys and
+// values in, on a text:
 //
 //   trivium-perplexity MODEL TEXT.txt [TOKENS [THREADS]]
 //
-// The text's first TOKENS (100,000) tokens are read in windows of 512, in f32,
-// bf16 and int8. Perplexity is exp(-mean log p(token | the window's earlier
+// The text's first TOKENS (100,000) tokens are read in windows of 512, in each
+// of kChoices. Perplexity is exp(-mean log p(token | the window's earlier
 // ones)), over all tokens but each window's first. Beside it: how often the
 // likeliest next token is the one that f32 has, and the mean of |log p - that
 // of f32|.
@@ -30,12 +31,24 @@ namespace {
 
 constexpr int kWindow = 512;
 
+// The first is what the others are compared with.
+struct Choice {
+  Precision precision;
+  Precision kv_precision;
+};
+constexpr Choice kChoices[] = {
+    {Precision::kF32, Precision::kF32},   {Precision::kF32, Precision::kBf16},
+    {Precision::kF32, Precision::kInt8},  {Precision::kBf16, Precision::kBf16},
+    {Precision::kInt8, Precision::kBf16}, {Precision::kInt8, Precision::kInt8}};
+
 absl::StatusOr<std::vector<Prediction>> Read(const std::string& path,
                                              const std::string& text,
-                                             Precision precision, size_t most,
+                                             const Choice& choice, size_t most,
                                              int threads) {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
-                           Model::Load(path, {.precision = precision}));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Model> model,
+      Model::Load(path, {.precision = choice.precision,
+                         .kv_precision = choice.kv_precision}));
   if (model->tokenizer() == nullptr ||
       model->info().design != Design::kDecoder) {
     return absl::FailedPreconditionError(
@@ -62,18 +75,17 @@ absl::Status Run(const std::string& path, const std::string& file, size_t most,
     return absl::InvalidArgumentError(file + ": cannot be read, or is empty");
   }
   std::vector<Prediction> exact;
-  fmt::print("{:9} {:>11} {:>11} {:>14} {:>10} {:>8}\n", "precision",
+  fmt::print("{:9} {:9} {:>11} {:>11} {:>14} {:>10} {:>8}\n", "precision", "kv",
              "perplexity", "over f32", "same choice", "|log p|", "tok/s");
-  for (const Precision precision :
-       {Precision::kF32, Precision::kBf16, Precision::kInt8}) {
+  for (const Choice& choice : kChoices) {
     const absl::Time begin = absl::Now();
-    if (const auto able = ResolvePrecision(precision, ActiveIsa());
+    if (const auto able = ResolvePrecision(choice.precision, ActiveIsa());
         !able.ok()) {
       fmt::print("skipped: {}\n", std::string(able.status().message()));
       continue;
     }
     TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Prediction> found,
-                             Read(path, text, precision, most, threads));
+                             Read(path, text, choice, most, threads));
     const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
     if (found.empty()) {
       return absl::InvalidArgumentError(file + ": has fewer than two tokens");
@@ -87,8 +99,9 @@ absl::Status Run(const std::string& path, const std::string& file, size_t most,
       difference += std::abs(found[i].logprob - exact[i].logprob);
       same += found[i].best == exact[i].best ? 1 : 0;
     }
-    fmt::print("{:9} {:11.4f} {:9.3f} % {:12.2f} % {:10.4f} {:8.0f}\n",
-               PrecisionName(precision), std::exp(-sum / count),
+    fmt::print("{:9} {:9} {:11.4f} {:9.3f} % {:12.2f} % {:10.4f} {:8.0f}\n",
+               PrecisionName(choice.precision),
+               PrecisionName(choice.kv_precision), std::exp(-sum / count),
                100 * (std::exp((exact_sum - sum) / count) - 1),
                100 * same / count, difference / count, count / seconds);
     std::fflush(stdout);

@@ -56,7 +56,7 @@ TEST(PlanTest, MeasuresWhatEachDesignIsFor) {
     EXPECT_EQ(model.weight_bytes, model.loaded->weight_bytes);
     const bool decodes = model.loaded->design != Design::kEncoder;
     EXPECT_EQ(model.kv_cache_bytes, decodes ? 2 << 20 : 0);
-    EXPECT_EQ(model.longest_kv_bytes > 0, decodes);
+    EXPECT_EQ(model.folder.longest_kv_bytes > 0, decodes);
     EXPECT_TRUE(model.scratch_bytes);
     ASSERT_THAT(model.loads, Not(IsEmpty()));
     int served = 0;
@@ -121,6 +121,30 @@ TEST(PlanTest, OfAConfigurationAlone) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_GT(plan->models[0].weight_bytes, 0);
   EXPECT_THAT(DescribePlan(*plan), HasSubstr("the weights of 'later' are not"));
+}
+
+// 131,072 tokens of 2 x 2 x 64 numbers of 4 bytes are 128 MiB a layer.
+TEST(PlanTest, TheCacheHoldsALongestSequenceWhereMemoryAllows) {
+  const TemporaryFolder folder;
+  folder.Write("config.json", R"({
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"],
+    "num_hidden_layers": 4, "hidden_size": 128, "intermediate_size": 128,
+    "num_attention_heads": 2, "vocab_size": 100,
+    "max_position_embeddings": 131072})");
+  Options options = Of({"long=" + folder.path()});
+  options.kv_cache_bytes.reset();
+  options.workers = 1;
+  for (const auto& [memory, expected] :
+       {std::pair(int64_t{8} << 30, int64_t{512} << 20),
+        {int64_t{1} << 30, int64_t{256} << 20}}) {
+    options.memory_limit_bytes = memory;
+    const absl::StatusOr<Plan> plan = MakePlan(options, kShort);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    const Plan::ModelPlan& model = plan->models[0];
+    EXPECT_EQ(model.folder.longest_kv_bytes, int64_t{512} << 20);
+    EXPECT_EQ(plan->workers.kv_cache_bytes, expected);
+    EXPECT_EQ(model.kv_cache_bytes, expected);
+  }
 }
 
 TEST(PlanTest, RefusesWhatServingRefuses) {

@@ -50,7 +50,9 @@ absl::StatusOr<SourceId> PuppetEngine::AddSource(const EncoderInput& input,
   for (const int32_t type : input.type_ids) {
     source.hash = PuppetMix(source.hash, type + 1);
   }
-  source.blocks = options.cross_attention ? BlocksFor(source.tokens) : 0;
+  source.blocks = options.cross_attention
+                      ? static_cast<int>(limits().SourceBlocks(source.tokens))
+                      : 0;
   if (source.blocks > free_blocks()) {
     log_->AddMisuse("a source without free blocks");
     return absl::ResourceExhaustedError("no free blocks");

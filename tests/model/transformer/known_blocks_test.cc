@@ -4,48 +4,89 @@
 #include <random>
 #include <utility>
 
-#include "gtest/gtest.h"
+#include "gmock/gmock.h"
 
 namespace trivium {
 namespace {
 
-using Tokens = std::vector<int32_t>;
+using testing::ElementsAre;
 
-TEST(KnownBlocksTest, TheSameTokensAfterAnotherPastAreAnotherBlock) {
-  KnownBlocks known(8);
+using Tokens = std::vector<int32_t>;
+using Blocks = std::vector<int>;
+constexpr int kNoBlock = KnownBlocks::kNoBlock;
+
+TEST(KnownBlocksTest, TheSameTokensAfterAnotherPastAreOthers) {
+  KnownBlocks known(8, 1);
   const std::string past = KnownBlocks::Past({{1, 2}, {}}, "salt");
-  known.Add(3, KnownBlocks::kNone, past, Tokens{5, 6});
-  EXPECT_EQ(known.Find(KnownBlocks::kNone, past, Tokens{5, 6}), 3);
-  EXPECT_EQ(known.Find(KnownBlocks::kNone, past, Tokens{5, 7}), -1);
+  const KnownBlocks::Id first =
+      known.Add(KnownBlocks::kNone, past, Tokens{5, 6}, Blocks{3});
+  const auto* found = known.Find(KnownBlocks::kNone, past, Tokens{5, 6});
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->id, first);
+  EXPECT_THAT(found->blocks, ElementsAre(3));
+  EXPECT_EQ(known.Find(KnownBlocks::kNone, past, Tokens{5, 7}), nullptr);
   for (const std::string& other :
        {KnownBlocks::Past({{1, 2}, {}}, ""),
         KnownBlocks::Past({{1}, {2}}, "salt"),
         KnownBlocks::Past({{1, 2}, {0, 0}}, "salt")}) {
-    EXPECT_EQ(known.Find(KnownBlocks::kNone, other, Tokens{5, 6}), -1);
+    EXPECT_EQ(known.Find(KnownBlocks::kNone, other, Tokens{5, 6}), nullptr);
   }
-  known.Add(4, known.id(3), past, Tokens{5, 6});
-  EXPECT_EQ(known.Find(known.id(3), past, Tokens{5, 6}), 4);
-  EXPECT_EQ(known.Find(known.id(4), past, Tokens{5, 6}), -1);
+  const KnownBlocks::Id second =
+      known.Add(first, past, Tokens{5, 6}, Blocks{4});
+  found = known.Find(first, past, Tokens{5, 6});
+  ASSERT_NE(found, nullptr);
+  EXPECT_THAT(found->blocks, ElementsAre(4));
+  EXPECT_EQ(known.Find(second, past, Tokens{5, 6}), nullptr);
+  // Where others are known, they stay.
+  EXPECT_EQ(known.Add(first, past, Tokens{5, 6}, Blocks{5}), second);
+  EXPECT_FALSE(known.Knows(5));
 }
 
 TEST(KnownBlocksTest, WhatFollowedAForgottenBlockIsNotFoundAgain) {
-  KnownBlocks known(8);
-  known.Add(0, KnownBlocks::kNone, "", Tokens{1});
-  known.Add(1, known.id(0), "", Tokens{2});
-  const KnownBlocks::Id before = known.id(0);
+  KnownBlocks known(8, 1);
+  const KnownBlocks::Id first =
+      known.Add(KnownBlocks::kNone, "", Tokens{1}, Blocks{0});
+  known.Add(first, "", Tokens{2}, Blocks{1});
   known.Forget(0);
-  EXPECT_EQ(known.Find(KnownBlocks::kNone, "", Tokens{1}), -1);
+  EXPECT_EQ(known.Find(KnownBlocks::kNone, "", Tokens{1}), nullptr);
   // An equal block comes back: another id, so another past.
-  known.Add(0, KnownBlocks::kNone, "", Tokens{1});
-  EXPECT_NE(known.id(0), before);
-  EXPECT_EQ(known.Find(known.id(0), "", Tokens{2}), -1);
+  const KnownBlocks::Id again =
+      known.Add(KnownBlocks::kNone, "", Tokens{1}, Blocks{0});
+  EXPECT_NE(again, first);
+  EXPECT_EQ(known.Find(again, "", Tokens{2}), nullptr);
+}
+
+TEST(KnownBlocksTest, GroupsOfLayersComeAndGoApart) {
+  KnownBlocks known(8, 2);
+  const auto blocks = [&] {
+    const auto* found = known.Find(KnownBlocks::kNone, "", Tokens{1});
+    return found == nullptr ? Blocks() : found->blocks;
+  };
+  // Nothing of it is known.
+  EXPECT_EQ(
+      known.Add(KnownBlocks::kNone, "", Tokens{1}, Blocks{kNoBlock, kNoBlock}),
+      KnownBlocks::kNone);
+  EXPECT_THAT(blocks(), ElementsAre());
+  const KnownBlocks::Id id =
+      known.Add(KnownBlocks::kNone, "", Tokens{1}, Blocks{kNoBlock, 3});
+  EXPECT_THAT(blocks(), ElementsAre(kNoBlock, 3));
+  EXPECT_EQ(known.Add(KnownBlocks::kNone, "", Tokens{1}, Blocks{2, 4}), id);
+  EXPECT_THAT(blocks(), ElementsAre(2, 3));
+  EXPECT_FALSE(known.Knows(4));
+  known.Forget(3);
+  EXPECT_THAT(blocks(), ElementsAre(2, kNoBlock));
+  EXPECT_EQ(known.Add(KnownBlocks::kNone, "", Tokens{1}, Blocks{5, 4}), id);
+  EXPECT_THAT(blocks(), ElementsAre(2, 4));
+  known.Forget(2);
+  known.Forget(4);
+  EXPECT_THAT(blocks(), ElementsAre());
 }
 
 // Against all that was ever added, written out.
 TEST(KnownBlocksTest, FindsWhatAMapOfWholePastsFinds) {
   constexpr int kBlocks = 12;
   std::mt19937 random(3);
-  KnownBlocks known(kBlocks);
+  KnownBlocks known(kBlocks, 1);
   std::map<Tokens, int> expected;     // whole past -> block
   std::vector<Tokens> held(kBlocks);  // [blocks]; empty: not known
   for (int step = 0; step < 20000; ++step) {
@@ -55,11 +96,12 @@ TEST(KnownBlocksTest, FindsWhatAMapOfWholePastsFinds) {
     for (int depth = 0; depth < 4; ++depth) {
       const Tokens next = {static_cast<int32_t>(random() % 3)};
       path.push_back(next[0]);
-      const int found = known.Find(before, "", next);
+      const auto* found = known.Find(before, "", next);
       const auto there = expected.find(path);
-      ASSERT_EQ(found, there == expected.end() ? -1 : there->second);
-      if (found >= 0) {
-        before = known.id(found);
+      ASSERT_EQ(found == nullptr ? -1 : found->blocks[0],
+                there == expected.end() ? -1 : there->second);
+      if (found != nullptr) {
+        before = found->id;
         continue;
       }
       const int block = random() % kBlocks;
@@ -79,7 +121,7 @@ TEST(KnownBlocksTest, FindsWhatAMapOfWholePastsFinds) {
           !expected.contains(Tokens(path.begin(), path.end() - 1))) {
         break;
       }
-      known.Add(block, before, "", next);
+      known.Add(before, "", next, Blocks{block});
       expected[path] = block;
       held[block] = path;
       break;

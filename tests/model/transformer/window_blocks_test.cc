@@ -1,4 +1,6 @@
-// Blocks behind a window that all layers have are given up.
+// Blocks behind the window of a group of layers are given up.
+#include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -13,18 +15,34 @@ constexpr int kWindow = 20;
 // A window reaches into two full blocks and the one that is written to.
 constexpr int kHeld = 3;
 
-class WindowBlocksTest : public ::testing::TestWithParam<Formats> {
+// Layers slide and see all in turn, so that of one layer all slide.
+class WindowBlocksTest
+    : public ::testing::TestWithParam<std::tuple<Formats, int>> {
  protected:
   WindowBlocksTest()
       : random_({.window = kWindow,
                  .encoder_layers = 0,
-                 .decoder_layers = 1,
+                 .decoder_layers = layers(),
                  .max_positions = 200},
                 8),
-        engine_(NewEngine(random_, GetParam())),
+        engine_(NewEngine(random_, std::get<Formats>(GetParam()))),
         total_(engine_->free_blocks()) {}
 
+  static int layers() { return std::get<int>(GetParam()); }
   int held() const { return total_ - engine_->free_blocks(); }
+  // Of a hypothesis of so many tokens, where windows hold `of_window`.
+  static int Held(int tokens, int of_window) {
+    const int full = (tokens + 15) / 16;
+    // Blocks are as large as leaves all groups equal.
+    switch (layers()) {
+      case 1:
+        return std::min(full, of_window);
+      case 4:  // two of two
+        return std::min(full, of_window) + full;
+      default:  // two layers slide, one does not
+        return 2 * std::min(full, of_window) + full;
+    }
+  }
 
   std::vector<float> Append(HypothesisId hypothesis,
                             std::span<const int32_t> tokens) {
@@ -52,8 +70,9 @@ TEST_P(WindowBlocksTest, PassedBlocksAreFreeAndBitsTheSame) {
   std::vector<float> last;
   for (size_t i = 0; i < tokens.size(); ++i) {
     last = Append(parent, std::span(tokens).subspan(i, 1));
-    EXPECT_LE(held(), kHeld) << "after token " << i;
+    EXPECT_LE(held(), Held(i + 1, kHeld)) << "after token " << i;
   }
+  EXPECT_GE(held(), Held(150, kHeld - 1));
   EXPECT_EQ(last, at_once);
 
   // A fork holds what its parent does, and no more.
@@ -94,15 +113,76 @@ TEST_P(WindowBlocksTest, BeginningsAreFoundWhileTheyAreKept) {
       read.push_back(
           Append(hypothesis, rest.first(std::min<size_t>(30, rest.size()))));
     }
-    EXPECT_LE(held(), kHeld + 2);
+    EXPECT_LE(held(), Held(150, kHeld + 2));
     engine_->ReleaseHypothesis(hypothesis);
     EXPECT_EQ(held(), 0);
   }
   EXPECT_EQ(read.back(), read[read.size() - 2]);
 }
 
+// In as little room as the limits say, in steps as long as they allow.
+TEST_P(WindowBlocksTest, AsManyBlocksAsTheLimitsSayAreEnough) {
+  const std::vector<int32_t> tokens = RandomIds(2000, 101, 9);
+  const RandomTransformer random({.window = kWindow,
+                                  .encoder_layers = 0,
+                                  .decoder_layers = layers(),
+                                  .max_positions = 2000},
+                                 8);
+  const Formats& formats = std::get<Formats>(GetParam());
+  const auto large = NewEngine(random, formats, 16 << 20);
+  const EngineLimits& limits = large->limits();
+  const int64_t blocks = limits.HypothesisBlocks(2000);
+  EXPECT_EQ(blocks, Held(2000, 35));
+  const auto small = NewEngine(random, formats, blocks * limits.block_bytes);
+  ASSERT_EQ(small->limits().total_blocks, blocks);
+  EXPECT_EQ(Decode(small.get(), kNoSource, tokens, kMostStepTokens).back(),
+            Decode(large.get(), kNoSource, tokens, 100).back());
+}
+
+// A conversation goes on where it ended; within it, the blocks of windows may
+// be gone while others are there.
+TEST_P(WindowBlocksTest, WhatIsFoundIsWhole) {
+  const std::vector<int32_t> tokens = RandomIds(150, 101, 6);
+  const auto transformer =
+      Transformer::Create(random_.description(), std::get<Formats>(GetParam()));
+  for (const int kept : {0, 1, 2, 5, 9, 12, 20, 1000}) {
+    SCOPED_TRACE(testing::Message() << kept << " blocks are kept");
+    const int64_t block_bytes = engine_->limits().block_bytes;
+    const auto engine =
+        TransformerEngine::Create(*transformer, 200 * block_bytes, 1,
+                                  kept * block_bytes)
+            .value();
+    const int free = engine->free_blocks();
+    for (const int length : {150, 100, 149, 60, 150, 33, 120}) {
+      SCOPED_TRACE(length);
+      const auto prompt = std::span(tokens).first(length);
+      const auto [hypothesis, found] = engine->Begin(kNoSource, prompt, "");
+      EXPECT_EQ(found % 16, 0);
+      EXPECT_LT(found, length);
+      if (kept == 0) {
+        EXPECT_EQ(found, 0);
+      } else if (kept == 1000 && length != 150) {
+        EXPECT_EQ(found, (length - 1) / 16 * 16);
+      }
+      StepPlan plan;
+      plan.decode.push_back({.hypothesis = hypothesis,
+                             .tokens = prompt.subspan(found),
+                             .queries = {&kAllLogits, 1}});
+      StepResult result;
+      ASSERT_TRUE(engine->Step(plan, &result).ok());
+      const auto all = result.rows[0].logits[0].all;
+      EXPECT_EQ(std::vector<float>(all.begin(), all.end()),
+                Decode(engine_.get(), kNoSource, prompt, length).back());
+      engine->ReleaseHypothesis(hypothesis);
+      EXPECT_EQ(engine->free_blocks(), free);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, WindowBlocksTest,
-                         ::testing::Values(kF32Formats, kInt8Formats));
+                         ::testing::Combine(::testing::Values(kF32Formats,
+                                                              kInt8Formats),
+                                            ::testing::Values(1, 3, 4)));
 
 }  // namespace
 }  // namespace trivium

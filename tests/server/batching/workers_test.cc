@@ -34,11 +34,27 @@ TEST(WorkersTest, WhatIsSaidHolds) {
 }
 
 TEST(WorkersTest, CachesLeaveRoomForTheRest) {
-  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 1, 24 * 1024 * kMiB), 256 * kMiB);
-  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 1, 512 * kMiB), 64 * kMiB);
-  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 4, 512 * kMiB), 16 * kMiB);
-  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, 0, 512 * kMiB), 64 * kMiB);
-  EXPECT_EQ(ChooseKvCacheBytes(300 * kMiB, 2, 4, 512 * kMiB), 300 * kMiB);
+  const ModelSizes one = {.models = 1}, four = {.models = 4};
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, one, 24 * 1024 * kMiB), 256 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, one, 512 * kMiB), 64 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, four, 512 * kMiB), 16 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, {}, 512 * kMiB), 64 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(300 * kMiB, 2, four, 512 * kMiB), 300 * kMiB);
+}
+
+TEST(WorkersTest, CachesHoldALongestSequenceWhereMemoryAllows) {
+  ModelSizes sizes;
+  sizes.Add(3, 100 * kMiB);
+  sizes.Add(1, 3000 * kMiB);
+  sizes.Add(2, 0);
+  EXPECT_EQ(sizes.weight_bytes, 3);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, sizes, 100 * 1024 * kMiB),
+            3000 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, sizes, 48 * 1024 * kMiB), 2048 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kMiB, 2, sizes, 100 * 1024 * kMiB), kMiB);
+  sizes = {};
+  sizes.Add(1, 100 * kMiB);
+  EXPECT_EQ(ChooseKvCacheBytes(kAuto, 2, sizes, 100 * 1024 * kMiB), 256 * kMiB);
 }
 
 TEST(WorkersTest, TogetherTheyAreBounded) {

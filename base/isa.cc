@@ -1,16 +1,21 @@
 #include "base/isa.h"
 
-#include <cpuid.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <string>
 #include <utility>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace trivium {
 namespace {
+
+#if defined(__x86_64__)
 
 constexpr std::array<std::pair<Isa, std::string_view>, 5> kNames = {{
     {Isa::kAvx2, "avx2"},
@@ -39,6 +44,16 @@ bool CpuHasAmx() {
   return (edx & all) == all;
 }
 
+#elif defined(__aarch64__)
+
+constexpr std::array<std::pair<Isa, std::string_view>, 1> kNames = {{
+    {Isa::kNeon, "neon"},
+}};
+
+#else
+#error "Trivium runs on x86-64 and on 64-bit Arm"
+#endif
+
 }  // namespace
 
 std::string_view IsaName(Isa isa) {
@@ -57,6 +72,8 @@ absl::StatusOr<Isa> ParseIsa(std::string_view name) {
   return absl::InvalidArgumentError(
       fmt::format("unknown instruction set '{}': give one of {}", name, names));
 }
+
+#if defined(__x86_64__)
 
 absl::StatusOr<Isa> DetectIsa() {
   // These check that the operating system saves the registers, too.
@@ -79,5 +96,11 @@ absl::StatusOr<Isa> DetectIsa() {
   if (!__builtin_cpu_supports("avx512bf16")) return Isa::kAvx512Vnni;
   return CpuHasAmx() && AskForAmx() ? Isa::kAmx : Isa::kAvx512Bf16;
 }
+
+#else
+
+absl::StatusOr<Isa> DetectIsa() { return Isa::kNeon; }
+
+#endif
 
 }  // namespace trivium

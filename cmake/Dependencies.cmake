@@ -5,6 +5,13 @@ find_package(Protobuf REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
+if(CMAKE_CROSSCOMPILING)
+  # Not the one that the other machine would run.
+  find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  set_target_properties(gRPC::grpc_cpp_plugin PROPERTIES
+                        IMPORTED_LOCATION ${GRPC_CPP_PLUGIN}
+                        IMPORTED_LOCATION_NONE ${GRPC_CPP_PLUGIN})
+endif()
 find_package(absl CONFIG REQUIRED)
 # Not dnnl's own CMake config: the distribution's asks for OpenCL's headers.
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)

@@ -10,6 +10,10 @@ target_compile_options(trivium_options INTERFACE
   -Wall -Wextra -Wno-unused-parameter -ffp-contract=off
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Werror=thread-safety>)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  # As char is on x86.
+  target_compile_options(trivium_options INTERFACE -fsigned-char)
+endif()
 if(TRIVIUM_ASSERTIONS)
   target_compile_options(trivium_options INTERFACE -UNDEBUG)
 endif()
@@ -113,10 +117,15 @@ endfunction()
 # "best" is the machine's own, "above-avx2" the same where it is more. What
 # sanitizers find is hardly ever of one instruction set alone: threads meet at
 # the same places in all of them.
-set(trivium_test_isas avx2 avx512 vnni bf16 amx)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(trivium_all_isas neon)
+else()
+  set(trivium_all_isas avx2 avx512 vnni bf16 amx)
+endif()
+set(trivium_test_isas ${trivium_all_isas})
 if(TRIVIUM_SANITIZE STREQUAL "thread")
   set(trivium_test_isas best)
-elseif(TRIVIUM_SANITIZE)
+elseif(TRIVIUM_SANITIZE AND "avx2" IN_LIST trivium_all_isas)
   set(trivium_test_isas avx2 above-avx2)
 endif()
 

@@ -130,7 +130,7 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
       if (left >= lanes) {
         hn::StoreU(y, d, to);
       } else {
-        hn::BlendedStore(y, hn::FirstN(d, static_cast<size_t>(left)), d, to);
+        StoreSome(y, d, to, left);
       }
     }
   }

@@ -248,12 +248,11 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
                      hn::ConvertTo(d, lower[q][g]));
       auto y = hn::Mul(sum, hn::Set(d, scale[q]));
       float* to = rows.out[q] + head.offset + begin;
-      const auto valid = hn::FirstN(d, static_cast<size_t>(left));
-      if (HWY_UNLIKELY(later)) y = hn::Add(hn::MaskedLoad(valid, d, to), y);
+      if (HWY_UNLIKELY(later)) y = hn::Add(LoadSome(d, to, left), y);
       if (left >= lanes) {
         hn::StoreU(y, d, to);
       } else {
-        hn::BlendedStore(y, valid, d, to);
+        StoreSome(y, d, to, left);
       }
     }
   }

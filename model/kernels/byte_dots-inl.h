@@ -31,15 +31,7 @@ HWY_INLINE VI32 AddDots(VI32 sum, VI32 u, VI32 s) {
   }
 #endif
   const I32 d;
-#if HWY_TARGET == HWY_SCALAR
-  const int32_t u_quad = hn::GetLane(u), s_quad = hn::GetLane(s);
-  int32_t dot = 0;
-  for (int shift = 0; shift < 32; shift += 8) {
-    dot += static_cast<uint8_t>(u_quad >> shift) *
-           static_cast<int8_t>(s_quad >> shift);
-  }
-  return hn::Add(sum, hn::Set(d, dot));
-#else
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   // Even and odd bytes apart, as 16 bits.
   const hn::Repartition<int16_t, I32> d16;
   const hn::RebindToUnsigned<decltype(d16)> du16;
@@ -48,9 +40,18 @@ HWY_INLINE VI32 AddDots(VI32 sum, VI32 u, VI32 s) {
   const auto s_even = hn::ShiftRight<8>(hn::ShiftLeft<8>(s16));
   const auto u_odd = hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, u)));
   const auto s_odd = hn::ShiftRight<8>(s16);
-  auto unused = hn::Zero(d);  // on x86 neighbours are added into one sum
+  auto unused = hn::Zero(d);  // these add neighbours into one sum
   sum = hn::ReorderWidenMulAccumulate(d, u_even, s_even, sum, unused);
   return hn::ReorderWidenMulAccumulate(d, u_odd, s_odd, sum, unused);
+#else
+  const auto byte = hn::Set(d, 0xff);
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const auto u_byte = hn::And(hn::ShiftRightSame(u, 8 * i), byte);
+    const auto s_byte = hn::ShiftRight<24>(hn::ShiftLeftSame(s, 24 - 8 * i));
+    sum = hn::Add(sum, hn::Mul(u_byte, s_byte));
+  }
+  return sum;
 #endif
 }
 

@@ -14,12 +14,13 @@
 #include "model/kernels/vector-inl.h"
 
 // Packed weights are panels of columns: 64 with AVX-512, four vectors of 16
-// lanes; 16 with AVX2, two of 8. A step of K is four bytes: a float, or four
-// values. In a panel lie the first step of all columns, then the next... A
-// group of up to 6 rows of x meets a panel at once: each step of a row, in all
-// lanes, times the vectors, into 24 or 12 registers of sums. With AVX-512 that
-// is 10 loads for 24 multiplications, which never wait if the panel is in the
-// caches; so while one is multiplied, the next is fetched.
+// lanes; 16 with AVX2, two of 8, and on Arm, four of 4. A step of K is four
+// bytes: a float, or four values. In a panel lie the first step of all columns,
+// then the next... A group of up to 6 rows of x meets a panel at once: each
+// step of a row, in all lanes, times the vectors, into 24 or 12 registers of
+// sums. With AVX-512 that is 10 loads for 24 multiplications, which never wait
+// if the panel is in the caches; so while one is multiplied, the next is
+// fetched.
 //
 // VNNI adds the four products of a lane to its sum. Without it, bytes are
 // widened to 16 bits and two products added at once, exact too and twice as
@@ -52,10 +53,10 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
 
-constexpr int kLanes = HWY_TARGET == HWY_AVX3 ? 16 : 8;
-constexpr int kVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
+constexpr int kLanes = hn::MaxLanes(F32());
+constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;
 constexpr int kColumns = kVectors * kLanes;          // of a panel
 constexpr int kMostChains = kPanelColumns / kLanes;  // of one or two rows
 
@@ -84,6 +85,7 @@ struct BytePairs {
         hn::PromoteTo(d16, hn::Load(d8, reinterpret_cast<const int8_t*>(w))));
   }
   static HWY_INLINE hn::Vec<D> Add(hn::Vec<D> sum, hn::Vec<D> x, hn::Vec<D> w) {
+#if HWY_ARCH_X86
     // The compiler would add both parts' products first, for which there are
     // too few registers.
     hn::Vec<D> products;
@@ -91,6 +93,13 @@ struct BytePairs {
         : "+v"(sum.raw), "=&v"(products.raw)
         : "v"(x.raw), "v"(w.raw));
     return sum;
+#else
+    const auto first = [](hn::Vec<D> pair) HWY_ATTR {
+      return hn::ShiftRight<16>(hn::ShiftLeft<16>(pair));
+    };
+    sum = hn::Add(sum, hn::Mul(first(x), first(w)));
+    return hn::Add(sum, hn::Mul(hn::ShiftRight<16>(x), hn::ShiftRight<16>(w)));
+#endif
   }
 };
 #if HWY_TARGET == HWY_AVX3
@@ -163,8 +172,7 @@ HWY_INLINE void MultiplyPanels(const PanelCall& call, int row, int column,
       if (left >= kLanes) {
         hn::StoreU(sum[r][v], d, y + v * kLanes);
       } else if (left > 0) {
-        hn::BlendedStore(sum[r][v], hn::FirstN(d, static_cast<size_t>(left)), d,
-                         y + v * kLanes);
+        StoreSome(sum[r][v], d, y + v * kLanes, left);
       }
     }
   }

@@ -14,7 +14,7 @@ namespace trivium {
 // ours take 0.7 of its time in int8. Each row's sums run over K in one order,
 // whatever the other rows; those of bytes are exact.
 //
-// They run on x86, with AVX2 and better.
+// They run on x86, with AVX2 and better, and on 64-bit Arm.
 bool HasPanels();
 
 // A product may be cut at multiples of so many columns.

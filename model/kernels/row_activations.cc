@@ -20,8 +20,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 // 1 / x to nearly all bits, for |x| in [1e-3, 1e38].
 HWY_INLINE hn::Vec<F32> Reciprocal(hn::Vec<F32> x) {
   const F32 d;
+#if HWY_ARCH_X86
   const auto r = hn::ApproximateReciprocal(x);
   return hn::MulAdd(r, hn::NegMulAdd(x, r, hn::Set(d, 1.0f)), r);
+#else
+  // Arm's approximation has 8 bits, of which one step makes too few.
+  return hn::Div(hn::Set(d, 1.0f), x);
+#endif
 }
 
 // erf(x) = x P(x^2) / Q(x^2) for |x| <= 4, and +-1 beyond; coefficients of

@@ -19,8 +19,11 @@ std::atomic<int>& CappedIsa() {
   return isa;
 }
 
+#if defined(__x86_64__)
 dnnl::cpu_isa DnnlIsa(Isa isa) {
   switch (isa) {
+    case Isa::kNeon:  // not of this architecture
+      break;
     case Isa::kAvx2:
       return dnnl::cpu_isa::avx2;
     case Isa::kAvx512:
@@ -34,11 +37,13 @@ dnnl::cpu_isa DnnlIsa(Isa isa) {
   }
   return dnnl::cpu_isa::all;
 }
+#endif
 
 }  // namespace
 
 absl::Status CapIsa(Isa isa) {
   TRIVIUM_RETURN_IF_ERROR(DetectIsa().status());
+#if defined(__x86_64__)  // elsewhere there is only one
   const dnnl::status status = dnnl::set_max_cpu_isa(DnnlIsa(isa));
   if (status != dnnl::status::success) {
     return absl::FailedPreconditionError(fmt::format(
@@ -48,6 +53,7 @@ absl::Status CapIsa(Isa isa) {
   if (isa == Isa::kAvx2) {
     hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL);
   }
+#endif
   CappedIsa() = static_cast<int>(isa);
   return absl::OkStatus();
 }
@@ -65,14 +71,31 @@ Isa ActiveIsa() {
 // Results that are too small become zero (bit 15), operands count as it (bit
 // 6): Intel's manual, volume 1, 10.2.3.
 SmallestAreZero::SmallestAreZero() : before_(_mm_getcsr()) {
-  _mm_setcsr(before_ | 1u << 15 | 1u << 6);
+  _mm_setcsr(static_cast<unsigned>(before_) | 1u << 15 | 1u << 6);
 }
-SmallestAreZero::~SmallestAreZero() { _mm_setcsr(before_); }
+SmallestAreZero::~SmallestAreZero() {
+  _mm_setcsr(static_cast<unsigned>(before_));
+}
 
 #else
 
-SmallestAreZero::SmallestAreZero() : before_(0) {}
-SmallestAreZero::~SmallestAreZero() = default;
+namespace {
+
+uint64_t GetFpcr() {
+  uint64_t bits;
+  asm volatile("mrs %0, fpcr" : "=r"(bits));
+  return bits;
+}
+
+void SetFpcr(uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
+
+}  // namespace
+
+// Results and operands alike (FZ): Arm's Architecture Reference Manual, FPCR.
+SmallestAreZero::SmallestAreZero() : before_(GetFpcr()) {
+  SetFpcr(before_ | uint64_t{1} << 24);
+}
+SmallestAreZero::~SmallestAreZero() { SetFpcr(before_); }
 
 #endif
 

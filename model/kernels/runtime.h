@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_MODEL_KERNELS_RUNTIME_H_
 #define TRIVIUM_MODEL_KERNELS_RUNTIME_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "base/isa.h"
 
@@ -8,7 +10,7 @@ namespace trivium {
 
 // Caps oneDNN and our own kernels alike at `isa` (--max-isa). Call once,
 // before any model is loaded; FAILED_PRECONDITION when it comes too late or
-// the CPU lacks AVX2.
+// the CPU is of x86 and lacks AVX2.
 absl::Status CapIsa(Isa isa);
 
 // The instruction set in use: the CPU's best under the cap.
@@ -26,7 +28,7 @@ class SmallestAreZero {
   SmallestAreZero& operator=(const SmallestAreZero&) = delete;
 
  private:
-  const unsigned before_;  // the thread's MXCSR
+  const uint64_t before_;  // the thread's MXCSR, on Arm its FPCR
 };
 
 }  // namespace trivium

@@ -63,7 +63,7 @@ void ExpectProducts(int n, int k, const std::vector<W>& w,
 class PanelProductTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!HasPanels()) GTEST_SKIP() << "needs x86";
+    if (!HasPanels()) GTEST_SKIP() << "neither x86 nor Arm";
   }
 };
 

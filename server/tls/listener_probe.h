@@ -1,10 +1,12 @@
-#ifndef TRIVIUM_SERVER_RPC_LISTENER_PROBE_H_
-#define TRIVIUM_SERVER_RPC_LISTENER_PROBE_H_
+#ifndef TRIVIUM_SERVER_TLS_LISTENER_PROBE_H_
+#define TRIVIUM_SERVER_TLS_LISTENER_PROBE_H_
 
 #include <sys/socket.h>
 
 #include <atomic>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "absl/time/time.h"
 #include "base/repeating_thread.h"
@@ -12,16 +14,29 @@
 
 namespace trivium {
 
+// What is said to a server, and how its answer begins: its first kProbeBytes.
+inline constexpr size_t kProbeBytes = 9;
+struct ProbeProtocol {
+  const char* name;  // "gRPC", for the log
+  std::string_view hello;
+  bool (*is_answer)(std::string_view begin);
+  const std::string* tls;  // as ALPN has it
+};
+// A server's first word in HTTP/2 is its settings.
+extern const ProbeProtocol kProbeHttp2;
+// Any answer; "/" is nothing that is served.
+extern const ProbeProtocol kProbeHttp1;
+
 // Whether a new client would be heard: connects to the server's own address
-// every `interval`, begins HTTP/2 and waits for the server's settings, on a
-// thread of its own. With `tls`, which outlives it, it begins TLS first.
+// every `interval`, says hello and waits for an answer, on a thread of its own.
+// With `tls`, which outlives it, it begins TLS first.
 class ListenerProbe {
  public:
   // The first try is over when it is made.
-  explicit ListenerProbe(const sockaddr_storage& address,
-                         absl::Duration interval = absl::Seconds(1),
-                         absl::Duration timeout = absl::Seconds(2),
-                         const TlsCredentials* tls = nullptr);
+  ListenerProbe(const ProbeProtocol& protocol, const sockaddr_storage& address,
+                const TlsCredentials* tls = nullptr,
+                absl::Duration interval = absl::Seconds(1),
+                absl::Duration timeout = absl::Seconds(2));
 
   bool answering() const { return answering_; }
   // Tries no more.
@@ -30,13 +45,14 @@ class ListenerProbe {
  private:
   void Probe();
 
+  const ProbeProtocol& protocol_;
   const sockaddr_storage address_;
-  const absl::Duration timeout_;
   const TlsCredentials* const tls_;
+  const absl::Duration timeout_;
   std::atomic<bool> answering_;
   std::optional<RepeatingThread> probing_;
 };
 
 }  // namespace trivium
 
-#endif  // TRIVIUM_SERVER_RPC_LISTENER_PROBE_H_
+#endif  // TRIVIUM_SERVER_TLS_LISTENER_PROBE_H_

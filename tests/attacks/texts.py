@@ -221,7 +221,7 @@ class TextsAttack(attack.Attack):
 
     def test_tags_of_a_sentence(self):
         for text, text_format in (
-                ("An apple. " + "<i>" * 100000 + " and a pear.",
+                ("An apple " + "<i></i>" * 100000 + " and a pear.",
                  inference_pb2.TEXT_FORMAT_HTML),
                 ("An apple " + "[](x)" * 100000 + " and a pear.",
                  inference_pb2.TEXT_FORMAT_MARKDOWN)):
@@ -229,7 +229,6 @@ class TextsAttack(attack.Attack):
             request.inputs.add().text = text
             request.options.format = text_format
             request.options.decoding.max_new_tokens = 32
-            # As many as are open at a time, or as a document may have.
             self.assertLessEqual(
                 self.flood("Translate", request, timeout=5, honest="Tokenize"),
                 {"OK", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED"})

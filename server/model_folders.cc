@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "absl/strings/match.h"
@@ -97,6 +98,25 @@ std::string AbsoluteFolder(const std::string& folder) {
   if (!path.has_filename()) path = path.parent_path();  // "opus/"
   const fs::path parent = fs::weakly_canonical(path.parent_path(), error);
   return (error ? path : parent / path.filename()).string();
+}
+
+int64_t WeightFileBytes(const std::string& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(folder, error)) {
+    return static_cast<int64_t>(fs::file_size(folder, error));
+  }
+  std::map<std::string, int64_t> by_ending;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (!entry->is_regular_file(ignored)) continue;
+    const auto size = entry->file_size(ignored);
+    if (ignored) continue;
+    by_ending[entry->path().extension().string()] += static_cast<int64_t>(size);
+  }
+  int64_t most = 0;
+  for (const auto& [ending, bytes] : by_ending) most = std::max(most, bytes);
+  return most;
 }
 
 std::string FingerprintOfFolder(const std::string& folder) {

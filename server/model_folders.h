@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_MODEL_FOLDERS_H_
 #define TRIVIUM_SERVER_MODEL_FOLDERS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ absl::StatusOr<std::vector<ModelSpec>> ListModelFolders(
 
 // One spelling for each folder: absolute, links of its parents followed.
 std::string AbsoluteFolder(const std::string& folder);
+
+// Bytes of a model's weights as files: of several formats, of the one that has
+// the most.
+int64_t WeightFileBytes(const std::string& folder);
 
 // Names, sizes and times of the files of a model, hidden ones left out: they
 // change where these do.

@@ -5,7 +5,8 @@
 // - An order changes the directory once, as its last step; before that it can
 //   fail without a trace.
 // - specs_ has every model of the directory.
-// - Of clients at most kMostOrders wait; what leases order at their end is not
+// - Of clients at most kMostOrders wait, and kMostOrdersOfClient of each; what
+//   leases order at their end is not
 //   counted, as there are no more of these than models were served.
 // - A watch reloads and unloads only what is served from a folder that it
 //   sees, under whatever name. A folder whose name is another model's is told
@@ -14,11 +15,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/cpu_limits.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
@@ -58,13 +61,26 @@ absl::Status Stopping() {
       "the server is stopping; send the call to another one");
 }
 
-absl::Status TooManyOrders() {
+absl::Status TooManyOrders(const char* whose, int count) {
   return WithRetry(
       absl::ResourceExhaustedError(fmt::format(
-          "{} orders to load, reload or unload models wait already; order "
+          "{} orders {}to load, reload or unload models wait already; order "
           "again when some of them are done",
-          ModelManager::kMostOrders)),
+          count, whose)),
       kOrdersComeBack);
+}
+
+// The most numbers of a file for each that a model keeps: float32 of which
+// int8 is made.
+int64_t MostShrunk(Precision precision) {
+  switch (precision) {
+    case Precision::kF32:
+      return 1;
+    case Precision::kBf16:
+      return 2;
+    default:
+      return 4;
+  }
 }
 
 }  // namespace
@@ -234,7 +250,11 @@ void ModelManager::Loop() {
       if (!orders_->waiting.empty()) {
         order = std::move(orders_->waiting.front());
         orders_->waiting.pop_front();
-        if (order.of_client) --orders_->of_clients;
+        if (order.client) {
+          --orders_->of_clients;
+          const auto of_client = orders_->of_client.find(*order.client);
+          if (--of_client->second == 0) orders_->of_client.erase(of_client);
+        }
       }
     }
     if (order.run) {
@@ -246,37 +266,72 @@ void ModelManager::Loop() {
   }
 }
 
-void ModelManager::Post(std::function<absl::StatusOr<ModelHandle>()> order,
+void ModelManager::Post(ClientId client,
+                        std::function<absl::StatusOr<ModelHandle>()> order,
                         Done done) {
-  absl::Status refusal = Stopping();
+  absl::Status refusal;
   {
     MutexLock lock(&orders_->mutex);
-    if (!orders_->stopping && orders_->of_clients < kMostOrders) {
+    const auto of_client = orders_->of_client.find(client);
+    if (orders_->stopping) {
+      refusal = Stopping();
+    } else if (orders_->of_clients == kMostOrders) {
+      refusal = TooManyOrders("", kMostOrders);
+    } else if (of_client != orders_->of_client.end() &&
+               of_client->second == kMostOrdersOfClient) {
+      refusal = TooManyOrders("of this client ", kMostOrdersOfClient);
+    } else {
       ++orders_->of_clients;
+      ++orders_->of_client[client];
       orders_->waiting.push_back(
           {[order = std::move(order), done] { done(order()); },
-           [done] { done(Stopping()); }, /*of_client=*/true});
+           [done] { done(Stopping()); }, client});
       orders_->changed.Signal();
       return;
     }
-    if (!orders_->stopping) refusal = TooManyOrders();
   }
   done(refusal);
 }
 
-void ModelManager::Load(LoadOrder order, Done done) {
-  Post([this, order = std::move(order)] { return LoadNow(order); },
-       std::move(done));
+absl::Status ModelManager::CheckRoom(const ModelSpec& spec, const char* what,
+                                     int64_t bytes) const {
+  constexpr int64_t kMiB = 1 << 20;
+  const int64_t limit = options_.memory_limit_bytes > 0
+                            ? options_.memory_limit_bytes
+                            : UsableMemory();
+  const int64_t left = limit - PrivateMemory();
+  if (bytes <= left) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      fmt::format("model '{}': {} {} MiB of memory, and {} of {} MiB are left; "
+                  "unload another model, or give the server more",
+                  spec.name, what, bytes / kMiB,
+                  std::max<int64_t>(left, 0) / kMiB, limit / kMiB));
 }
 
-void ModelManager::Reload(std::string name, Done done) {
-  Post([this, name = std::move(name)] { return ReloadNow(name); },
-       std::move(done));
+absl::StatusOr<std::unique_ptr<Model>> ModelManager::LoadIntoRoom(
+    const ModelSpec& spec) const {
+  const int64_t shrunk = MostShrunk(LoadOptionsOf(spec, options_).precision);
+  TRIVIUM_RETURN_IF_ERROR(CheckRoom(spec, "its weights take at least",
+                                    WeightFileBytes(spec.folder) / shrunk));
+  return LoadModel(spec, options_);
 }
 
-void ModelManager::Unload(std::string name, Done done) {
-  Post([this, name = std::move(name)] { return UnloadNow(name); },
-       std::move(done));
+void ModelManager::Load(ClientId client, LoadOrder order, Done done) {
+  Post(
+      client, [this, order = std::move(order)] { return LoadNow(order); },
+      std::move(done));
+}
+
+void ModelManager::Reload(ClientId client, std::string name, Done done) {
+  Post(
+      client, [this, name = std::move(name)] { return ReloadNow(name); },
+      std::move(done));
+}
+
+void ModelManager::Unload(ClientId client, std::string name, Done done) {
+  Post(
+      client, [this, name = std::move(name)] { return UnloadNow(name); },
+      std::move(done));
 }
 
 absl::StatusOr<ModelHandle> ModelManager::LoadNow(const LoadOrder& order) {
@@ -293,8 +348,17 @@ absl::StatusOr<ModelHandle> ModelManager::LoadNow(const LoadOrder& order) {
         "name",
         spec.name));
   }
-  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                           LoadModel(spec, options_));
+  if (specs_.size() >= kMostModels) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "{} models are served, and no more may be ordered; unload one first",
+        specs_.size()));
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, LoadIntoRoom(spec));
+  if (model->info().kv_precision.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckRoom(spec, "its keys and values may take (--kv-cache-bytes)",
+                  workers_.kv_cache_bytes * workers_.count));
+  }
   TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease, Serve(spec, std::move(model)));
   TRIVIUM_RETURN_IF_ERROR(directory_->Add(lease));
   return lease;
@@ -304,7 +368,7 @@ absl::StatusOr<ModelHandle> ModelManager::ReloadNow(const std::string& name) {
   const auto spec = specs_.find(name);
   if (spec == specs_.end()) return directory_->Find(name).status();
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                           LoadModel(spec->second, options_));
+                           LoadIntoRoom(spec->second));
   TRIVIUM_ASSIGN_OR_RETURN(ModelHandle lease,
                            Serve(ModelSpec(spec->second), std::move(model)));
   TRIVIUM_RETURN_IF_ERROR(directory_->Replace(lease));

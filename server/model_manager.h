@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,37 +59,49 @@ class ModelManager : public ModelControl {
   // Begins no order any more: what waits is UNAVAILABLE. Returns at once.
   void Stop();
 
-  // Orders of clients that may wait; one more is RESOURCE_EXHAUSTED.
+  // Orders that may wait, of all clients and of each, and models that may be
+  // served when another one is ordered; one more is RESOURCE_EXHAUSTED.
   static constexpr int kMostOrders = 64;
+  static constexpr int kMostOrdersOfClient = 16;
+  static constexpr size_t kMostModels = 128;
 
   // Whether clients may order anything, which is below --model-root.
   bool takes_orders() const { return !options_.model_root.empty(); }
-  void Load(LoadOrder order, Done done) override;
-  void Reload(std::string name, Done done) override;
-  void Unload(std::string name, Done done) override;
+  void Load(ClientId client, LoadOrder order, Done done) override;
+  void Reload(ClientId client, std::string name, Done done) override;
+  void Unload(ClientId client, std::string name, Done done) override;
 
  private:
   // Orders that wait. Leases outlive the manager, so they share it.
   struct Orders {
     struct Order {
       std::function<void()> run;
-      std::function<void()> refuse;  // where the server stops first
-      bool of_client = false;
+      std::function<void()> refuse;         // where the server stops first
+      std::optional<ClientId> client = {};  // none: our own
     };
     Mutex mutex;
     CondVar changed;
     std::deque<Order> waiting ABSL_GUARDED_BY(mutex);
-    int of_clients ABSL_GUARDED_BY(mutex) = 0;  // of those that wait
+    // Of those that wait, how many are of clients, and of each.
+    int of_clients ABSL_GUARDED_BY(mutex) = 0;
+    std::map<ClientId, int> of_client ABSL_GUARDED_BY(mutex);
     bool stopping ABSL_GUARDED_BY(mutex) = false;
   };
 
-  void Post(std::function<absl::StatusOr<ModelHandle>()> order, Done done);
+  void Post(ClientId client, std::function<absl::StatusOr<ModelHandle>()> order,
+            Done done);
   void Loop();
 
   // Of the manager's thread, or of the start.
   absl::StatusOr<ModelHandle> LoadNow(const LoadOrder& order);
   absl::StatusOr<ModelHandle> ReloadNow(const std::string& name);
   absl::StatusOr<ModelHandle> UnloadNow(const std::string& name);
+  // RESOURCE_EXHAUSTED where so much more does not fit into memory.
+  absl::Status CheckRoom(const ModelSpec& spec, const char* what,
+                         int64_t bytes) const;
+  // Reads the model, unless what it takes at least does not fit.
+  absl::StatusOr<std::unique_ptr<Model>> LoadIntoRoom(
+      const ModelSpec& spec) const;
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);
   // At the watched folders: what came and changed is served, what went is not.

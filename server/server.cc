@@ -12,6 +12,7 @@
 #include "server/observability/http.h"
 #include "server/options.h"
 #include "server/rpc/grpc_server.h"
+#include "server/tls/listener_probe.h"
 #include "server/tls/stream.h"
 #include "server/tls/terminator.h"
 
@@ -104,7 +105,10 @@ class ServerImpl : public Server {
     SetServing(false);
     absl::SleepFor(options_.drain_delay);
     if (grpc_ != nullptr) grpc_->GoAway();
-    if (http_ != nullptr) http_->GoAway();
+    if (http_ != nullptr) {
+      http_probe_->Stop();
+      http_->GoAway();
+    }
     return Stop(options_.drain_timeout);
   }
 
@@ -121,6 +125,8 @@ class ServerImpl : public Server {
     http.tls = parts_.tls.get();
     TRIVIUM_ASSIGN_OR_RETURN(http_,
                              HttpApi::Create(http, environment_, &overload_));
+    http_probe_ = std::make_unique<ListenerProbe>(kProbeHttp1, http_->address(),
+                                                  parts_.tls.get());
     return absl::OkStatus();
   }
 
@@ -129,11 +135,15 @@ class ServerImpl : public Server {
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.metrics_listen));
     TRIVIUM_ASSIGN_OR_RETURN(
-        metrics_,
-        HttpServer::Create(
-            {address.host, address.port}, parts_.metrics.get(),
-            [this] { return serving_ && grpc_->answering(); }, MetricsTls()));
+        metrics_, HttpServer::Create(
+                      {address.host, address.port}, parts_.metrics.get(),
+                      [this] { return serving_ && Answers(); }, MetricsTls()));
     return absl::OkStatus();
+  }
+
+  // Whether new clients would be heard, on every port of the API.
+  bool Answers() const {
+    return grpc_->answering() && (http_ == nullptr || http_probe_->answering());
   }
 
   HttpServer::Through MetricsTls() {
@@ -175,7 +185,10 @@ class ServerImpl : public Server {
     parts_.batcher->Drain(absl::ZeroDuration());
     // Cancels what is left; every call ends now that the batcher has spoken.
     grpc_->Stop();
-    if (http_ != nullptr) http_->Stop();
+    if (http_ != nullptr) {
+      http_probe_->Stop();
+      http_->Stop();
+    }
     calls_.Drain(absl::InfiniteDuration());
     return finished;
   }
@@ -191,6 +204,7 @@ class ServerImpl : public Server {
   OverloadManager overload_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;
+  std::unique_ptr<ListenerProbe> http_probe_;
   WorkPool tokenizing_;
   WorkPool delivery_;
   std::unique_ptr<HttpServer> metrics_;

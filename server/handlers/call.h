@@ -101,6 +101,7 @@ class Call {
   // turns come first (WorkPool::GiveWay).
   absl::Status Wanted() const;
 
+  ClientId client() const { return sender_.client; }
   // Tokens that an empty queue takes of the call's priority.
   int64_t max_waiting_tokens() const {
     return Admission::MostTokens(environment_.max_waiting_tokens,

@@ -1,9 +1,10 @@
 // ClassifyTokens: the tokens of texts to labels, and these to spans.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "server/handlers/handlers.h"
 #include "server/handlers/heads.h"
@@ -13,6 +14,8 @@
 
 namespace trivium {
 namespace {
+
+constexpr int kMostIgnored = 1024;
 
 using Span = v1::TokenClassification::Span;
 
@@ -40,6 +43,14 @@ class ClassifyTokensCall final
                             "cannot be; send a text or ids");
       }
     }
+    if (request().ignore_size() > kMostIgnored) {
+      return InvalidField("ignore",
+                          fmt::format("has {} labels; give at most "
+                                      "{}",
+                                      request().ignore_size(), kMostIgnored));
+    }
+    ignored_.insert(request().ignore().begin(), request().ignore().end());
+    if (ignored_.empty()) ignored_.insert("O");
     return CheckInputs();
   }
 
@@ -75,7 +86,7 @@ class ClassifyTokensCall final
     }
     for (Span& span :
          MakeSpans(tokens, head().labels, request().aggregation())) {
-      if (Ignored(span.label())) continue;
+      if (ignored_.contains(span.label())) continue;
       if (in.has_text()) {
         span.set_text(in.text().substr(span.byte_begin(),
                                        span.byte_end() - span.byte_begin()));
@@ -90,13 +101,8 @@ class ClassifyTokensCall final
     return ToScores(all, head().scores);
   }
 
-  bool Ignored(std::string_view label) const {
-    if (request().ignore().empty()) return label == "O";
-    return std::find(request().ignore().begin(), request().ignore().end(),
-                     label) != request().ignore().end();
-  }
-
-  int64_t response_bytes_ = 0;  // of the results so far
+  absl::flat_hash_set<std::string_view> ignored_;  // of the request
+  int64_t response_bytes_ = 0;                     // of the results so far
 };
 
 }  // namespace

@@ -172,7 +172,8 @@ absl::StatusOr<std::vector<int32_t>> CheckIds(
 // of a character, of what it makes. Many are tokenized on a pool.
 int64_t TextBytes(std::string_view text);
 int64_t TextBytes(const v1::Input& in);
-int64_t TextBytes(const v1::TranslateOptions& in);  // of the glossary
+// Of patterns and the glossary.
+int64_t TextBytes(const v1::TranslateOptions& in);
 
 // Options for one input: max_new_tokens resolved (`source_tokens` decides the
 // default where `per_source`, as for Translate) and checked against what the

@@ -253,7 +253,9 @@ absl::Status ConvertTruncation(std::optional<bool> truncate,
 int64_t TextBytes(const v1::TranslateOptions& in) {
   // Each is a text of its own, in several forms, however short it is.
   constexpr int64_t kBytesOfTerm = 32;
-  int64_t bytes = 0;
+  // Which is compiled, and searched for in each text: milliseconds.
+  constexpr int64_t kBytesOfPattern = 4096;
+  int64_t bytes = kBytesOfPattern * in.protect().patterns_size();
   for (const v1::GlossaryTerm& term : in.glossary().terms()) {
     bytes += kBytesOfTerm + TextBytes(term.source()) + TextBytes(term.target());
   }

@@ -93,6 +93,12 @@ absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
                                               int layers, int heads) {
   const auto convert = [&path](const auto& list, const char* name, int size,
                                std::vector<int>* out) {
+    if (list.size() > size) {
+      return InvalidField(
+          fmt::format("{}.{}", path, name),
+          fmt::format("names {}, and the model has {}; give each once",
+                      list.size(), size));
+    }
     for (int i = 0; i < list.size(); ++i) {
       if (list[i] >= static_cast<uint32_t>(size)) {
         return InvalidField(

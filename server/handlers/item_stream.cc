@@ -31,6 +31,8 @@ namespace {
 // Items that were read and whose results wait to be written: with so many the
 // stream reads no further. Enough to fill many workers' iterations.
 constexpr size_t kMaxUnanswered = 1024;
+// And with so many bytes of items, which keep their texts until then.
+constexpr int64_t kMaxItemBytes = 4 << 20;
 // And with so many bytes of results that wait to be written, or are expected.
 constexpr int64_t kMaxOutboxBytes = 1 << 20;
 
@@ -120,7 +122,7 @@ class ItemStreamCall final : public Handler {
             "the server is stopping; send the items without a result to "
             "another one");
       }
-      held_.reset();
+      DropHeldLocked();
       next = NextLocked();
     }
     Do(this, std::move(next));
@@ -147,8 +149,11 @@ class ItemStreamCall final : public Handler {
     call_.cancellation()->Cancel();
     abandoned_ = true;
     if (end_.ok()) end_ = why;
-    held_.reset();
+    DropHeldLocked();
     in_flight_ -= again_.size();
+    for (const StreamItems::Work& work : again_) {
+      CountItemsLocked(-work.message_bytes);
+    }
     again_.clear();
     outbox_.clear();
     CountOutboxLocked(-outbox_bytes_);
@@ -179,6 +184,15 @@ class ItemStreamCall final : public Handler {
   void CountOutboxLocked(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     outbox_bytes_ += bytes;
     call_.Hold(Held::kOutbox, bytes);
+  }
+
+  void CountItemsLocked(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    item_bytes_ += bytes;
+    call_.Hold(Held::kRequests, bytes);
+  }
+  void DropHeldLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (held_) CountItemsLocked(-held_->message_bytes);
+    held_.reset();
   }
 
   // Starts to read if it may; tells what else the caller must do unlocked.
@@ -212,6 +226,7 @@ class ItemStreamCall final : public Handler {
     const bool over = read_closed_ || !end_.ok();
     if (!over && !reading_ && !processing_ && !held_ &&
         in_flight_ + outbox_.size() < kMaxUnanswered &&
+        item_bytes_ < kMaxItemBytes &&
         outbox_bytes_ + in_flight_bytes_ < kMaxOutboxBytes && HasRoom(0)) {
       reading_ = true;
       transport_->Read();
@@ -243,13 +258,19 @@ class ItemStreamCall final : public Handler {
   // A message was read; long texts go to the pool.
   void Process() {
     StreamItems::Outcome outcome = items_->Read(transport_);
-    if (!outcome.prepare) return Processed(std::move(outcome));
-    call_.RunTokenizing(
-        outcome.text_bytes,
-        [this, prepare = std::move(outcome.prepare)] { Processed(prepare()); });
+    const int64_t bytes = outcome.message_bytes;
+    {
+      MutexLock lock(&mutex_);
+      CountItemsLocked(bytes);
+    }
+    if (!outcome.prepare) return Processed(std::move(outcome), bytes);
+    call_.RunTokenizing(outcome.text_bytes,
+                        [this, bytes, prepare = std::move(outcome.prepare)] {
+                          Processed(prepare(), bytes);
+                        });
   }
 
-  void Processed(StreamItems::Outcome outcome) {
+  void Processed(StreamItems::Outcome outcome, int64_t message_bytes) {
     Next next;
     {
       MutexLock lock(&mutex_);
@@ -258,6 +279,14 @@ class ItemStreamCall final : public Handler {
         end_ = outcome.end;
         held_ = std::move(outcome.work);
         retry_ = true;
+      }
+      if (held_) {
+        held_->message_bytes = message_bytes;
+      } else {
+        CountItemsLocked(-message_bytes);
+        // A start's options stay as long as the stream.
+        const bool start = end_.ok() && !outcome.response;
+        if (start) call_.Hold(Held::kRequests, message_bytes);
       }
       if (outcome.response && !abandoned_) {
         PushLocked(std::move(outcome.response));
@@ -273,6 +302,7 @@ class ItemStreamCall final : public Handler {
     auto submitted = std::make_shared<StreamItems::Work>();
     submitted->id = work.id;
     submitted->state = work.state;
+    submitted->message_bytes = work.message_bytes;
     submitted->response_bytes = work.response_bytes;
     for (const Request& request : requests) {
       submitted->models.push_back(request.model);
@@ -307,11 +337,12 @@ class ItemStreamCall final : public Handler {
     }
     --in_flight_;
     in_flight_bytes_ -= work.response_bytes;
-    if (full) {
-      if (end_.ok()) held_ = std::move(work);
-    } else if (!abandoned_) {
-      PushLocked(items_->Error(work.id, status));
+    if (full && end_.ok()) {
+      held_ = std::move(work);
+      return;
     }
+    CountItemsLocked(-work.message_bytes);
+    if (!full && !abandoned_) PushLocked(items_->Error(work.id, status));
   }
 
   // An item's results are there; on a worker.
@@ -335,6 +366,7 @@ class ItemStreamCall final : public Handler {
       }
     }
     const int64_t expected_bytes = work.response_bytes;
+    const int64_t message_bytes = work.message_bytes;
     StreamItems::Outcome outcome;
     if (results.ok()) {
       outcome = items_->Take(std::move(work), *std::move(results));
@@ -349,6 +381,7 @@ class ItemStreamCall final : public Handler {
       } else {
         --in_flight_;
         in_flight_bytes_ -= expected_bytes;
+        CountItemsLocked(-message_bytes);
         if (!abandoned_) PushLocked(std::move(outcome.response));
       }
       next = NextLocked();
@@ -376,6 +409,7 @@ class ItemStreamCall final : public Handler {
   bool submitting_again_ ABSL_GUARDED_BY(mutex_) = false;
   size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;         // at the batcher
   int64_t in_flight_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of their responses
+  int64_t item_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // read and not answered
   std::deque<std::unique_ptr<Message>> outbox_ ABSL_GUARDED_BY(mutex_);
   int64_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time write_started_ ABSL_GUARDED_BY(mutex_);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/model.h"
+#include "server/batching/request.h"
 #include "server/batching/served_model.h"
 
 namespace trivium {
@@ -26,14 +27,16 @@ class ModelControl {
   };
   // The model that is served from now on, or is no longer. INVALID_ARGUMENT for
   // a folder that cannot be served, or is not below the folder of all models;
-  // NOT_FOUND; ALREADY_EXISTS; UNAVAILABLE when the server stops.
+  // NOT_FOUND; ALREADY_EXISTS; RESOURCE_EXHAUSTED where too many orders wait,
+  // of all clients or of this one, or models are served, or the memory that is
+  // left is less than the model takes; UNAVAILABLE when the server stops.
   using Done = std::function<void(const absl::StatusOr<ModelHandle>&)>;
 
   virtual ~ModelControl() = default;
 
-  virtual void Load(LoadOrder order, Done done) = 0;
-  virtual void Reload(std::string name, Done done) = 0;
-  virtual void Unload(std::string name, Done done) = 0;
+  virtual void Load(ClientId client, LoadOrder order, Done done) = 0;
+  virtual void Reload(ClientId client, std::string name, Done done) = 0;
+  virtual void Unload(ClientId client, std::string name, Done done) = 0;
 };
 
 }  // namespace trivium

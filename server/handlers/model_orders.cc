@@ -31,7 +31,7 @@ class OrderCall : public Handler {
           "with --model-root FOLDER to load, reload and unload those below");
     }
     if (!status.ok()) return transport_->Finish(call_.Close(status), nullptr);
-    Order(call_.environment().model_control,
+    Order(call_.environment().model_control, call_.client(),
           [this](const absl::StatusOr<ModelHandle>& model) {
             const google::protobuf::Message* response = nullptr;
             if (model.ok()) response = &Response(**model);
@@ -43,7 +43,8 @@ class OrderCall : public Handler {
  protected:
   // Takes the request and checks it.
   virtual absl::Status Take(Transport* transport) = 0;
-  virtual void Order(ModelControl* control, ModelControl::Done done) = 0;
+  virtual void Order(ModelControl* control, ClientId client,
+                     ModelControl::Done done) = 0;
   // Lives as long as the call.
   virtual const google::protobuf::Message& Response(
       const ServedModel& model) = 0;
@@ -113,8 +114,9 @@ class LoadModelCall : public OrderCall {
     }
   }
 
-  void Order(ModelControl* control, ModelControl::Done done) override {
-    control->Load(std::move(order_), std::move(done));
+  void Order(ModelControl* control, ClientId client,
+             ModelControl::Done done) override {
+    control->Load(client, std::move(order_), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel& model) override {
     response_ = ConvertModel(model, limits());
@@ -135,8 +137,9 @@ class ReloadModelCall : public OrderCall {
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request_));
     return CheckName(request_.name());
   }
-  void Order(ModelControl* control, ModelControl::Done done) override {
-    control->Reload(request_.name(), std::move(done));
+  void Order(ModelControl* control, ClientId client,
+             ModelControl::Done done) override {
+    control->Reload(client, request_.name(), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel& model) override {
     response_ = ConvertModel(model, limits());
@@ -156,8 +159,9 @@ class UnloadModelCall : public OrderCall {
     TRIVIUM_RETURN_IF_ERROR(transport->Take(&request_));
     return CheckName(request_.name());
   }
-  void Order(ModelControl* control, ModelControl::Done done) override {
-    control->Unload(request_.name(), std::move(done));
+  void Order(ModelControl* control, ClientId client,
+             ModelControl::Done done) override {
+    control->Unload(client, request_.name(), std::move(done));
   }
   const google::protobuf::Message& Response(const ServedModel&) override {
     return response_;

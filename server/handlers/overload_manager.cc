@@ -101,13 +101,14 @@ bool OverloadManager::MayComeIn(int64_t bytes, int64_t incoming) {
          (others == 0 && expected <= kShedAt * limit);
 }
 
-absl::Status OverloadManager::AdmitRequest(int64_t bytes) {
-  const int64_t since = since_.fetch_add(bytes) + bytes;
+absl::Status OverloadManager::AdmitRequest(int64_t bytes, int64_t times) {
+  const int64_t counted = times * bytes;
+  const int64_t since = since_.fetch_add(counted) + counted;
   const auto expected = static_cast<double>(
       memory_ + account_.bytes(Held::kIncoming) + kBytesARequestByte * since);
   const double part = bytes <= kSmallRequest ? kRefuseAllAt : kRefuseAt;
   if (expected > part * static_cast<double>(options_.limit_bytes)) {
-    since_ -= bytes;
+    since_ -= counted;
     metrics_->OnOverload("refused");
     refused_log_.Log(
         spdlog::level::warn, "requests are refused: too little memory is left",

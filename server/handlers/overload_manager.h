@@ -104,8 +104,9 @@ class OverloadManager {
   void OnCame(int64_t bytes) { came_ += bytes; }
 
   // RESOURCE_EXHAUSTED with RetryInfo where there is no room for a request of
-  // so many bytes that has come in.
-  absl::Status AdmitRequest(int64_t bytes);
+  // so many bytes that has come in; `times` kBytesARequestByte for each, where
+  // parsing takes more.
+  absl::Status AdmitRequest(int64_t bytes, int64_t times = 1);
 
   // Measures, and does what follows from it.
   void Look();

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "server/handlers/status.h"
 
@@ -82,7 +84,14 @@ absl::StatusOr<SpanProtection> SpanProtection::Create(const v1::Protection& in,
                         "protects nothing; give kinds or patterns, or leave "
                         "it out");
   }
-  std::vector<ProtectedKind> kinds;
+  constexpr int kKinds = v1::ProtectedKind_ARRAYSIZE - 1;  // one is none
+  if (in.kinds_size() > kKinds) {
+    return InvalidField(path + ".kinds",
+                        fmt::format("names {}, and there are {}; give each "
+                                    "once",
+                                    in.kinds_size(), kKinds));
+  }
+  std::set<ProtectedKind> kinds;
   for (int i = 0; i < in.kinds_size(); ++i) {
     const std::optional<ProtectedKind> kind = ToKind(in.kinds(i));
     if (!kind) {
@@ -90,57 +99,67 @@ absl::StatusOr<SpanProtection> SpanProtection::Create(const v1::Protection& in,
           fmt::format("{}.kinds[{}]", path, i),
           fmt::format("has no value {}", static_cast<int>(in.kinds(i))));
     }
-    kinds.push_back(*kind);
+    kinds.insert(*kind);
   }
   TRIVIUM_RETURN_IF_ERROR(CheckPatterns(in, path));
-  absl::StatusOr<ProtectedSpans> spans = ProtectedSpans::Create(
-      kinds, {in.patterns().begin(), in.patterns().end()});
+  absl::StatusOr<ProtectedSpans> spans =
+      ProtectedSpans::Create({kinds.begin(), kinds.end()},
+                             {in.patterns().begin(), in.patterns().end()});
   if (!spans.ok()) {
     return InvalidField(
         path + ".patterns",
         std::string(spans.status().message()) + "; write it as RE2 reads it");
   }
-  SpanProtection result(*std::move(spans));
+  SpanProtection result(*std::move(spans), path);
   if (in.has_pieces()) result.pieces_ = in.pieces();
   return result;
 }
 
 absl::StatusOr<std::vector<TextSpan>> SpanProtection::Find(
     std::string_view text, const std::function<absl::Status()>& wanted) const {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<TextSpan> found,
-                           spans_.Find(text, wanted));
+  const absl::StatusOr<std::vector<TextSpan>> found = spans_.Find(text, wanted);
+  if (absl::IsInvalidArgument(found.status())) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}.{}", path_, std::string(found.status().message())));
+  }
+  TRIVIUM_RETURN_IF_ERROR(found.status());
   std::vector<TextSpan> spans;
-  for (const TextSpan& span : found) {
+  for (const TextSpan& span : *found) {
     const TextSpan inner = WithoutWhiteSpace(text, span);
     if (inner.begin < inner.end) spans.push_back(inner);
   }
   return spans;
 }
 
-void SpanProtection::Count(std::string_view text,
-                           const std::vector<std::string_view>& kept,
-                           std::vector<int>* counts) const {
-  const auto found = Find(text, nullptr);
-  if (!found.ok()) return;  // without `wanted` nothing fails
-  for (const TextSpan& span : *found) {
-    for (size_t i = 0; i < kept.size(); ++i) {
-      if (kept[i] == span.Of(text)) ++(*counts)[i];
-    }
+absl::Status SpanProtection::Count(const std::vector<std::string_view>& texts,
+                                   const std::vector<std::string_view>& kept,
+                                   const std::function<absl::Status()>& wanted,
+                                   std::vector<int>* counts) const {
+  absl::flat_hash_map<std::string_view, int> in_texts;
+  for (const std::string_view text : texts) {
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<TextSpan> found,
+                             Find(text, wanted));
+    for (const TextSpan& span : found) ++in_texts[span.Of(text)];
   }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const auto count = in_texts.find(kept[i]);
+    if (count != in_texts.end()) (*counts)[i] += count->second;
+  }
+  return absl::OkStatus();
 }
 
-int SpanProtection::Restore(
+absl::StatusOr<int> SpanProtection::Restore(
     const TextParts& text, const TextParts::Part& part, int style,
-    v1::TranslateResult* result,
+    const std::function<absl::Status()>& wanted, v1::TranslateResult* result,
     std::vector<std::vector<Restored::Place>>* places) const {
   const std::vector<std::string_view> kept = text.KeptOf(part);
   std::vector<std::vector<int>> counts;
   int strays = 0;
   for (v1::Hypothesis& hypothesis : *result->mutable_hypotheses()) {
     Restored restored = RestoreSpans(hypothesis.text(), kept, style);
-    for (const std::string& between : restored.between) {
-      Count(between, kept, &restored.counts);
-    }
+    TRIVIUM_RETURN_IF_ERROR(
+        Count({restored.between.begin(), restored.between.end()}, kept, wanted,
+              &restored.counts));
     strays += restored.stray ? 1 : 0;
     places->push_back(std::move(restored.places));
     hypothesis.set_text(std::move(restored.text));
@@ -149,17 +168,22 @@ int SpanProtection::Restore(
   return strays + AddUnkept(text, part, counts, result);
 }
 
-int SpanProtection::CheckPieces(const TextParts& text,
-                                const TextParts::Part& part,
-                                const std::vector<v1::TranslateResult>& pieces,
-                                v1::TranslateResult* joined) const {
+absl::StatusOr<int> SpanProtection::CheckPieces(
+    const TextParts& text, const TextParts::Part& part,
+    const std::vector<v1::TranslateResult>& pieces,
+    const std::function<absl::Status()>& wanted,
+    v1::TranslateResult* joined) const {
   const std::vector<std::string_view> kept = text.KeptOf(part);
   std::vector<std::vector<int>> counts(joined->hypotheses_size(),
                                        std::vector<int>(kept.size(), 1));
-  for (const v1::TranslateResult& piece : pieces) {
-    for (int h = 0; h < piece.hypotheses_size(); ++h) {
-      Count(piece.hypotheses(h).text(), kept, &counts[h]);
+  for (size_t h = 0; h < counts.size(); ++h) {
+    std::vector<std::string_view> texts;
+    for (const v1::TranslateResult& piece : pieces) {
+      if (static_cast<int>(h) < piece.hypotheses_size()) {
+        texts.push_back(piece.hypotheses(static_cast<int>(h)).text());
+      }
     }
+    TRIVIUM_RETURN_IF_ERROR(Count(texts, kept, wanted, &counts[h]));
   }
   return AddUnkept(text, part, counts, joined);
 }

@@ -1,7 +1,10 @@
 #ifndef TRIVIUM_SERVER_HANDLERS_PROTECTION_H_
 #define TRIVIUM_SERVER_HANDLERS_PROTECTION_H_
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,7 +22,7 @@ class SpanProtection {
   // Protects nothing but what it is told of; in pieces, if it must.
   SpanProtection() = default;
 
-  // `path` of the message: "options.protect".
+  // `path` of the message: "options.protect". Takes milliseconds.
   static absl::StatusOr<SpanProtection> Create(const v1::Protection& in,
                                                const std::string& path);
 
@@ -33,25 +36,32 @@ class SpanProtection {
   // Puts the spans of a part back into the hypotheses of `result`, which were
   // made of its text with placeholders, and tells where, [hypotheses]. Adds to
   // `unkept` those that are not in them exactly once, and returns how much is
-  // wrong: 0, all came through.
-  int Restore(const TextParts& text, const TextParts::Part& part, int style,
-              v1::TranslateResult* result,
-              std::vector<std::vector<Restored::Place>>* places) const;
+  // wrong: 0, all came through. An error is Find's.
+  absl::StatusOr<int> Restore(
+      const TextParts& text, const TextParts::Part& part, int style,
+      const std::function<absl::Status()>& wanted, v1::TranslateResult* result,
+      std::vector<std::vector<Restored::Place>>* places) const;
 
   // The same of a part in pieces, which were translated by themselves and of
   // which `joined` was made: what is wrong is spans that a model made up.
-  int CheckPieces(const TextParts& text, const TextParts::Part& part,
-                  const std::vector<v1::TranslateResult>& pieces,
-                  v1::TranslateResult* joined) const;
+  absl::StatusOr<int> CheckPieces(
+      const TextParts& text, const TextParts::Part& part,
+      const std::vector<v1::TranslateResult>& pieces,
+      const std::function<absl::Status()>& wanted,
+      v1::TranslateResult* joined) const;
 
  private:
-  explicit SpanProtection(ProtectedSpans spans) : spans_(std::move(spans)) {}
+  SpanProtection(ProtectedSpans spans, std::string path)
+      : spans_(std::move(spans)), path_(std::move(path)) {}
 
-  // Adds to `counts` of `kept` how often each is in text.
-  void Count(std::string_view text, const std::vector<std::string_view>& kept,
-             std::vector<int>* counts) const;
+  // Adds to `counts` of `kept` how often each is in one of texts.
+  absl::Status Count(const std::vector<std::string_view>& texts,
+                     const std::vector<std::string_view>& kept,
+                     const std::function<absl::Status()>& wanted,
+                     std::vector<int>* counts) const;
 
   ProtectedSpans spans_;
+  std::string path_;
   bool pieces_ = true;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/status.h"
@@ -77,6 +78,12 @@ absl::StatusOr<ResultChecks> ResultChecks::Create(
   ResultChecks result;
   const std::string& target = direction.target_language;
   result.language_ = LanguageCheck::For(target);
+  if (in.kinds_size() > static_cast<int>(std::size(kAll))) {
+    return InvalidField(path + ".kinds",
+                        fmt::format("names {}, and there are {}; give each "
+                                    "once",
+                                    in.kinds_size(), std::size(kAll)));
+  }
   for (int i = 0; i < in.kinds_size(); ++i) {
     const v1::Check kind = in.kinds(i);
     const std::string field = fmt::format("{}.kinds[{}]", path, i);

@@ -164,8 +164,8 @@ absl::StatusOr<RoutedTranslation> RoutedTranslation::Create(
   const bool tell = choice && (route.steps.size() > 1 ||
                                route.steps[0].model != call->model_handle());
   TRIVIUM_ASSIGN_OR_RETURN(result.way_, result.MakeWay(route, options, tell));
-  if (options.has_glossary()) {
-    result.glossary_options_ = std::make_unique<v1::TranslateOptions>(options);
+  if (options.has_protect() || options.has_glossary()) {
+    result.unread_options_ = std::make_unique<v1::TranslateOptions>(options);
   }
   call->Use(route.steps[0].model);
   return result;
@@ -202,17 +202,17 @@ RoutedTranslation::MakeWay(const TranslationRoute& route,
   return way;
 }
 
-absl::Status RoutedTranslation::ReadGlossary() {
-  const auto options = std::exchange(glossary_options_, nullptr);
+absl::Status RoutedTranslation::ReadPatternsAndTerms() {
+  const auto options = std::exchange(unread_options_, nullptr);
   if (options == nullptr) return absl::OkStatus();
-  // A glossary is of one model.
-  return way_->steps[0].translation.ReadGlossary(*options, path_);
+  // They are of one model.
+  return way_->steps[0].translation.ReadPatternsAndTerms(*options, path_);
 }
 
 int64_t RoutedTranslation::TextBytes(const v1::Input& input) const {
-  // A glossary that is not read yet, and of each source its own.
+  // What is not read yet, and for each source anew.
   const v1::TranslateOptions* const unread =
-      same_for_all() ? glossary_options_.get() : auto_options_.get();
+      same_for_all() ? unread_options_.get() : auto_options_.get();
   return trivium::TextBytes(input) +
          (unread == nullptr ? 0 : trivium::TextBytes(*unread));
 }
@@ -230,7 +230,7 @@ absl::StatusOr<const RoutedTranslation::Way*> RoutedTranslation::WayFrom(
       if (on_model_) TRIVIUM_RETURN_IF_ERROR(on_model_());
     }
     TRIVIUM_RETURN_IF_ERROR(
-        way->steps[0].translation.ReadGlossary(*auto_options_, path_));
+        way->steps[0].translation.ReadPatternsAndTerms(*auto_options_, path_));
     found = ways_.emplace(source, std::move(way)).first;
   }
   return found->second.get();

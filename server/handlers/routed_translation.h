@@ -55,9 +55,9 @@ class RoutedTranslation {
   // Whether all inputs go the same way, which the call's model begins.
   bool same_for_all() const { return auto_options_ == nullptr; }
 
-  // Reads the glossary, if there is one; once, before anything is prepared. It
-  // tokenizes texts of TextBytes(options).
-  absl::Status ReadGlossary();
+  // As Translation's; once, before anything is prepared. It takes the time of
+  // texts of TextBytes(options).
+  absl::Status ReadPatternsAndTerms();
   // What Prepare will tokenize, as trivium::TextBytes.
   int64_t TextBytes(const v1::Input& input) const;
   absl::StatusOr<Item> Prepare(const v1::Input& input, const std::string& path);
@@ -90,8 +90,8 @@ class RoutedTranslation {
   std::function<absl::Status()> wanted_;
   std::function<absl::Status()> on_model_;  // or null
   std::unique_ptr<Way> way_;                // of all inputs, or null
-  // Where there is a glossary that is not read yet.
-  std::unique_ptr<v1::TranslateOptions> glossary_options_;
+  // Where there are patterns or terms that are not read yet.
+  std::unique_ptr<v1::TranslateOptions> unread_options_;
   // Where sources are detected: the options, and a way for each source.
   std::unique_ptr<v1::TranslateOptions> auto_options_;
   std::map<std::string, std::unique_ptr<Way>> ways_;

@@ -13,17 +13,21 @@ namespace trivium {
 namespace {
 
 constexpr char kBadRequest[] = "type.googleapis.com/google.rpc.BadRequest";
+// A name may be a client's own, as a key of a map.
+constexpr size_t kMostFieldBytes = 256;
+
 constexpr char kRetryInfo[] = "type.googleapis.com/google.rpc.RetryInfo";
 
 }  // namespace
 
 absl::Status InvalidField(const std::string& field,
                           const std::string& description) {
+  const std::string name = Shorten(field, kMostFieldBytes);
   absl::Status status =
-      absl::InvalidArgumentError(fmt::format("{}: {}", field, description));
+      absl::InvalidArgumentError(fmt::format("{}: {}", name, description));
   google::rpc::BadRequest details;
   auto* violation = details.add_field_violations();
-  violation->set_field(field);
+  violation->set_field(name);
   violation->set_description(Shorten(description, kMaxMessageBytes));
   status.SetPayload(kBadRequest, absl::Cord(details.SerializeAsString()));
   return status;

@@ -35,7 +35,7 @@ struct Translating {
             call, /*named=*/!start.model().empty(), start.options(),
             "start.options", [call] { return call->Wanted(); },
             /*on_model=*/nullptr));
-    TRIVIUM_RETURN_IF_ERROR(translation.ReadGlossary());
+    TRIVIUM_RETURN_IF_ERROR(translation.ReadPatternsAndTerms());
     return translation;
   }
   static int64_t StartBytes(const Message::Start& start) {
@@ -95,6 +95,7 @@ class TypedItems final : public StreamItems {
     Outcome outcome;
     typename Kind::Message message;
     const absl::Status status = transport->Take(&message);
+    outcome.message_bytes = static_cast<int64_t>(message.ByteSizeLong());
     if (message.item().id().size() > kMaxIdBytes) {
       outcome.end = InvalidField(
           "item.id", fmt::format("has {} bytes; an id has at most {}",

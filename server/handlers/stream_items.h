@@ -34,6 +34,7 @@ class StreamItems {
     std::string id;
     std::shared_ptr<State> state;
     std::vector<Request> requests;  // at least one
+    int64_t message_bytes = 0;      // of the item, as it was read
     int64_t response_bytes = 0;     // about, of what grows without text
     bool again = false;
     // Of requests that were submitted; null where they have the call's.
@@ -45,7 +46,8 @@ class StreamItems {
     // What is still to be done, which tokenizes texts of so many bytes.
     std::function<Outcome()> prepare;
     int64_t text_bytes = 0;
-    std::optional<Work> work;  // to submit
+    int64_t message_bytes = 0;  // of the message that was read
+    std::optional<Work> work;   // to submit
     // To write: the item is done, has failed, or was blank.
     std::unique_ptr<Message> response;
     absl::Status end;  // not OK: the stream ends with it

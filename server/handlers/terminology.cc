@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kMostTerms = 1024;
 constexpr size_t kMostTermBytes = 256;
+constexpr size_t kMostTermWords = 64;
 constexpr size_t kMostTermTokens = 32;
 constexpr size_t kMostEndingLetters = 3;
 constexpr int kBeamsOfTerm = 2;
@@ -85,6 +86,12 @@ absl::Status CheckTerms(const v1::Glossary& in, const std::string& path) {
       }
       if (WithoutWhiteSpace(text, {0, text.size()}).Of(text) != text) {
         return InvalidField(field, "has white space around it");
+      }
+      if (const size_t words = Glossary::CountWords(text);
+          words > kMostTermWords) {
+        return InvalidField(field, fmt::format("has {} words and signs; a term "
+                                               "has at most {}",
+                                               words, kMostTermWords));
       }
     }
   }
@@ -190,13 +197,16 @@ absl::StatusOr<Terminology> Terminology::Create(
   return result;
 }
 
-std::vector<RequiredPhrase> Terminology::TermsOf(std::string_view text,
-                                                 std::span<const Token> tokens,
-                                                 size_t prefix_bytes) const {
-  std::vector<RequiredPhrase> terms;
-  for (const Glossary::Match& match : glossary_.Find(text)) {
-    if (terms.size() == kMaxRequiredPhrases) break;
-    RequiredPhrase& term = terms.emplace_back(phrases_[match.term]);
+absl::StatusOr<Terminology::Terms> Terminology::TermsOf(
+    std::string_view text, std::span<const Token> tokens, size_t prefix_bytes,
+    const std::function<absl::Status()>& wanted) const {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Glossary::Match> matches,
+                           glossary_.Find(text, wanted));
+  Terms terms;
+  terms.uses = matches.size();
+  for (const Glossary::Match& match : matches) {
+    if (terms.phrases.size() == kMaxRequiredPhrases) break;
+    RequiredPhrase& term = terms.phrases.emplace_back(phrases_[match.term]);
     for (size_t i = 0; i < tokens.size(); ++i) {
       const auto begin = static_cast<size_t>(tokens[i].byte_begin);
       const auto end = static_cast<size_t>(tokens[i].byte_end);
@@ -221,20 +231,22 @@ void Terminology::Require(const std::vector<RequiredPhrase>& terms,
                std::min(decoding->beam_size + more, limits.max_beam_size));
 }
 
-void Terminology::Report(std::string_view source, TextSpan place,
-                         const std::vector<TextSpan>& kept,
-                         v1::TranslateResult* result) const {
+absl::Status Terminology::Report(std::string_view source, TextSpan place,
+                                 const std::vector<TextSpan>& kept,
+                                 const std::function<absl::Status()>& wanted,
+                                 v1::TranslateResult* result) const {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Glossary::Match> matches,
+                           glossary_.Find(source, wanted));
   // How often each target term was looked for so far.
   std::map<std::string_view, size_t> looked_for;
   std::map<std::pair<std::string_view, int>, size_t> counts;
-  for (const Glossary::Match& match : glossary_.Find(source)) {
+  for (const Glossary::Match& match : matches) {
     const TextSpan span = {place.begin + match.span.begin,
                            place.begin + match.span.end};
-    if (std::any_of(kept.begin(), kept.end(), [span](TextSpan other) {
-          return span.begin < other.end && other.begin < span.end;
-        })) {
-      continue;
-    }
+    const auto next = std::partition_point(
+        kept.begin(), kept.end(),
+        [span](TextSpan other) { return other.end <= span.begin; });
+    if (next != kept.end() && next->begin < span.end) continue;
     v1::GlossaryUse* const use = result->add_glossary_uses();
     use->set_term(static_cast<uint32_t>(match.term));
     use->mutable_source()->set_byte_begin(static_cast<uint32_t>(span.begin));
@@ -252,6 +264,7 @@ void Terminology::Report(std::string_view source, TextSpan place,
       }
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace trivium

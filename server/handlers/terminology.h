@@ -27,18 +27,24 @@ class Terminology {
       const Model& model, const std::function<absl::Status()>& wanted);
 
   // Terms of what the model reads. `tokens` are of the text, whose offsets
-  // begin `prefix_bytes` before it.
-  std::vector<RequiredPhrase> TermsOf(std::string_view text,
-                                      std::span<const Token> tokens,
-                                      size_t prefix_bytes) const;
+  // begin `prefix_bytes` before it. `wanted` as Glossary::Find's.
+  struct Terms {
+    std::vector<RequiredPhrase> phrases;  // at most kMaxRequiredPhrases
+    size_t uses = 0;                      // how many there are in all
+  };
+  absl::StatusOr<Terms> TermsOf(
+      std::string_view text, std::span<const Token> tokens, size_t prefix_bytes,
+      const std::function<absl::Status()>& wanted) const;
   // Holds the search to as many of them as it can, with beams for each.
   void Require(const std::vector<RequiredPhrase>& terms,
                const RequestLimits& limits, DecodingOptions* decoding) const;
   // Tells result, which is the translation of `source`, the span `place` of the
-  // input's text, of its terms outside of `kept`, spans of the input's text.
-  void Report(std::string_view source, TextSpan place,
-              const std::vector<TextSpan>& kept,
-              v1::TranslateResult* result) const;
+  // input's text, of its terms outside of `kept`, spans of the input's text,
+  // ascending and apart.
+  absl::Status Report(std::string_view source, TextSpan place,
+                      const std::vector<TextSpan>& kept,
+                      const std::function<absl::Status()>& wanted,
+                      v1::TranslateResult* result) const;
 
  private:
   Terminology(Glossary glossary, bool endings)

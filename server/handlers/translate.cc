@@ -40,7 +40,9 @@ class TranslateCall : public UnaryCall {
   }
 
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
-    if (part == 0) TRIVIUM_RETURN_IF_ERROR(translation_->ReadGlossary());
+    if (part == 0) {
+      TRIVIUM_RETURN_IF_ERROR(translation_->ReadPatternsAndTerms());
+    }
     TRIVIUM_ASSIGN_OR_RETURN(
         RoutedTranslation::Item item,
         translation_->Prepare(request_.inputs(part), Path(part)));

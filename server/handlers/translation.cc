@@ -16,6 +16,9 @@ namespace {
 // About what a TokenLogprob with its piece takes on the wire.
 constexpr int64_t kLogprobBytes = 24;
 
+// About what a GlossaryUse takes there.
+constexpr int64_t kUseBytes = 24;
+
 // About what a TargetWord and its source word take there.
 constexpr int64_t kWordBytes = 48;
 
@@ -64,8 +67,8 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
   return absl::OkStatus();
 }
 
-absl::Status Translation::ReadProtection(const v1::TranslateOptions& options,
-                                         const std::string& path) {
+absl::Status Translation::CheckProtection(const v1::TranslateOptions& options,
+                                          const std::string& path) const {
   if (!options.has_protect() && !format_) return absl::OkStatus();
   const auto refuse = [](const std::string& field, const char* why) {
     return InvalidField(field, fmt::format("{}; leave one of them out", why));
@@ -87,13 +90,6 @@ absl::Status Translation::ReadProtection(const v1::TranslateOptions& options,
   if (decoding_.options.trace) {
     return refuse(path + ".decoding.trace", kOneSearch);
   }
-  if (!options.has_protect()) {
-    protection_.emplace();
-    return absl::OkStatus();
-  }
-  TRIVIUM_ASSIGN_OR_RETURN(
-      protection_,
-      SpanProtection::Create(options.protect(), path + ".protect"));
   return absl::OkStatus();
 }
 
@@ -169,6 +165,16 @@ absl::Status Translation::ReadWords(const v1::TranslateOptions& options,
   return absl::OkStatus();
 }
 
+absl::Status Translation::ReadPatternsAndTerms(
+    const v1::TranslateOptions& options, const std::string& path) {
+  if (options.has_protect()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        protection_,
+        SpanProtection::Create(options.protect(), path + ".protect"));
+  }
+  return ReadGlossary(options, path);
+}
+
 absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
                                        const std::string& path) {
   if (!options.has_glossary()) return absl::OkStatus();
@@ -222,7 +228,9 @@ absl::StatusOr<Translation> Translation::Create(
   result.tokens_ = options.tokens();
   TRIVIUM_RETURN_IF_ERROR(result.ReadSplit(options, path));
   TRIVIUM_RETURN_IF_ERROR(result.ReadFormat(options, path));
-  TRIVIUM_RETURN_IF_ERROR(result.ReadProtection(options, path));
+  TRIVIUM_RETURN_IF_ERROR(result.CheckProtection(options, path));
+  // What ReadPatternsAndTerms finds takes this one's place.
+  if (options.has_protect() || result.format_) result.protection_.emplace();
   TRIVIUM_RETURN_IF_ERROR(result.ReadChecks(options, path, environment.limits));
   TRIVIUM_RETURN_IF_ERROR(result.ReadWords(options, path));
   const int layers = model.info().decoder_layers;
@@ -253,7 +261,8 @@ absl::Status Translation::AddRequest(Asked asked, Item* item) const {
                            ForInput(call, asked.input, input_options_.direction,
                                     /*per_source=*/true, item->path, *model_));
   if (glossary_) {
-    glossary_->Require(asked.terms, *input_options_.limits, &decoding);
+    glossary_->Require(asked.terms.phrases, *input_options_.limits, &decoding);
+    item->response_bytes += static_cast<int64_t>(asked.terms.uses) * kUseBytes;
   }
   const int64_t tokens = int64_t{decoding.hypotheses} * decoding.max_new_tokens;
   const int layers = model_->info().decoder_layers;

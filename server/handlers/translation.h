@@ -49,7 +49,7 @@ class Translation {
     TextSpan words;       // of the item's text: the part, or a piece of it
     // [input.source.ids], in the item's text; empty where tags need no words.
     std::vector<TextSpan> tokens = {};
-    std::vector<RequiredPhrase> terms = {};  // of the glossary
+    Terminology::Terms terms = {};  // of the glossary
   };
   struct Pieces {
     TextParts text;  // the part
@@ -82,10 +82,11 @@ class Translation {
     std::map<size_t, Pieces> pieces;           // of parts that are in pieces
   };
 
-  // Reads the glossary of the options, if they have one, which tokenizes its
-  // terms; before the first input. Create has not looked at it.
-  absl::Status ReadGlossary(const v1::TranslateOptions& options,
-                            const std::string& path);
+  // Reads what Create has left of the options because it takes long: the
+  // patterns of protected spans, which are compiled, and the glossary's terms,
+  // which are tokenized; before the first input.
+  absl::Status ReadPatternsAndTerms(const v1::TranslateOptions& options,
+                                    const std::string& path);
   // Splits and tokenizes. `path`: "inputs[3]"; `markup`: the text's, where the
   // caller has needed it already.
   absl::StatusOr<Item> Prepare(
@@ -103,8 +104,10 @@ class Translation {
 
   absl::Status ReadSplit(const v1::TranslateOptions& options,
                          const std::string& path);
-  absl::Status ReadProtection(const v1::TranslateOptions& options,
-                              const std::string& path);
+  absl::Status CheckProtection(const v1::TranslateOptions& options,
+                               const std::string& path) const;
+  absl::Status ReadGlossary(const v1::TranslateOptions& options,
+                            const std::string& path);
   absl::Status ReadFormat(const v1::TranslateOptions& options,
                           const std::string& path);
   absl::Status ReadChecks(const v1::TranslateOptions& options,
@@ -134,7 +137,7 @@ class Translation {
   absl::StatusOr<bool> Ask(const v1::Input& input, bool divides, Asked asked,
                            Item* item) const;
   // Of what is read, once that is tokenized.
-  void FindTerms(std::string_view text, Asked* asked) const;
+  absl::Status FindTerms(std::string_view text, Asked* asked) const;
   absl::Status AddRequest(Asked asked, Item* item) const;
   // Asks for a protected part with placeholders of the style, or the next one
   // that serves, at last in pieces; does nothing where there is no other way.
@@ -151,9 +154,9 @@ class Translation {
   // tags put into the hypotheses.
   std::vector<Alignment> Align(const Asked& asked,
                                const RequestResult& result) const;
-  static void PutMarkup(const Item& item, const TextParts::Part& part,
-                        const std::vector<Alignment>& alignments,
-                        v1::TranslateResult* result);
+  absl::Status PutMarkup(const Item& item, const TextParts::Part& part,
+                         const std::vector<Alignment>& alignments,
+                         v1::TranslateResult* result) const;
   // What is asked for is decoded so.
   const CallDecoding& DecodingOf(const Asked& asked) const;
   // Whether an input may have several parts.

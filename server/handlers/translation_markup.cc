@@ -61,13 +61,17 @@ std::vector<Alignment> Translation::Align(const Asked& asked,
   return alignments;
 }
 
-void Translation::PutMarkup(const Item& item, const TextParts::Part& part,
-                            const std::vector<Alignment>& alignments,
-                            v1::TranslateResult* result) {
-  if (!item.markup) return;
+absl::Status Translation::PutMarkup(const Item& item,
+                                    const TextParts::Part& part,
+                                    const std::vector<Alignment>& alignments,
+                                    v1::TranslateResult* result) const {
+  if (!item.markup) return absl::OkStatus();
   const Markup& markup = *item.markup;
   const Markup::Sentence sentence = markup.In(part.span);
   for (int i = 0; i < result->hypotheses_size(); ++i) {
+    if (input_options_.wanted) {
+      TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
+    }
     v1::Hypothesis& hypothesis = *result->mutable_hypotheses(i);
     hypothesis.set_text(
         markup.Place(sentence, hypothesis.text(), alignments[i]));
@@ -92,6 +96,7 @@ void Translation::PutMarkup(const Item& item, const TextParts::Part& part,
   place(&unkept);
   place(result->mutable_suspicions());
   place(result->mutable_glossary_uses());
+  return absl::OkStatus();
 }
 
 }  // namespace trivium

@@ -82,7 +82,7 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
                              ConvertInput(input, path, input_options_));
     if (!asked.input.blank) {
       item.text.text = input.text();
-      FindTerms(input.text(), &asked);
+      TRIVIUM_RETURN_IF_ERROR(FindTerms(input.text(), &asked));
       item.text.parts.push_back({{0, input.text().size()}});
       TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), &item));
     }
@@ -328,7 +328,7 @@ absl::StatusOr<bool> Translation::Ask(const v1::Input& input, bool divides,
   TRIVIUM_ASSIGN_OR_RETURN(asked.input,
                            ConvertInput(input, item->path, options));
   if (asked.input.too_long) return false;
-  FindTerms(input.text(), &asked);
+  TRIVIUM_RETURN_IF_ERROR(FindTerms(input.text(), &asked));
   if (tags_need_words) {
     std::vector<Restored::Place> places;
     if (asked.style < kInPieces && !part.kept.empty()) {
@@ -343,10 +343,14 @@ absl::StatusOr<bool> Translation::Ask(const v1::Input& input, bool divides,
   return true;
 }
 
-void Translation::FindTerms(std::string_view text, Asked* asked) const {
-  if (!glossary_) return;
-  asked->terms = glossary_->TermsOf(
-      text, asked->input.tokens, input_options_.direction.text_prefix.size());
+absl::Status Translation::FindTerms(std::string_view text, Asked* asked) const {
+  if (!glossary_) return absl::OkStatus();
+  TRIVIUM_ASSIGN_OR_RETURN(
+      asked->terms,
+      glossary_->TermsOf(text, asked->input.tokens,
+                         input_options_.direction.text_prefix.size(),
+                         input_options_.wanted));
+  return absl::OkStatus();
 }
 
 absl::Status Translation::Try(Asked asked, Item* item) const {
@@ -436,25 +440,29 @@ absl::Status Translation::Take(Item* item, RequestResult result) const {
     made = JoinParts(pieces.text, pieces.results, /*sentences=*/true);
     alignments = JoinAlignments(part, pieces.text, pieces.alignments, made);
     made.clear_sentences();
-    losses = protection_->CheckPieces(item->text, part, pieces.results, &made);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        losses, protection_->CheckPieces(item->text, part, pieces.results,
+                                         input_options_.wanted, &made));
     item->pieces.erase(asked.part);
   } else if (!part.kept.empty()) {
     std::vector<std::vector<Restored::Place>> places;
-    losses =
-        protection_->Restore(item->text, part, asked.style, &made, &places);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        losses, protection_->Restore(item->text, part, asked.style,
+                                     input_options_.wanted, &made, &places));
     for (size_t i = 0; i < places.size(); ++i) {
       alignments[i] =
           WithRestored(std::move(alignments[i]), places[i], part.kept);
     }
   }
   if (glossary_) {
-    glossary_->Report(part.span.Of(item->text.text), part.span, part.kept,
-                      &made);
+    TRIVIUM_RETURN_IF_ERROR(glossary_->Report(part.span.Of(item->text.text),
+                                              part.span, part.kept,
+                                              input_options_.wanted, &made));
   }
   if (checks_) {
     checks_->LookAtTexts(part.span.Of(item->text.text), part.span, &made);
   }
-  PutMarkup(*item, part, alignments, &made);
+  TRIVIUM_RETURN_IF_ERROR(PutMarkup(*item, part, alignments, &made));
   Keep(std::move(made), losses, asked, item);
   if (losses > 0 && asked.style != kInPieces) {
     const size_t before = item->asked.size();

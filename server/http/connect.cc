@@ -1,6 +1,7 @@
 #include "server/http/connect.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
@@ -50,7 +51,8 @@ absl::Status CheckVersion(const RequestHead& head) {
 // Messages in one of the two ways, whose type begins with `prefix`.
 class MessageText {
  public:
-  explicit MessageText(const char* prefix) : prefix_(prefix) {}
+  MessageText(const char* prefix, const Environment& environment)
+      : prefix_(prefix), environment_(environment) {}
 
   absl::Status Check(const RequestHead& head) {
     type_ = TypeOf(head);
@@ -67,6 +69,11 @@ class MessageText {
   absl::Status Read(std::string_view body, Message* request) const {
     const std::string bytes(body);
     if (!json_) {
+      google::protobuf::io::ArrayInputStream stream(
+          body.data(), static_cast<int>(body.size()));
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckFieldCount(&stream, *request->GetDescriptor(),
+                          environment_.limits.max_request_bytes));
       if (request->ParseFromString(bytes)) return absl::OkStatus();
       return WhyNoMessage(bytes, *request->GetDescriptor());
     }
@@ -89,12 +96,16 @@ class MessageText {
 
  private:
   const char* const prefix_;
+  const Environment& environment_;
   std::string type_;
   bool json_ = true;
 };
 
 class ConnectCodec : public Codec {
  public:
+  explicit ConnectCodec(const Environment& environment)
+      : text_("application/", environment) {}
+
   absl::Status Check(const RequestHead& head) override {
     TRIVIUM_RETURN_IF_ERROR(text_.Check(head));
     return CheckEncoding(head, "Content-Encoding");
@@ -115,11 +126,14 @@ class ConnectCodec : public Codec {
   }
 
  private:
-  MessageText text_{"application/"};
+  MessageText text_;
 };
 
 class ConnectStreamCodec : public Codec {
  public:
+  explicit ConnectStreamCodec(const Environment& environment)
+      : text_("application/connect+", environment) {}
+
   absl::Status Check(const RequestHead& head) override {
     TRIVIUM_RETURN_IF_ERROR(text_.Check(head));
     return CheckEncoding(head, "Connect-Content-Encoding");
@@ -183,18 +197,19 @@ class ConnectStreamCodec : public Codec {
     return text_.type().starts_with("application/connect+");
   }
 
-  MessageText text_{"application/connect+"};
+  MessageText text_;
 };
 
 }  // namespace
 
-std::unique_ptr<Codec> NewConnectCodec(const Environment&, const RequestHead&) {
-  return std::make_unique<ConnectCodec>();
+std::unique_ptr<Codec> NewConnectCodec(const Environment& environment,
+                                       const RequestHead&) {
+  return std::make_unique<ConnectCodec>(environment);
 }
 
-std::unique_ptr<Codec> NewConnectStreamCodec(const Environment&,
+std::unique_ptr<Codec> NewConnectStreamCodec(const Environment& environment,
                                              const RequestHead&) {
-  return std::make_unique<ConnectStreamCodec>();
+  return std::make_unique<ConnectStreamCodec>(environment);
 }
 
 }  // namespace trivium

@@ -18,6 +18,7 @@
 #include "server/handlers/message_checks.h"
 #include "server/handlers/priority.h"
 #include "server/handlers/status.h"
+#include "server/http/json_body.h"
 
 namespace trivium {
 namespace {
@@ -232,10 +233,16 @@ void Exchange::OnHangUp() { handler_->OnCancel(); }
 absl::Status Exchange::Take(google::protobuf::Message* request) {
   const auto size = static_cast<int64_t>(body_.size());
   held_->Set(Held::kIncoming, 0);
-  TRIVIUM_RETURN_IF_ERROR(environment_->overload.AdmitRequest(size));
-  held_->Set(Held::kRequests, size);
+  // The account expects less of a request than JSON may take.
+  static_assert(kJsonMemoryOfAByte % OverloadManager::kBytesARequestByte == 0);
+  constexpr int64_t kTimes =
+      kJsonMemoryOfAByte / OverloadManager::kBytesARequestByte;
+  TRIVIUM_RETURN_IF_ERROR(environment_->overload.AdmitRequest(size, kTimes));
+  held_->Set(Held::kRequests, kTimes * size);
   const std::string body = std::exchange(body_, std::string());
-  return codec_->Read(body, request);
+  const absl::Status status = codec_->Read(body, request);
+  held_->Set(Held::kRequests, size);
+  return status;
 }
 
 void Exchange::Write(const google::protobuf::Message& response) {

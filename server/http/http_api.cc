@@ -142,7 +142,7 @@ class HttpApiImpl final : public HttpApi {
     if (options.tls != nullptr) return ListenWithTls(options);
     TRIVIUM_ASSIGN_OR_RETURN(std::vector<UniqueFd> listeners,
                              trivium::Listen(options.host, options.port));
-    port_ = PortOf(listeners.front().get());
+    address_ = trivium::AddressOf(listeners.front().get());
     for (UniqueFd& listener : listeners) {
       TRIVIUM_RETURN_IF_ERROR(StartDaemon(options, listener.get()));
       listener.release();
@@ -150,7 +150,7 @@ class HttpApiImpl final : public HttpApi {
     return absl::OkStatus();
   }
 
-  int port() const override { return port_; }
+  sockaddr_storage address() const override { return address_; }
   void GoAway() override {
     if (std::exchange(away_, true)) return;
     if (terminator_ != nullptr) return terminator_->StopAccepting();
@@ -169,7 +169,7 @@ class HttpApiImpl final : public HttpApi {
   absl::Status ListenWithTls(const Options& options) {
     TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
                              NewAcceptor(options.host, options.port));
-    port_ = PortOf(acceptor->address());
+    address_ = acceptor->address();
     TRIVIUM_RETURN_IF_ERROR(StartDaemon(options, MHD_INVALID_SOCKET));
     terminator_ = TlsTerminator::Create(
         {.protocol = &kHttp1Protocol}, std::move(acceptor), options.tls,
@@ -299,7 +299,7 @@ class HttpApiImpl final : public HttpApi {
   HttpEnvironment environment_;
   std::vector<MHD_Daemon*> daemons_;
   std::unique_ptr<TlsTerminator> terminator_;  // null: no TLS
-  int port_ = 0;
+  sockaddr_storage address_{};
   bool away_ = false;
 };
 

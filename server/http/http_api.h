@@ -1,10 +1,13 @@
 #ifndef TRIVIUM_SERVER_HTTP_HTTP_API_H_
 #define TRIVIUM_SERVER_HTTP_HTTP_API_H_
 
+#include <sys/socket.h>
+
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/socket.h"
 #include "server/handlers/environment.h"
 #include "server/handlers/overload_manager.h"
 #include "server/http/connections.h"
@@ -39,7 +42,9 @@ class HttpApi {
   // After Stop.
   virtual ~HttpApi() = default;
 
-  virtual int port() const = 0;
+  // Where it listens: the first address, where there are several.
+  virtual sockaddr_storage address() const = 0;
+  int port() const { return PortOf(address()); }
   // Takes no new connections; what is under way goes on.
   virtual void GoAway() = 0;
   // Ends all connections, and returns when no handler will speak again; the

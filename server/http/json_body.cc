@@ -8,9 +8,6 @@
 namespace trivium {
 namespace {
 
-// A list of ids has a number for every few bytes, each of which is a value of
-// 32 bytes.
-constexpr size_t kMemoryOfAByte = 16;
 constexpr size_t kLeastMemory = 64 << 10;
 
 absl::Status Explain(const absl::Status& status) {
@@ -20,7 +17,7 @@ absl::Status Explain(const absl::Status& status) {
 }
 
 JsonLimits LimitsFor(std::string_view body) {
-  return {body.size(), kLeastMemory + kMemoryOfAByte * body.size()};
+  return {body.size(), kLeastMemory + kJsonMemoryOfAByte * body.size()};
 }
 
 template <typename Json>

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_HTTP_JSON_BODY_H_
 #define TRIVIUM_SERVER_HTTP_JSON_BODY_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,10 @@
 #include "nlohmann/json.hpp"
 
 namespace trivium {
+
+// While a body is parsed it may take so much memory for each of its bytes: a
+// list of ids has a number for every few of them, each a value of 32 bytes.
+inline constexpr int64_t kJsonMemoryOfAByte = 16;
 
 // INVALID_ARGUMENT where a body is no JSON, is nested too deeply, or would take
 // far more memory than it has bytes.

@@ -66,14 +66,18 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
   // Neither Shed nor ResumeReading come from now on.
   void LeaveAccount() { environment_->overload.Remove(this); }
 
-  absl::Status TakeFrom(const grpc::ByteBuffer& bytes,
-                        google::protobuf::Message* request) {
-    const auto size = static_cast<int64_t>(bytes.Length());
-    TRIVIUM_RETURN_IF_ERROR(environment_->overload.AdmitRequest(size));
-    // A stream's takes the place of the one before.
-    held_->Set(Held::kRequests, size);
+  absl::Status Parse(const grpc::ByteBuffer& bytes,
+                     google::protobuf::Message* request) {
+    TRIVIUM_RETURN_IF_ERROR(environment_->overload.AdmitRequest(
+        static_cast<int64_t>(bytes.Length())));
     return ParseMessage(bytes, environment_->handlers.limits.max_request_bytes,
                         request);
+  }
+  // The one request of a call, which is held as long as that.
+  absl::Status ParseOnly(const grpc::ByteBuffer& bytes,
+                         google::protobuf::Message* request) {
+    held_->Set(Held::kRequests, static_cast<int64_t>(bytes.Length()));
+    return Parse(bytes, request);
   }
   // Into `bytes`, which gRPC takes.
   grpc::ByteBuffer* Serialize(const google::protobuf::Message& message,

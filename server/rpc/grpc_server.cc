@@ -91,8 +91,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   }
   server->relay_ = *std::move(relay);
   server->probe_ = std::make_unique<ListenerProbe>(
-      server->relay_->address(), absl::Seconds(1), absl::Seconds(2),
-      options.tls);
+      kProbeHttp2, server->relay_->address(), options.tls);
   return server;
 }
 

@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "server/handlers/environment.h"
-#include "server/rpc/listener_probe.h"
 #include "server/rpc/relay.h"
 #include "server/rpc/rpc_environment.h"
+#include "server/tls/listener_probe.h"
 
 namespace grpc {
 class Server;

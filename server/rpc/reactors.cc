@@ -56,7 +56,7 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
   }
 
   absl::Status Take(Message* request) override {
-    return TakeFrom(*request_, request);
+    return ParseOnly(*request_, request);
   }
   void Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Serialize(*last, response_);
@@ -90,7 +90,7 @@ class GenerateReactor
   }
 
   absl::Status Take(Message* request) override {
-    return TakeFrom(*request_, request);
+    return ParseOnly(*request_, request);
   }
   void Write(const Message& response) override {
     StartWrite(Serialize(response, &outgoing_));
@@ -132,7 +132,8 @@ class ItemStreamReactor
   }
   void ResumeReading() override { StartRead(&incoming_); }
   absl::Status Take(Message* request) override {
-    const absl::Status status = TakeFrom(incoming_, request);
+    // The handler counts what it keeps of it.
+    const absl::Status status = Parse(incoming_, request);
     if (!status.ok()) {
       request->Clear();
       if (std::optional<std::string> id = FindItemId(incoming_)) {
@@ -141,6 +142,7 @@ class ItemStreamReactor
         message->mutable_item()->set_id(*std::move(id));
       }
     }
+    incoming_.Clear();
     return status;
   }
   void Write(const Message& response) override {

@@ -7,10 +7,12 @@
 #include <grpcpp/support/status.h>
 
 #include <atomic>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "server/handlers/status.h"
 #include "server/rpc/call_reactor.h"
@@ -60,14 +62,29 @@ void AddFiles(const FileDescriptor* file, std::set<std::string>* seen,
   }
 }
 
+// All that a client needs of a file, made when the first one asks: it takes far
+// longer than to send it.
+const reflection::FileDescriptorResponse& FilesOf(const FileDescriptor* file) {
+  using Answers =
+      std::map<const FileDescriptor*, reflection::FileDescriptorResponse>;
+  static Mutex mutex;
+  static auto* const answers = new Answers;
+  MutexLock lock(&mutex);
+  const auto [answer, added] = answers->try_emplace(file);
+  if (added) {
+    std::set<std::string> seen;
+    AddFiles(file, &seen, &answer->second);
+  }
+  return answer->second;
+}
+
 void SetFile(const FileDescriptor* file, const std::string& what,
              ServerReflectionResponse* out) {
   if (file == nullptr) {
     return SetError(grpc::NOT_FOUND,
                     fmt::format("there is no {}", Shorten(what)), out);
   }
-  std::set<std::string> seen;
-  AddFiles(file, &seen, out->mutable_file_descriptor_response());
+  *out->mutable_file_descriptor_response() = FilesOf(file);
 }
 
 void SetExtensions(const DescriptorPool& pool, const std::string& type,

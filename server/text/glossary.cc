@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/status.h"
 #include "base/utf8.h"
 #include "server/text/characters.h"
 
@@ -130,64 +131,93 @@ Glossary::Glossary(const std::vector<Term>& terms, std::string_view language,
                    bool inflections)
     : algorithm_(inflections ? AlgorithmOf(language) : "") {
   const Stemmer stemmer = NewStemmer(algorithm_);
+  entries_.emplace_back();
   for (size_t i = 0; i < terms.size(); ++i) {
     const std::string& text = terms[i].text;
     const std::vector<TextSpan> units = UnitsOf(text);
+    if (units.empty()) continue;
     Entry entry = {i, {}};
-    std::string key;
     const bool exact =
         terms[i].match_case.value_or(HasCapitalsWithin(text, units));
+    int node = 0;
     for (const TextSpan& unit : units) {
-      key += KeyOf(unit.Of(text), stemmer.get()) + '\n';
+      const int word = words_
+                           .try_emplace(KeyOf(unit.Of(text), stemmer.get()),
+                                        static_cast<int>(words_.size()))
+                           .first->second;
+      const auto [next, added] = next_.try_emplace(
+          std::pair(node, word), static_cast<int>(entries_.size()));
+      if (added) entries_.emplace_back();
+      node = next->second;
       if (exact) entry.exact.emplace_back(unit.Of(text));
     }
-    if (units.empty()) continue;
-    longest_ = std::max(longest_, units.size());
-    entries_[key].push_back(std::move(entry));
+    entries_[node].push_back(std::move(entry));
   }
 }
 
-std::vector<Glossary::Match> Glossary::Find(std::string_view text) const {
-  const Stemmer stemmer = NewStemmer(algorithm_);
-  const std::vector<TextSpan> units = UnitsOf(text);
-  std::vector<std::string> keys;
-  for (const TextSpan& unit : units) {
-    keys.push_back(KeyOf(unit.Of(text), stemmer.get()) + '\n');
-  }
-  // What a term has in capitals, a form of its word has there, too.
-  const auto is_written = [&](const Entry& entry, size_t begin) {
-    for (size_t i = 0; i < entry.exact.size(); ++i) {
-      std::string_view word = units[begin + i].Of(text);
-      std::string_view wanted = entry.exact[i];
-      while (!word.empty() && !wanted.empty() &&
-             Folded(word.substr(0, FirstCodePoint(word).size)) ==
-                 Folded(wanted.substr(0, FirstCodePoint(wanted).size))) {
-        if (FirstCharacter(word) != FirstCharacter(wanted)) return false;
-        word.remove_prefix(FirstCodePoint(word).size);
-        wanted.remove_prefix(FirstCodePoint(wanted).size);
-      }
-    }
-    return true;
-  };
-  std::vector<Match> matches;
-  for (size_t begin = 0; begin < units.size();) {
-    size_t taken = 0;
-    std::string key;
-    for (size_t size = 1; size <= longest_ && begin + size <= units.size();
-         ++size) {
-      key += keys[begin + size - 1];
-      const auto found = entries_.find(key);
-      if (found == entries_.end()) continue;
-      for (const Entry& entry : found->second) {
-        if (!is_written(entry, begin)) continue;
-        if (taken > 0) matches.pop_back();
-        taken = size;
-        matches.push_back(
-            {entry.term, {units[begin].begin, units[begin + size - 1].end}});
+size_t Glossary::CountWords(std::string_view term) {
+  return UnitsOf(term).size();
+}
+
+// What a term has in capitals, a form of its word has there, too.
+bool Glossary::IsWritten(const Entry& entry, std::string_view text,
+                         const TextSpan* words) {
+  for (const std::string& exact : entry.exact) {
+    std::string_view word = (words++)->Of(text);
+    std::string_view wanted = exact;
+    while (!word.empty() && !wanted.empty()) {
+      const UChar32 is = FirstCharacter(word), should = FirstCharacter(wanted);
+      if (u_foldCase(is, U_FOLD_CASE_DEFAULT) !=
+          u_foldCase(should, U_FOLD_CASE_DEFAULT)) {
         break;
       }
+      if (is != should) return false;
+      word.remove_prefix(FirstCodePoint(word).size);
+      wanted.remove_prefix(FirstCodePoint(wanted).size);
     }
-    begin += std::max<size_t>(taken, 1);
+  }
+  return true;
+}
+
+absl::StatusOr<std::vector<Glossary::Match>> Glossary::Find(
+    std::string_view text, const std::function<absl::Status()>& wanted) const {
+  constexpr size_t kBytesBetween = 4096;  // two questions
+  const Stemmer stemmer = NewStemmer(algorithm_);
+  const std::vector<TextSpan> units = UnitsOf(text);
+  const auto ask = [&, asked = size_t{0}](size_t at) mutable {
+    if (!wanted || at < asked) return absl::OkStatus();
+    asked = at + kBytesBetween;
+    return wanted();
+  };
+  std::vector<int> words;  // [units]; -1: of no term
+  for (auto ask_reading = ask; const TextSpan& unit : units) {
+    TRIVIUM_RETURN_IF_ERROR(ask_reading(unit.begin));
+    const auto found = words_.find(KeyOf(unit.Of(text), stemmer.get()));
+    words.push_back(found == words_.end() ? -1 : found->second);
+  }
+  std::vector<Match> matches;
+  auto ask_matching = ask;
+  for (size_t begin = 0; begin < units.size();) {
+    TRIVIUM_RETURN_IF_ERROR(ask_matching(units[begin].begin));
+    std::optional<Match> longest;
+    size_t taken = 1;
+    int node = 0;
+    for (size_t end = begin; end < units.size() && words[end] >= 0;) {
+      const auto next = next_.find(std::pair(node, words[end]));
+      if (next == next_.end()) break;
+      node = next->second;
+      ++end;
+      const std::vector<Entry>& entries = entries_[node];
+      const auto written =
+          std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+            return IsWritten(entry, text, &units[begin]);
+          });
+      if (written == entries.end()) continue;
+      taken = end - begin;
+      longest = {written->term, {units[begin].begin, units[end - 1].end}};
+    }
+    if (longest) matches.push_back(*longest);
+    begin += taken;
   }
   return matches;
 }

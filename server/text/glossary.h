@@ -2,12 +2,15 @@
 #define TRIVIUM_SERVER_TEXT_GLOSSARY_H_
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "server/text/sentences.h"
 
 namespace trivium {
@@ -17,7 +20,7 @@ namespace trivium {
 // Snowball's stemmers ("licenses" for "license").
 //
 //   auto glossary = Glossary::Create({{"hard disk"}}, "en", true);
-//   glossary->Find("Two Hard Disks.")  // {term 0, [4, 14)}
+//   glossary->Find("Two Hard Disks.", wanted)  // {term 0, [4, 14)}
 //
 // Immutable and thread-safe.
 class Glossary {
@@ -33,6 +36,9 @@ class Glossary {
     TextSpan span;
   };
 
+  // Words of a term, and marks. Find takes time for each of the longest's.
+  static size_t CountWords(std::string_view term);
+
   // Whether there is a stemmer of the language (BCP 47, or as "deu_Latn").
   static bool KnowsInflections(std::string_view language);
 
@@ -42,8 +48,10 @@ class Glossary {
            bool inflections);
 
   // Ascending and apart: at each word the longest term. Time is linear in the
-  // text, times the words of the longest term.
-  std::vector<Match> Find(std::string_view text) const;
+  // text, times the words of the longest term; `wanted`, unless null, is asked
+  // every few KiB, and its error returned.
+  absl::StatusOr<std::vector<Match>> Find(
+      std::string_view text, const std::function<absl::Status()>& wanted) const;
 
  private:
   struct Entry {
@@ -52,10 +60,17 @@ class Glossary {
     std::vector<std::string> exact;
   };
 
+  // Whether words of the text, from `begin` on, are as the entry has them.
+  static bool IsWritten(const Entry& entry, std::string_view text,
+                        const TextSpan* words);
+
   std::string algorithm_;  // of Snowball; empty: none
-  size_t longest_ = 0;     // in words
-  // By keys of words, joined.
-  std::unordered_map<std::string, std::vector<Entry>> entries_;
+  // What terms' words are to it, by their keys; each has a number.
+  absl::flat_hash_map<std::string, int> words_;
+  // Terms as a tree of these numbers: the node behind a node and a word. Node 0
+  // is the root.
+  absl::flat_hash_map<std::pair<int, int>, int> next_;
+  std::vector<std::vector<Entry>> entries_;  // [nodes]: of terms that end there
 };
 
 // How often `term` is in a text as whole words, written so or with a capital in

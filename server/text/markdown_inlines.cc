@@ -281,7 +281,7 @@ bool MarkdownInlines::Leave(MD_SPANTYPE type) {
   size_t end = at_;
   std::string written;
   if (type == MD_SPAN_A || type == MD_SPAN_IMG) {
-    end = AfterLink(text_, at_, NextPlace());
+    end = AfterLink(text_, at_, next_place_[next_]);
     if (end == at_) return false;
     const std::string_view tag = text_.substr(at_, end - at_);
     if (tag == "]" || tag == "][]") {
@@ -312,13 +312,6 @@ bool MarkdownInlines::Leave(MD_SPANTYPE type) {
     pieces_[open].image = pieces_.back().image = true;
   }
   return true;
-}
-
-size_t MarkdownInlines::NextPlace() const {
-  for (size_t i = next_ + 1; i < reports_.size(); ++i) {
-    if (reports_[i].HasPlace()) return reports_[i].span.begin;
-  }
-  return text_.size();
 }
 
 TextSpan MarkdownInlines::SkipTo(MD_SPANTYPE type) {

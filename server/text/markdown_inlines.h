@@ -43,7 +43,13 @@ class MarkdownInlines {
   // Both outlive it.
   MarkdownInlines(std::string_view text,
                   const std::vector<MarkdownReport>& reports)
-      : text_(text), reports_(reports) {}
+      : text_(text), reports_(reports), next_place_(reports.size()) {
+    size_t place = text.size();
+    for (size_t i = reports.size(); i-- > 0;) {
+      next_place_[i] = place;
+      if (reports[i].HasPlace()) place = reports[i].span.begin;
+    }
+  }
 
   // Where the bytes of the reports begin, of which one has a place, and none is
   // before `from`; of several places the last. npos: nowhere.
@@ -82,8 +88,6 @@ class MarkdownInlines {
   bool Enter(MD_SPANTYPE type);
   static size_t OpenSize(MD_SPANTYPE type, std::string_view rest);
   bool Leave(MD_SPANTYPE type);
-  // Where the next text is; the end of all where there is none.
-  size_t NextPlace() const;
   // What is in an element, up to its end.
   TextSpan SkipTo(MD_SPANTYPE type);
   bool AddCode();
@@ -92,6 +96,8 @@ class MarkdownInlines {
 
   const std::string_view text_;
   const std::vector<MarkdownReport>& reports_;
+  // [reports]: where the next text is; the end of all where there is none.
+  std::vector<size_t> next_place_;
   size_t next_ = 0;  // the report that is added
   size_t at_ = 0;    // the pieces reach up to here
   std::vector<MarkupPiece> pieces_;

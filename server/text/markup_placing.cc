@@ -256,12 +256,25 @@ class MarkupPlacing {
     std::vector<int> score(apart.size(), 0);
     BestRuns(id, apart, begin, end, &score);
     BestWords(id, apart, begin, end, &score);
+    std::vector<int> placed;  // by their words, of which no two have the same
     for (size_t i = 0; i < apart.size(); ++i) {
-      if (score[i] == 0) FindGap(apart[i], apart, score, begin, end);
+      if (score[i] > 0) placed.push_back(apart[i]);
+    }
+    std::sort(placed.begin(), placed.end(), [this](int a, int b) {
+      return nodes_[a].begin < nodes_[b].begin;
+    });
+    for (size_t i = 0; i < apart.size(); ++i) {
+      if (score[i] == 0) FindGap(apart[i], placed, begin, end);
     }
     if (markup_.format_ == MarkupFormat::kMarkdown) {
+      std::vector<bool> taken(end - begin);
       for (const int child : apart) {
-        if (NeedsWord(nodes_[child])) TakeWord(child, children, begin, end);
+        for (int t = nodes_[child].begin; t < nodes_[child].end; ++t) {
+          taken[t - begin] = true;
+        }
+      }
+      for (const int child : apart) {
+        if (NeedsWord(nodes_[child])) TakeWord(begin, &taken, &nodes_[child]);
       }
       for (const int child : children) LeavePunctuation(&nodes_[child]);
     }
@@ -279,23 +292,20 @@ class MarkupPlacing {
         [](const Word& word) { return word.kind == WordKind::kPunctuation; });
   }
 
-  // Gives a child that stands between words one of [begin, end), the nearest
-  // that none of the others has.
-  void TakeWord(int id, const std::vector<int>& siblings, int begin, int end) {
+  // Gives a child that stands between words the nearest one that is not taken;
+  // `taken` are those from `begin` on.
+  void TakeWord(int begin, std::vector<bool>* taken, Node* node) {
     constexpr int kFarthest = 50;
-    Node& node = nodes_[id];
-    const auto is_free = [&](int word) {
-      return word >= begin && word < end &&
-             targets_[word].kind == WordKind::kWord &&
-             std::none_of(siblings.begin(), siblings.end(), [&](int other) {
-               return nodes_[other].begin <= word && word < nodes_[other].end;
-             });
-    };
+    const int end = begin + static_cast<int>(taken->size());
     for (int far = 0; far < kFarthest; ++far) {
-      for (const int word : {node.begin + far, node.begin - 1 - far}) {
-        if (!is_free(word)) continue;
-        node.begin = word;
-        node.end = word + 1;
+      for (const int word : {node->begin + far, node->begin - 1 - far}) {
+        if (word < begin || word >= end || (*taken)[word - begin] ||
+            targets_[word].kind != WordKind::kWord) {
+          continue;
+        }
+        (*taken)[word - begin] = true;
+        node->begin = word;
+        node->end = word + 1;
         return;
       }
     }
@@ -420,9 +430,9 @@ class MarkupPlacing {
   }
 
   // Puts a child without words between those of [begin, end): before the word
-  // that stands for what it stood before, or after the one before it.
-  void FindGap(int id, const std::vector<int>& siblings,
-               const std::vector<int>& score, int begin, int end) {
+  // that stands for what it stood before, or after the one before it; not
+  // within a sibling of `placed`.
+  void FindGap(int id, const std::vector<int>& placed, int begin, int end) {
     Node& node = nodes_[id];
     const std::string_view text = markup_.plain_;
     const TextSpan plain = sentence_.plain;
@@ -477,11 +487,13 @@ class MarkupPlacing {
       gap = 1;
       node.leans_left = true;
     }
-    // Not within a sibling.
-    for (size_t i = 0; i < siblings.size(); ++i) {
-      const Node& other = nodes_[siblings[i]];
-      if (score[i] > 0 && other.begin < gap && gap < other.end) {
-        gap = siblings[i] > id ? other.begin : other.end;
+    const auto after = std::partition_point(
+        placed.begin(), placed.end(),
+        [this, gap](int other) { return nodes_[other].begin < gap; });
+    if (after != placed.begin()) {
+      const int other = *(after - 1);
+      if (gap < nodes_[other].end) {
+        gap = other > id ? nodes_[other].begin : nodes_[other].end;
       }
     }
     node.begin = node.end = gap;

@@ -1,6 +1,10 @@
-// Regular expressions where they do, by RE2, whose matches take linear time
-// whatever the pattern; arguments of ICU messages are nested, and counted by
-// hand.
+// Regular expressions where they do, by RE2; arguments of ICU messages are
+// nested, and counted by hand.
+//
+// RE2 looks for one match in linear time, but all matches of `a[^b]*b|a` in a
+// row of a's take quadratic time, and where its automaton needs too many states
+// it takes time for each instruction at each byte. So a caller's pattern is
+// matched in windows, a number of times, and given up where it is of that kind.
 #include "server/text/protected_spans.h"
 
 #include <fmt/format.h>
@@ -20,6 +24,9 @@ using re2::StringPiece;
 
 // A pattern takes at most so much memory, compiled and while it runs.
 constexpr int64_t kPatternMemory = 1 << 20;
+
+// What a kind's pattern sees at once: theirs take linear time.
+constexpr size_t kKindWindow = 64 << 10;
 
 constexpr char kPrintf[] =
     R"((%(?:%|(?:\(\w+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*(?:\d+\$)?)?)"
@@ -68,6 +75,19 @@ RE2::Options Quiet() {
   return options;
 }
 
+// How often this thread's searches lacked memory for an automaton's states, and
+// did without.
+thread_local int slow_searches = 0;
+
+void CountSlowSearches() {
+  static const bool counts = [] {
+    re2::hooks::SetDFASearchFailureHook(
+        [](const re2::hooks::DFASearchFailure&) { ++slow_searches; });
+    return true;
+  }();
+  static_cast<void>(counts);
+}
+
 // Its spans are what group 1 matches.
 const RE2& PatternOf(ProtectedKind kind) {
   static const RE2 printf_pattern(kPrintf);
@@ -94,26 +114,36 @@ const RE2& PatternOf(ProtectedKind kind) {
   return printf_pattern;
 }
 
-// All matches of a pattern's group, from left to right.
+// All matches of a pattern's group, from left to right, each of which begins in
+// the first `window` bytes that are searched and ends in twice as many.
 absl::Status AddMatches(std::string_view text, const RE2& pattern, int group,
+                        size_t window,
                         const std::function<absl::Status()>& wanted,
                         std::vector<TextSpan>* out) {
   const StringPiece whole(text.data(), text.size());
   StringPiece found[2];
   for (size_t at = 0; at <= text.size();) {
     if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
-    if (!pattern.Match(whole, at, text.size(), RE2::UNANCHORED, found,
-                       group + 1)) {
-      break;
+    const size_t rest = text.size() - at;
+    const size_t end = rest / 2 < window ? text.size() : at + 2 * window;
+    if (!pattern.Match(whole, at, end, RE2::UNANCHORED, found, group + 1)) {
+      if (end == text.size()) break;
+      at += window;
+      continue;
+    }
+    const auto whole_begin = static_cast<size_t>(found[0].data() - text.data());
+    if (end < text.size() && whole_begin >= at + window) {
+      at = whole_begin;  // it may go on
+      continue;
     }
     const StringPiece& match = found[group];
     const auto begin = static_cast<size_t>(match.data() - text.data());
-    const size_t end = begin + match.size();
-    if (!match.empty()) out->push_back({begin, end});
+    const size_t match_end = begin + match.size();
+    if (!match.empty()) out->push_back({begin, match_end});
     // An empty match is no span, and a step on.
-    at = match.empty() && end < text.size()
-             ? end + FirstCodePoint(text.substr(end)).size
-             : end + (match.empty() ? 1 : 0);
+    at = match.empty() && match_end < text.size()
+             ? match_end + FirstCodePoint(text.substr(match_end)).size
+             : match_end + (match.empty() ? 1 : 0);
   }
   return absl::OkStatus();
 }
@@ -185,6 +215,7 @@ bool HasLetters(std::string_view text) {
 absl::StatusOr<ProtectedSpans> ProtectedSpans::Create(
     const std::vector<ProtectedKind>& kinds,
     const std::vector<std::string>& patterns) {
+  CountSlowSearches();
   ProtectedSpans result;
   result.kinds_ = kinds;
   for (size_t i = 0; i < patterns.size(); ++i) {
@@ -192,6 +223,13 @@ absl::StatusOr<ProtectedSpans> ProtectedSpans::Create(
     if (!pattern->ok()) {
       return absl::InvalidArgumentError(
           fmt::format("patterns[{}]: {}", i, pattern->error()));
+    }
+    const int instructions = pattern->ProgramSize();
+    if (instructions > kMostInstructions) {
+      return absl::InvalidArgumentError(fmt::format(
+          "patterns[{}]: has {} instructions, as RE2 counts them, and may have "
+          "{}: give smaller numbers of repetitions, or fewer classes",
+          i, instructions, kMostInstructions));
     }
     result.patterns_.push_back(std::move(pattern));
   }
@@ -207,8 +245,8 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
       continue;
     }
     const auto of_kind = static_cast<ptrdiff_t>(spans.size());
-    TRIVIUM_RETURN_IF_ERROR(
-        AddMatches(text, PatternOf(kind), /*group=*/1, wanted, &spans));
+    TRIVIUM_RETURN_IF_ERROR(AddMatches(text, PatternOf(kind), /*group=*/1,
+                                       kKindWindow, wanted, &spans));
     if (kind != ProtectedKind::kPrintf) continue;
     spans.erase(std::remove_if(spans.begin() + of_kind, spans.end(),
                                [text](TextSpan span) {
@@ -216,9 +254,28 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
                                }),
                 spans.end());
   }
-  for (const auto& pattern : patterns_) {
-    TRIVIUM_RETURN_IF_ERROR(
-        AddMatches(text, *pattern, /*group=*/0, wanted, &spans));
+  for (size_t i = 0; i < patterns_.size(); ++i) {
+    size_t searches = 0;
+    int slow = slow_searches;
+    const auto next = [&]() -> absl::Status {
+      if (slow_searches != slow) {
+        return absl::InvalidArgumentError(fmt::format(
+            "patterns[{}]: needs too many states; give a smaller number of "
+            "repetitions, or none of what may begin anywhere",
+            i));
+      }
+      if (++searches > kMostMatches) {
+        return absl::InvalidArgumentError(fmt::format(
+            "patterns[{}]: matches more than {} times in a text, empty matches "
+            "and all; send the text in parts",
+            i, kMostMatches));
+      }
+      const absl::Status status = wanted ? wanted() : absl::OkStatus();
+      slow = slow_searches;  // another's work may have been done meanwhile
+      return status;
+    };
+    TRIVIUM_RETURN_IF_ERROR(AddMatches(text, *patterns_[i], /*group=*/0,
+                                       kLongestMatch, next, &spans));
   }
   return Apart(std::move(spans));
 }

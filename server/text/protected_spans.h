@@ -36,16 +36,26 @@ enum class ProtectedKind {
 // Immutable and thread-safe.
 class ProtectedSpans {
  public:
+  // A pattern sees a text through windows: what has up to kLongestMatch bytes
+  // is found as in all of it; no match is longer than twice that, so that a
+  // longer one is found in pieces, which become one span, or not at all.
+  static constexpr size_t kLongestMatch = 1024;
+  static constexpr int kMostInstructions = 4000;
+  static constexpr size_t kMostMatches = 1 << 16;
+
   // `patterns` are RE2's; a span is what a whole match is. INVALID_ARGUMENT
-  // tells what is wrong with a pattern, as "patterns[1]: missing ): (a".
+  // tells what is wrong with a pattern, as "patterns[1]: missing ): (a", or
+  // that it has more than kMostInstructions. Takes milliseconds.
   static absl::StatusOr<ProtectedSpans> Create(
       const std::vector<ProtectedKind>& kinds,
       const std::vector<std::string>& patterns);
 
   // Ascending and apart, none empty. Of those that overlap the first one is
   // taken, of those that begin together the longest; neighbours without
-  // anything between them are one. `wanted` is asked before each match; its
-  // error is returned.
+  // anything between them are one. `wanted` is asked before each match and each
+  // window; its error is returned. INVALID_ARGUMENT, without naming the text:
+  // there are more than kMostMatches of a pattern, or one needs too many states
+  // for it.
   absl::StatusOr<std::vector<TextSpan>> Find(
       std::string_view text, const std::function<absl::Status()>& wanted) const;
 

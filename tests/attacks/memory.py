@@ -120,6 +120,45 @@ class Memory(attack.Attack):
         self.assert_unharmed(honest)
         self.wait_for_peace()
 
+    def test_large_stream_items(self):
+        start = inference_pb2.TranslateStreamRequest()
+        start.start.options.split = inference_pb2.SPLIT_NONE
+        start.start.options.truncate = True
+        start.start.options.decoding.beam_size = 1
+        start.start.options.decoding.min_new_tokens = 200
+        start.start.options.decoding.max_new_tokens = 200
+        item = inference_pb2.TranslateStreamRequest()
+        item.item.input.text = "An apple. " * 100000
+        payload = item.SerializeToString()
+        over = threading.Event()
+
+        def requests():
+            yield start.SerializeToString()
+            while not over.is_set():
+                yield payload
+
+        most = 0
+        with self.honest_client() as honest, \
+                channel(self.server.address) as connection:
+            call = connection.stream_stream(
+                attack.INFERENCE + "TranslateStream")
+            until = attack.deadline() + 2
+            streams = [call(requests(), timeout=60, metadata=self.KEY)
+                       for _ in range(4)]
+            while time.monotonic() < until:
+                most = max(most, self.held()[
+                    'trivium_held_bytes{kind="requests"}'])
+                time.sleep(0.05)
+            over.set()
+            for stream in streams:
+                stream.cancel()
+        print(f"{self.id()}: at most {most / 1e6:.1f} MB held", flush=True)
+        # Of each stream: 4 MiB, and the item that was more than that.
+        self.assertGreater(most, 4 << 20)
+        self.assertLess(most, 4 * 5.2 * (1 << 20))
+        self.assert_unharmed(honest)
+        self.wait_for_peace()
+
     def test_unread_streams(self):
         start = inference_pb2.TranslateStreamRequest()
         start.start.options.tokens = True

@@ -3,6 +3,7 @@ bytes, if it were not bounded before the work."""
 
 import json
 import pathlib
+import random
 import struct
 import tempfile
 import time
@@ -187,6 +188,62 @@ class TextsAttack(attack.Attack):
             request.inputs.add().text = "An apple. " * 100000
         self.assertEqual(self.flood("Translate", request, clients=32),
                          {"INVALID_ARGUMENT"})
+
+    def test_patterns(self):
+        # Of the first, each letter begins another of a thousand; of the second,
+        # each match looks at all that follows.
+        letters = random.Random(1).choices("ab", k=1 << 20)
+        for pattern, text in (("[ab]*a[ab]{1000}", "".join(letters)),
+                              ("a[^b]*b|a", "a" * (1 << 20))):
+            request = inference_pb2.TranslateRequest()
+            request.options.protect.patterns.extend([pattern] * 16)
+            request.inputs.add().text = text
+            self.assertLessEqual(
+                self.flood("Translate", request, timeout=5, honest="Tokenize"),
+                {"INVALID_ARGUMENT", "DEADLINE_EXCEEDED"})
+
+    def test_kinds_without_end(self):
+        # A byte each: one field, whatever their number.
+        kinds = [1] * ((4 << 20) - 100)
+        request = inference_pb2.TranslateRequest()
+        request.inputs.add().text = "I ate an apple."
+        request.options.protect.kinds.extend(kinds)
+        self.assertEqual(self.flood("Translate", request),
+                         {"INVALID_ARGUMENT"})
+        request.options.ClearField("protect")
+        request.options.checks.kinds.extend(kinds)
+        self.assertEqual(self.flood("Translate", request),
+                         {"INVALID_ARGUMENT"})
+        request.options.ClearField("checks")
+        request.options.cross_attention.layers.extend(kinds)
+        self.assertEqual(self.flood("Translate", request),
+                         {"INVALID_ARGUMENT"})
+
+    def test_tags_of_a_sentence(self):
+        for text, text_format in (
+                ("An apple " + "<i></i>" * 100000 + " and a pear.",
+                 inference_pb2.TEXT_FORMAT_HTML),
+                ("An apple " + "[](x)" * 100000 + " and a pear.",
+                 inference_pb2.TEXT_FORMAT_MARKDOWN)):
+            request = inference_pb2.TranslateRequest()
+            request.inputs.add().text = text
+            request.options.format = text_format
+            request.options.decoding.max_new_tokens = 32
+            self.assertLessEqual(
+                self.flood("Translate", request, timeout=5, honest="Tokenize"),
+                {"OK", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED"})
+
+    def test_terms_everywhere(self):
+        request = inference_pb2.TranslateRequest()
+        request.inputs.add().text = "." * (1 << 20)
+        request.options.split = inference_pb2.SPLIT_NONE
+        request.options.truncate = True
+        for i in range(1024):
+            request.options.glossary.terms.add(
+                source="." * 63 + chr(ord("a") + i % 26), target="Apfel")
+        self.assertLessEqual(
+            self.flood("Translate", request, timeout=5, honest="Tokenize"),
+            {"OK", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED"})
 
 
 if __name__ == "__main__":

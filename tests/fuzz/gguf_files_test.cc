@@ -12,6 +12,7 @@
 
 #include "tests/fuzz/bounded_process.h"
 #include "tests/fuzz/folder_mutations.h"
+#include "tests/fuzz/settings.h"
 
 namespace trivium {
 namespace {
@@ -63,10 +64,11 @@ std::string Whole(bool byte_level) {
 }
 
 TEST(GgufFilesTest, SpoiledFilesAreRefusedInBoundedTimeAndMemory) {
-  constexpr int kRounds = 60;
+  const long rounds = FuzzSetting("TRIVIUM_FUZZ_ROUNDS", 60);
+  const long seed = FuzzSetting("TRIVIUM_FUZZ_SEED", 1);
   const std::string files[] = {Whole(false), Whole(true)};
-  for (int round = 0; round < kRounds; ++round) {
-    std::seed_seq seeds = {18, round};
+  for (long round = 0; round < rounds; ++round) {
+    std::seed_seq seeds = {seed, long{18}, round};
     Random random(seeds);
     std::string file = files[round % 2];
     std::string what = fmt::format("round {}", round);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/fuzz/bounded_process.h"
 #include "tests/model/weights/weight_files.h"
+#include "tests/model/weights/zip_files.h"
 
 namespace trivium {
 namespace {
@@ -225,6 +227,99 @@ TEST_F(HostileFoldersTest, Sizes) {
   config["max_position_embeddings"] = 1 << 24;
   folder_.Write("config.json", config.dump());
   ExpectInBounds("many positions");
+}
+
+TEST_F(HostileFoldersTest, Gguf) {
+  const auto text = [](const std::string& value) {
+    return LittleEndian(value.size(), 8) + value;
+  };
+  const auto file = [](uint64_t tensors, uint64_t pairs,
+                       const std::string& rest) {
+    return "GGUF" + LittleEndian(3, 4) + LittleEndian(tensors, 8) +
+           LittleEndian(pairs, 8) + rest;
+  };
+  constexpr uint64_t kText = 8, kArray = 9;
+  const auto array = [&](uint64_t type, uint64_t count) {
+    return text("tokenizer.ggml.tokens") + LittleEndian(kArray, 4) +
+           LittleEndian(type, 4) + LittleEndian(count, 8);
+  };
+  const std::string bombs[] = {
+      file(uint64_t{1} << 62, 0, ""), file(0, uint64_t{1} << 62, ""),
+      file(0, 1, array(0, uint64_t{1} << 62)),
+      file(0, 1, array(kText, 1) + LittleEndian(uint64_t{1} << 63, 8)),
+      // Empty texts, of eight bytes each, and arrays in one another.
+      file(0, 1, array(kText, 10'000'000) + std::string(80'000'000, '\0')),
+      file(0, 1,
+           array(kArray, 1) +
+               Times(1'000'000, LittleEndian(kArray, 4) + LittleEndian(1, 8)))};
+  for (size_t i = 0; i < std::size(bombs); ++i) {
+    folder_.Write("model.gguf", bombs[i]);
+    EXPECT_EQ(ReadFolderInBounds(folder_.path() + "/model.gguf"), "") << i;
+  }
+}
+
+TEST_F(HostileFoldersTest, Npz) {
+  folder_.Remove("config.json");
+  folder_.Remove("model.safetensors");
+  for (const char* name : {"model.npz.decoder.yml", "vocab.spm"}) {
+    folder_.Write(name, ReadWholeFile("tests/golden/marian_npz/ssru/" +
+                                      std::string(name)));
+  }
+  const auto archive = [](const std::vector<int64_t>& shape,
+                          const std::string& data) {
+    return Zip({{"a.npy", Npy("<f4", shape, data), /*compressed=*/true}});
+  };
+  ExpectInBounds("model.npz", archive({int64_t{1} << 62, 4}, ""),
+                 "more numbers than there are");
+  ExpectInBounds("model.npz", archive(std::vector<int64_t>(30'000, 1), "1234"),
+                 "many dimensions");
+  // A thousandth of that.
+  ExpectInBounds("model.npz",
+                 archive({75'000'000}, std::string(300'000'000, 0)), "zeros");
+  std::vector<ZipEntry> entries;
+  for (int i = 0; i < 50'000; ++i) {
+    entries.push_back({std::to_string(i) + ".npy", Npy("<f4", {0}, "")});
+  }
+  ExpectInBounds("model.npz", Zip(entries), "many arrays");
+}
+
+TEST_F(HostileFoldersTest, Yaml) {
+  folder_.Remove("config.json");
+  folder_.Remove("model.safetensors");
+  for (const char* name : {"model.npz", "vocab.spm"}) {
+    folder_.Write(name, ReadWholeFile("tests/golden/marian_npz/ssru/" +
+                                      std::string(name)));
+  }
+  std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = " *a" + std::to_string(i - 1);
+    laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" +
+              before + Times(9, "," + before) + "]\n";
+  }
+  for (const std::string& yaml :
+       {"a: " + Times(1'000'000, "["), Times(10'000'000, "- "),
+        Times(5'000'000, "a: b\n"), laughs}) {
+    ExpectInBounds("model.npz.decoder.yml", yaml, yaml.substr(0, 40));
+  }
+}
+
+TEST_F(HostileFoldersTest, ChatTemplates) {
+  const std::string golden = "tests/golden/llama.lm/";
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    folder_.Write(name, ReadWholeFile(golden + name));
+  }
+  folder_.Write("vocab.json", R"({"a": 0, "b": 1})");
+  folder_.Write("merges.txt", "");
+  for (const std::string& text :
+       {Times(100'000, "{% if a %}"), "{{ " + Times(500'000, "(") + " }}",
+        "{{ " + Times(1'000'000, "1 + ") + "1 }}", Times(2'000'000, "{{ a }}"),
+        std::string(20'000'000, 'a')}) {
+    ExpectInBounds("tokenizer_config.json",
+                   nlohmann::json{{"tokenizer_class", "GPT2Tokenizer"},
+                                  {"chat_template", text}}
+                       .dump(),
+                   text.substr(0, 40));
+  }
 }
 
 TEST_F(HostileFoldersTest, ZipEntries) {

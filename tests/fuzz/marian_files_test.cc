@@ -11,6 +11,7 @@
 #include "model/weights/npz_file.h"
 #include "tests/fuzz/bounded_process.h"
 #include "tests/fuzz/folder_mutations.h"
+#include "tests/fuzz/settings.h"
 #include "tests/model/weights/zip_files.h"
 
 namespace trivium {
@@ -49,11 +50,12 @@ std::string SpoiledArchive(Random* random, std::string* what) {
 }
 
 TEST(MarianFilesTest, SpoiledFilesAreRefusedInBoundedTimeAndMemory) {
-  constexpr int kRounds = 60;
+  const long rounds = FuzzSetting("TRIVIUM_FUZZ_ROUNDS", 60);
+  const long seed = FuzzSetting("TRIVIUM_FUZZ_SEED", 1);
   const std::string names[] = {"model.npz", "model.npz.decoder.yml",
                                "vocab.spm"};
-  for (int round = 0; round < kRounds; ++round) {
-    std::seed_seq seeds = {19, round};
+  for (long round = 0; round < rounds; ++round) {
+    std::seed_seq seeds = {seed, long{19}, round};
     Random random(seeds);
     const TemporaryFolder folder;
     for (const std::string& name : names) {
@@ -73,11 +75,12 @@ TEST(MarianFilesTest, SpoiledFilesAreRefusedInBoundedTimeAndMemory) {
 }
 
 TEST(MarianFilesTest, SpoiledBinaryModelsAreRefusedInBounds) {
-  constexpr int kRounds = 60;
+  const long rounds = FuzzSetting("TRIVIUM_FUZZ_ROUNDS", 60);
+  const long seed = FuzzSetting("TRIVIUM_FUZZ_SEED", 1);
   const std::string model = "model.ende.intgemm.alphas.bin";
   const std::string names[] = {model, "vocab.ende.spm", "metadata.json"};
-  for (int round = 0; round < kRounds; ++round) {
-    std::seed_seq seeds = {20, round};
+  for (long round = 0; round < rounds; ++round) {
+    std::seed_seq seeds = {seed, long{20}, round};
     Random random(seeds);
     const TemporaryFolder folder;
     for (const std::string& name : names) {

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -20,17 +19,13 @@
 
 #include "tests/fuzz/bounded_process.h"
 #include "tests/fuzz/folder_mutations.h"
+#include "tests/fuzz/settings.h"
 #include "tests/model/weights/weight_files.h"
 
 namespace trivium {
 namespace {
 
 namespace fs = std::filesystem;
-
-long Setting(const char* name, long otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::atol(value);
-}
 
 // Small tokenizer files, one set a folder.
 using Files = std::vector<std::pair<std::string, std::string>>;
@@ -123,9 +118,9 @@ TEST(ModelFoldersTest, SpoiledFoldersAreRefusedInBoundedTimeAndMemory) {
   if (!kBoundsMemory) {
     std::printf("skipped: the bound of memory, under a sanitizer\n");
   }
-  const long rounds = Setting("TRIVIUM_FUZZ_ROUNDS", 250);
-  const long first = Setting("TRIVIUM_FUZZ_FIRST", 0);
-  const long seed = Setting("TRIVIUM_FUZZ_SEED", 1);
+  const long rounds = FuzzSetting("TRIVIUM_FUZZ_ROUNDS", 250);
+  const long first = FuzzSetting("TRIVIUM_FUZZ_FIRST", 0);
+  const long seed = FuzzSetting("TRIVIUM_FUZZ_SEED", 1);
   const std::vector<std::string> goldens = Goldens();
   const std::vector<Files> tokenizers = Tokenizers();
   ASSERT_FALSE(goldens.empty());
@@ -152,7 +147,7 @@ TEST(ModelFoldersTest, SpoiledFoldersAreRefusedInBoundedTimeAndMemory) {
     }
     const std::string end = ReadFolderInBounds(folder);
     EXPECT_EQ(end, "") << what;
-    if (!end.empty() && Setting("TRIVIUM_FUZZ_KEEP", 0) != 0) {
+    if (!end.empty() && FuzzSetting("TRIVIUM_FUZZ_KEEP", 0) != 0) {
       fs::copy(folder, fmt::format("fuzz.{}.{}", seed, round),
                fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     }

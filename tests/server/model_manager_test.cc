@@ -10,6 +10,7 @@
 #include <future>
 
 #include "absl/time/clock.h"
+#include "base/cpu_limits.h"
 #include "server/handlers/status.h"
 #include "server/model_folders.h"
 #include "tests/support/recording_observer.h"
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+constexpr ClientId kClient = 1;
 constexpr char kGolden[] = "tests/golden/marian.translate";
 
 class ModelManagerTest : public testing::Test {
@@ -41,8 +43,8 @@ class ModelManagerTest : public testing::Test {
 
   // As Server does it, with the models that are there, or `given` ones.
   void Start(std::optional<std::vector<ModelSpec>> given = {}) {
-    manager_ = std::make_unique<ModelManager>(options_, Workers{1, 1, 1 << 20},
-                                              &metrics_, batcher_.get());
+    manager_ = std::make_unique<ModelManager>(
+        options_, Workers{1, 1, kv_cache_bytes_}, &metrics_, batcher_.get());
     if (!given) given = ListModelFolders(options_.model_root).value();
     for (const ModelSpec& spec : *given) {
       auto model = LoadModel(spec, options_);
@@ -68,13 +70,13 @@ class ModelManagerTest : public testing::Test {
     return promise.get_future().get();
   }
   absl::StatusOr<ModelHandle> Load(ModelControl::LoadOrder order) {
-    return Wait([&](auto done) { manager_->Load(order, done); });
+    return Wait([&](auto done) { manager_->Load(kClient, order, done); });
   }
   absl::StatusOr<ModelHandle> Reload(const std::string& name) {
-    return Wait([&](auto done) { manager_->Reload(name, done); });
+    return Wait([&](auto done) { manager_->Reload(kClient, name, done); });
   }
   absl::StatusOr<ModelHandle> Unload(const std::string& name) {
-    return Wait([&](auto done) { manager_->Unload(name, done); });
+    return Wait([&](auto done) { manager_->Unload(kClient, name, done); });
   }
 
   std::vector<std::string> Names() const {
@@ -110,6 +112,7 @@ class ModelManagerTest : public testing::Test {
     return condition();
   }
 
+  int64_t kv_cache_bytes_ = 1 << 20;
   fs::path root_;
   Options options_;
   Metrics metrics_{1};
@@ -190,14 +193,15 @@ TEST_F(ModelManagerTest, OrdersThatWaitAreBounded) {
   Start();
   // The first one holds up the others.
   std::promise<void> began, go_on;
-  manager_->Reload("opus", [&](const auto&) {
+  manager_->Reload(kClient, "opus", [&](const auto&) {
     began.set_value();
     go_on.get_future().wait();
   });
   began.get_future().wait();
   std::atomic<int> done = 0;
   for (int i = 0; i < ModelManager::kMostOrders; ++i) {
-    manager_->Unload("none", [&](const auto& model) {
+    const ClientId client = 10 + i / ModelManager::kMostOrdersOfClient;
+    manager_->Unload(client, "none", [&](const auto& model) {
       EXPECT_TRUE(absl::IsNotFound(model.status())) << model.status();
       ++done;
     });
@@ -209,6 +213,56 @@ TEST_F(ModelManagerTest, OrdersThatWaitAreBounded) {
   go_on.set_value();
   EXPECT_TRUE(Soon([&] { return done == ModelManager::kMostOrders; }));
   EXPECT_TRUE(Reload("opus").ok());
+}
+
+TEST_F(ModelManagerTest, AClientsOrdersLeaveRoomForOthers) {
+  AddFolder("opus");
+  Start();
+  std::promise<void> began, go_on;
+  manager_->Reload(kClient, "opus", [&](const auto&) {
+    began.set_value();
+    go_on.get_future().wait();
+  });
+  began.get_future().wait();
+  for (int i = 0; i < ModelManager::kMostOrdersOfClient; ++i) {
+    manager_->Unload(kClient, "none", [](const auto&) {});
+  }
+  const absl::Status refused = Reload("opus").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("16 orders of this client"));
+  std::promise<void> done;
+  manager_->Unload(kClient + 1, "none", [&](const auto& model) {
+    EXPECT_TRUE(absl::IsNotFound(model.status())) << model.status();
+    done.set_value();
+  });
+  go_on.set_value();
+  done.get_future().wait();
+  EXPECT_TRUE(Reload("opus").ok());
+}
+
+TEST_F(ModelManagerTest, WhatDoesNotFitIntoMemoryIsNotRead) {
+  Start();
+  AddFolder("opus");
+  // Not a model: were it read, that would be the error.
+  std::ofstream(root_ / "opus/config.json") << "{";
+  fs::resize_file(root_ / "opus/model.safetensors", uintmax_t{1} << 40);
+  const absl::Status weights = Load({.folder = "opus"}).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(weights)) << weights;
+  EXPECT_THAT(weights.message(),
+              HasSubstr("model 'opus': its weights take at least 262144 MiB"));
+  EXPECT_THAT(Names(), ElementsAre());
+}
+
+TEST_F(ModelManagerTest, NorWhereItsKeysAndValuesDoNot) {
+  options_.memory_limit_bytes = PrivateMemory() + (int64_t{1} << 30);
+  kv_cache_bytes_ = int64_t{2} << 30;
+  Start();
+  AddFolder("opus");
+  const absl::Status keys = Load({.folder = "opus"}).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(keys)) << keys;
+  EXPECT_THAT(keys.message(), HasSubstr("its keys and values may take "
+                                        "(--kv-cache-bytes) 2048 MiB"));
+  EXPECT_THAT(Names(), ElementsAre());
 }
 
 TEST_F(ModelManagerTest, AFailedReloadLeavesTheOldModel) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -9,8 +10,10 @@
 #include "base/json.h"
 #include "model/chat_template.h"
 #include "model/families/registry.h"
+#include "model/generation_config.h"
 #include "model/lexical_shortlist.h"
 #include "model/marian/yaml.h"
+#include "model/sentence_encoder.h"
 #include "model/tokenizer/sentencepiece_model.h"
 #include "model/tokenizer/tokenizer_factory.h"
 #include "model/weights/gguf_file.h"
@@ -93,6 +96,43 @@ void RunConfig(std::string_view bytes) {
     std::vector<std::string> problems;
     FindFamily(family)(*config, /*weights=*/nullptr, &problems);
   }
+}
+
+// How a folder wants its text generated, of a model of some kind.
+void RunGenerationConfig(std::string_view bytes) {
+  const absl::StatusOr<nlohmann::json> config = ParseJson(bytes, kConfigJson);
+  if (!config.ok() || !config->is_object()) return;
+  std::vector<std::string> problems;
+  const GenerationLimits limits = {
+      .vocabulary = 100, .max_target_tokens = 64, .has_encoder = true};
+  const std::vector<ConfigReader::Layer> layers = {{"config.json", &*config}};
+  ConfigReader reader(layers, &problems);
+  const GenerationConfig generation = ReadGenerationConfig(&reader, limits);
+  ReadTasks(*config, layers, limits, &problems);
+  if (!problems.empty()) return;
+  for (const int32_t id : generation.decoder_prefix) {
+    Ensure(id >= 0 && id < limits.vocabulary, "a prefix is of the vocabulary");
+  }
+}
+
+// A modules.json and, behind NULs, the configurations of two of its folders.
+void RunModules(std::string_view bytes) {
+  constexpr int kSize = 4;
+  static const TemporaryFolder* const folder = [] {
+    auto* const made = new TemporaryFolder;
+    for (const char* name : {"/1_Pooling", "/2_Dense"}) {
+      std::filesystem::create_directory(made->path() + name);
+    }
+    return made;
+  }();
+  for (const char* name :
+       {"modules.json", "1_Pooling/config.json", "2_Dense/config.json"}) {
+    const std::string_view part = bytes.substr(0, bytes.find('\0'));
+    folder->Write(name, part);
+    bytes.remove_prefix(std::min(bytes.size(), part.size() + 1));
+  }
+  const auto encoder = SentenceEncoder::Load(folder->path(), kSize);
+  if (encoder.ok()) encoder->Reads({});
 }
 
 void RunYaml(std::string_view bytes) {
@@ -194,6 +234,8 @@ std::span<const FuzzTarget> ModelTargets() {
       {"lexical_shortlist", RunLexicalShortlist},
       {"pickle", RunPickle},
       {"config", RunConfig},
+      {"generation_config", RunGenerationConfig},
+      {"modules", RunModules},
       {"yaml", RunYaml},
       {"tokenizer_json", RunTokenizerJson},
       {"wordpiece", RunWordPiece},

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -14,15 +13,11 @@
 
 #include "tests/fuzz/folder_mutations.h"
 #include "tests/fuzz/parsers/targets.h"
+#include "tests/fuzz/settings.h"
 #include "tests/model/weights/weight_files.h"
 
 namespace trivium {
 namespace {
-
-long Setting(const char* name, long otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::atol(value);
-}
 
 std::vector<std::string> Corpus(const std::string& target) {
   std::vector<std::string> paths;
@@ -37,8 +32,8 @@ std::vector<std::string> Corpus(const std::string& target) {
 }
 
 void RunTargets(std::span<const FuzzTarget> targets) {
-  const long rounds = Setting("TRIVIUM_FUZZ_ROUNDS", 300);
-  const long seed = Setting("TRIVIUM_FUZZ_SEED", 1);
+  const long rounds = FuzzSetting("TRIVIUM_FUZZ_ROUNDS", 300);
+  const long seed = FuzzSetting("TRIVIUM_FUZZ_SEED", 1);
   for (const FuzzTarget& target : targets) {
     const std::vector<std::string> corpus = Corpus(target.name);
     ASSERT_FALSE(corpus.empty()) << target.name;

@@ -8,14 +8,22 @@
 
 #include "base/utf8.h"
 #include "kserve/open_inference.pb.h"
+#include "nlohmann/json.hpp"
+#include "server/handlers/access.h"
+#include "server/http/codec.h"
+#include "server/http/routes.h"
 #include "server/kserve/parameters.h"
 #include "server/kserve/tensors.h"
 #include "server/observability/http_request.h"
 #include "server/rpc/http2_guard.h"
 #include "server/rpc/relayed_refusal.h"
 #include "server/rpc/wire.h"
+#include "server/text/glossary.h"
 #include "server/text/markup.h"
+#include "server/text/protected_spans.h"
+#include "server/tracing/trace_context.h"
 #include "tests/fuzz/parsers/targets.h"
+#include "tests/model/weights/weight_files.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -178,6 +186,98 @@ void RunKserve(std::string_view bytes) {
   }
 }
 
+// A body of a call over HTTP: the first byte says which route it comes by, the
+// second how it is written.
+void RunHttpBody(std::string_view bytes) {
+  using google::protobuf::DescriptorPool;
+  using google::protobuf::MessageFactory;
+  static const auto* const environment = new Environment;
+  const std::span<const Route> routes = Routes();
+  const Route& route = routes[TakeByte(&bytes) % routes.size()];
+  const bool json = TakeByte(&bytes) % 2 == 0;
+  std::string type = route.stream != nullptr && route.path.starts_with("/tri")
+                         ? "application/connect+"
+                         : "application/";
+  type += json ? "json" : "proto";
+  const RequestHead head = {
+      std::string(route.method), std::string(route.path),
+      [&type](const char* name) {
+        return std::string_view(name) == "Content-Type" ? type : "";
+      }};
+  std::string method(RpcMethod(route.rpc));
+  std::replace(method.begin(), method.end(), '/', '.');
+  const std::unique_ptr<google::protobuf::Message> request(
+      MessageFactory::generated_factory()
+          ->GetPrototype(DescriptorPool::generated_pool()
+                             ->FindMethodByName(method)
+                             ->input_type())
+          ->New());
+  const std::unique_ptr<Codec> codec = route.codec(*environment, head);
+  if (!codec->Check(head).ok()) return;
+  const absl::Status status = codec->Read(bytes, request.get());
+  if (status.ok()) {
+    Ensure(request->IsInitialized(), "a request is whole");
+    return;
+  }
+  const HttpAnswer answer = codec->Finish({status, "id"}, nullptr);
+  Ensure(nlohmann::json::accept(answer.body) || codec->streams(),
+         "an error is JSON");
+}
+
+void RunTokens(std::string_view bytes) {
+  static const TemporaryFolder* const folder = new TemporaryFolder;
+  folder->Write("tokens.json", bytes);
+  const auto access = Access::Load(folder->path() + "/tokens.json",
+                                   Clock::Real(), absl::Hours(1));
+  if (!access.ok()) return;
+  Ensure(!(*access)->Find("Bearer none").ok(), "nobody knows this token");
+}
+
+// A traceparent and, in the next line, a tracestate.
+void RunTraceparent(std::string_view bytes) {
+  const std::string_view parent = bytes.substr(0, bytes.find('\n'));
+  bytes.remove_prefix(std::min(bytes.size(), parent.size() + 1));
+  const auto context = ParseTraceContext(parent, bytes);
+  Ensure(!context ||
+             (context->trace_id.size() == 16 && context->span_id.size() == 8),
+         "ids have their sizes");
+}
+
+// Lines: a pattern, a term of a glossary, a text.
+void RunProtect(std::string_view bytes) {
+  if (!IsUtf8(bytes)) return;
+  const auto next_line = [&bytes] {
+    const std::string_view line = bytes.substr(0, bytes.find('\n'));
+    bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
+    return std::string(line);
+  };
+  const std::string pattern = next_line().substr(0, 512);
+  const std::string term = next_line().substr(0, 256);
+  const auto ascend = [bytes](const auto& found, auto span_of) {
+    size_t end = 0;
+    for (const auto& one : found) {
+      const TextSpan span = span_of(one);
+      Ensure(end <= span.begin && span.begin < span.end &&
+                 span.end <= bytes.size(),
+             "spans are apart, and in the text");
+      end = span.end;
+    }
+  };
+  const auto spans = ProtectedSpans::Create(
+      {ProtectedKind::kPrintf, ProtectedKind::kIcuMessage,
+       ProtectedKind::kMustache, ProtectedKind::kUrl, ProtectedKind::kEmail,
+       ProtectedKind::kFileName, ProtectedKind::kNumberWithUnit},
+      {pattern});
+  if (spans.ok() && IsUtf8(pattern)) {
+    const auto found = spans->Find(bytes, nullptr);
+    if (found.ok()) ascend(*found, [](TextSpan span) { return span; });
+  }
+  if (!IsUtf8(term)) return;
+  const Glossary glossary({{term}}, "en", /*inflections=*/true);
+  ascend(*glossary.Find(bytes, nullptr),
+         [](const Glossary::Match& match) { return match.span; });
+}
+
 // A text with markup, whose lines are translated to themselves.
 void RunMarkup(MarkupFormat format, std::string_view bytes) {
   if (!IsUtf8(bytes)) return;
@@ -231,6 +331,10 @@ std::span<const FuzzTarget> ServerTargets() {
       {"messages", RunMessages},
       {"kserve", RunKserve},
       {"timeout", RunTimeout},
+      {"http_body", RunHttpBody},
+      {"tokens", RunTokens},
+      {"traceparent", RunTraceparent},
+      {"protect", RunProtect},
       {"html", RunHtml},
       {"xml", RunXml},
       {"markdown", RunMarkdown},

@@ -247,6 +247,15 @@ TEST_F(BoundsTest, NoMoreSpansAreMadeThanAResponseHolds) {
   EXPECT_EQ(transport_.written(), 0);
 }
 
+TEST_F(BoundsTest, LabelsToIgnoreAreFew) {
+  AddEncoder({HeadKind::kTag, HeadInfo::Scores::kSoftmax, {"O", "B-LOC"}});
+  v1::ClassifyTokensRequest request;
+  request.add_inputs()->set_text("a");
+  for (int i = 0; i < 1025; ++i) request.add_ignore(std::to_string(i));
+  EXPECT_EQ(Refusal(&NewClassifyTokens, request),
+            "ignore: has 1025 labels; give at most 1024");
+}
+
 TEST_F(BoundsTest, TokensOverTheResponsesLimitAreNotMade) {
   AddEncoder({HeadKind::kTag, HeadInfo::Scores::kSoftmax, {"O", "A"}});
   environment_.limits.max_response_bytes = 1000;

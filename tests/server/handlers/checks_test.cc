@@ -73,6 +73,12 @@ TEST_F(ChecksTest, OnlyWhatIsAskedFor) {
   EXPECT_THAT(Found(Result()), ElementsAre(v1::CHECK_LENGTH_RATIO));
 }
 
+TEST_F(ChecksTest, KindsAreNamedOnce) {
+  for (int i = 0; i < 7; ++i) checks()->add_kinds(v1::CHECK_REPETITION);
+  EXPECT_EQ(Refused(),
+            "options.checks.kinds: names 7, and there are 6; give each once");
+}
+
 TEST_F(ChecksTest, NothingIsToldThatNobodyAskedFor) {
   Start({"Yes."});
   Answer(0, {"Ja ja ja ja ja."});

@@ -127,6 +127,24 @@ TEST_F(GlossaryCallTest, LongOnesToo) {
                                    "bytes; a term has at most 256"));
 }
 
+TEST_F(GlossaryCallTest, AndOfManyWords) {
+  Add(std::string(65, '.'), "b");
+  EXPECT_EQ(Refused(),
+            "options.glossary.terms[0].source: has 65 words and signs; a term "
+            "has at most 64");
+}
+
+// Twenty-four bytes each, where a response has at most a thousand.
+TEST_F(GlossaryCallTest, UsesAreExpectedOfTheResponse) {
+  environment_.limits.max_response_bytes = 1000;
+  Add("a", "b");
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "a ";
+  request_.add_inputs()->set_text(text);
+  EXPECT_THAT(Refused(), HasSubstr("1200 bytes"));
+  EXPECT_EQ(batcher_.count(), 0);
+}
+
 TEST_F(GlossaryCallTest, AndOfManyTokens) {
   Add("cat", std::string(33, 'a'));
   EXPECT_THAT(Refused(), HasSubstr("terms[0].target: has 33 tokens"));

@@ -14,15 +14,15 @@ using testing::HasSubstr;
 
 class PuppetControl : public ModelControl {
  public:
-  void Load(LoadOrder order, Done done) override {
+  void Load(ClientId, LoadOrder order, Done done) override {
     loaded = std::move(order);
     done_ = std::move(done);
   }
-  void Reload(std::string name, Done done) override {
+  void Reload(ClientId, std::string name, Done done) override {
     reloaded = std::move(name);
     done_ = std::move(done);
   }
-  void Unload(std::string name, Done done) override {
+  void Unload(ClientId, std::string name, Done done) override {
     unloaded = std::move(name);
     done_ = std::move(done);
   }

@@ -1,4 +1,6 @@
 // Protected spans: placeholders, other placeholders, pieces.
+#include "server/handlers/call.h"
+#include "server/handlers/convert.h"
 #include "tests/server/handlers/translate_fixture.h"
 
 namespace trivium {
@@ -180,6 +182,39 @@ TEST_F(ProtectTest, AnUnknownKindIsRefused) {
   options()->mutable_protect()->add_kinds(static_cast<v1::ProtectedKind>(99));
   EXPECT_THAT(Refused(),
               HasSubstr("options.protect.kinds[2]: has no value 99"));
+}
+
+TEST_F(ProtectTest, KindsAreNamedOnce) {
+  for (int i = 0; i < 8; ++i) {
+    options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_URL);
+  }
+  EXPECT_EQ(Refused(),
+            "options.protect.kinds: names 10, and there are 7; give each once");
+}
+
+TEST_F(ProtectTest, AKindThatIsNamedTwiceIsLookedForOnce) {
+  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
+  Start({"Open %s."});
+  Expect(0, "Open <x1>.", {"<x1> öffnen."});
+  EXPECT_EQ(Result().unkept_size(), 0);
+}
+
+TEST_F(ProtectTest, APatternThatTakesTooLongIsRefused) {
+  options()->mutable_protect()->add_patterns("[ab]*a[ab]{1000}");
+  std::string text;
+  uint32_t random = 1;
+  for (int i = 0; i < 20'000; ++i) {
+    random = random * 1664525 + 1013904223;
+    text += random >> 31 ? 'a' : 'b';
+  }
+  request_.add_inputs()->set_text(text);
+  EXPECT_THAT(Refused(),
+              HasSubstr("options.protect.patterns[0]: needs too many states"));
+}
+
+TEST_F(ProtectTest, PatternsAreCompiledOnThePool) {
+  options()->mutable_protect()->add_patterns("a");
+  EXPECT_GT(TextBytes(*options()), kInlineTextBytes);
 }
 
 TEST_F(ProtectTest, ALongPatternIsRefused) {

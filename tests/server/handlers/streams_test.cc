@@ -271,6 +271,39 @@ TEST_F(TranslateStreamHandlerTest, WhatIsReadAndNotAnsweredIsBounded) {
   EXPECT_EQ(transport_.written(), 1);
 }
 
+// Beside their number: an item keeps its text until it is answered.
+TEST_F(TranslateStreamHandlerTest, TextsInFlightAreBoundedInBytes) {
+  ByteAccount account;
+  CallContext context;
+  context.held = std::make_shared<CallBytes>(&account);
+  handler_ = NewTranslateStream(environment_, std::move(context), &transport_);
+  handler_->Start();
+  v1::TranslateStreamRequest start;
+  start.mutable_start()->mutable_options()->set_truncate(true);
+  start.mutable_start()->mutable_options()->set_split(v1::SPLIT_NONE);
+  Send(start);
+  constexpr int64_t kBytes = 1'000'000;
+  const std::string text(kBytes, 'a');
+  for (int i = 0; i < 5; ++i) SendItem(i, text);
+  batcher_.Wait(4);
+  // With 4 MiB it reads no further.
+  EXPECT_EQ(transport_.reads(), 6);
+  EXPECT_GT(account.bytes(Held::kRequests), 5 * kBytes);
+  batcher_.Answer(0);
+  EXPECT_EQ(Response(0).id(), "0");
+  transport_.WaitForReads(7);
+  EXPECT_LT(account.bytes(Held::kRequests), 4 * kBytes + 1000);
+  handler_->OnWritten(true);
+  for (int i = 1; i < 5; ++i) {
+    batcher_.Answer(i);
+    EXPECT_EQ(Response(i).id(), std::to_string(i));
+    handler_->OnWritten(true);
+  }
+  EXPECT_LT(account.bytes(Held::kRequests), 100);
+  HalfClose();
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+}
+
 TEST_F(TranslateStreamHandlerTest, StalledClientsAreBrokenOff) {
   Open();
   SendItem(1, "a");

@@ -362,6 +362,42 @@ TEST_F(HttpApiTest, WithoutMemoryRequestsAreRefused) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
+TEST_F(HttpApiTest, ParsingJsonNeedsTheMemoryThatItMayTake) {
+  Start();
+  const std::string body = R"({"inputs":[{"text":")" +
+                           std::string(10'000, 'a') +
+                           R"("}],"options":{"truncate":true}})";
+  // Room for what a request comes to, and not for JSON's values.
+  memory_ = static_cast<int64_t>(OverloadManager::kRefuseAllAt * (1 << 30)) -
+            6 * static_cast<int64_t>(body.size());
+  overload_.Look();
+  EXPECT_EQ(Post(kTranslate, body).status, 429);
+  memory_ -= 12 * static_cast<int64_t>(body.size());
+  overload_.Look();
+  EXPECT_EQ(Post(kTranslate, body).status, 200);
+}
+
+TEST_F(HttpApiTest, FieldsAreCountedBeforeTheyAreParsed) {
+  Start();
+  std::string body;
+  for (int i = 0; i < 300'000; ++i) body += std::string("\x12\0", 2);
+  const HttpResult answer =
+      Post(kTranslate, body, "Content-Type: application/proto\r\n");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("has more than"));
+}
+
+TEST_F(HttpApiTest, ErrorsNameLongKeysByTheirBeginning) {
+  Start();
+  const HttpResult answer =
+      Post("/v1/completions", R"({"model":"translator","prompt":"a",)"
+                              R"("logit_bias":{")" +
+                                  std::string(100'000, 'k') + R"(":1}})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("logit_bias[kkk"));
+  EXPECT_LT(answer.body.size(), 1000);
+}
+
 TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
   Start();
   memory_ = int64_t{800} << 20;

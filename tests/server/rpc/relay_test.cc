@@ -16,8 +16,8 @@
 #include "base/mutex.h"
 #include "base/socket.h"
 #include "server/rpc/http2_frames.h"
-#include "server/rpc/listener_probe.h"
 #include "server/rpc/relayed_peer.h"
+#include "server/tls/listener_probe.h"
 
 namespace trivium {
 namespace {
@@ -320,11 +320,31 @@ TEST(ListenerProbeTest, AListenerThatIsDeafIsTold) {
   ASSERT_TRUE(listeners.ok());
   const sockaddr_storage address = AddressOf(listeners->front());
   // The system connects; nobody answers.
-  EXPECT_FALSE(ListenerProbe(address, absl::Hours(1), absl::Milliseconds(50))
+  EXPECT_FALSE(ListenerProbe(kProbeHttp2, address, nullptr, absl::Hours(1),
+                             absl::Milliseconds(50))
                    .answering());
   listeners->clear();
-  EXPECT_FALSE(
-      ListenerProbe(address, absl::Hours(1), absl::Seconds(10)).answering());
+  EXPECT_FALSE(ListenerProbe(kProbeHttp2, address, nullptr, absl::Hours(1),
+                             absl::Seconds(10))
+                   .answering());
+}
+
+TEST(ListenerProbeTest, AListenerOfHttpIsAnswered) {
+  auto listeners = Listen("127.0.0.1", 0);
+  ASSERT_TRUE(listeners.ok());
+  const UniqueFd& listener = listeners->front();
+  std::thread server([&listener] {
+    pollfd coming{listener.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&coming, 1, -1), 1);
+    const UniqueFd socket(accept(listener.get(), nullptr, nullptr));
+    const std::string answer = "HTTP/1.1 404 Not Found\r\n\r\n";
+    EXPECT_EQ(send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(answer.size()));
+  });
+  EXPECT_TRUE(ListenerProbe(kProbeHttp1, AddressOf(listener), nullptr,
+                            absl::Hours(1), absl::Seconds(10))
+                  .answering());
+  server.join();
 }
 
 TEST_F(RelayTest, AProbeHearsTheOtherSide) {
@@ -334,9 +354,9 @@ TEST_F(RelayTest, AProbeHearsTheOtherSide) {
     EXPECT_THAT(Receive(socket, 33), StartsWith(std::string(kHello)));
     Send(socket, std::string_view("\0\0\0\4\0\0\0\0\0", 9));  // SETTINGS
   });
-  EXPECT_TRUE(
-      ListenerProbe(relay_->address(), absl::Hours(1), absl::Seconds(10))
-          .answering());
+  EXPECT_TRUE(ListenerProbe(kProbeHttp2, relay_->address(), nullptr,
+                            absl::Hours(1), absl::Seconds(10))
+                  .answering());
   grpc.join();
 }
 

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 std::vector<std::string> Found(const Glossary& glossary,
                                std::string_view text) {
   std::vector<std::string> found;
-  for (const Glossary::Match& match : glossary.Find(text)) {
+  for (const Glossary::Match& match : *glossary.Find(text, nullptr)) {
     found.push_back(std::to_string(match.term) + " " +
                     std::string(match.span.Of(text)));
   }
@@ -25,6 +25,38 @@ TEST(GlossaryTest, FindsWholeWords) {
   EXPECT_THAT(Found(glossary, "observer, serverless, hard-disk, hard disks, C"),
               IsEmpty());
   EXPECT_THAT(Found(glossary, ""), IsEmpty());
+}
+
+TEST(GlossaryTest, IsReadAsLongAsItIsWanted) {
+  const Glossary glossary({{"a b"}}, "en", false);
+  std::string text;
+  for (int i = 0; i < 10'000; ++i) text += "a b ";
+  int asked = 0;
+  const auto counts = [&asked] {
+    ++asked;
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(glossary.Find(text, counts)->size(), 10'000);
+  EXPECT_EQ(asked, 2 * 10);  // reading words, then terms: every 4 KiB
+  EXPECT_EQ(glossary.Find(text, [] { return absl::CancelledError("gone"); })
+                .status()
+                .message(),
+            "gone");
+}
+
+// Of 4^8 words that are alike but for capitals, terms have a thousand.
+TEST(GlossaryTest, TermsMayDifferInCapitalsAlone) {
+  std::vector<Glossary::Term> terms;
+  for (int i = 0; i < 1000; ++i) {
+    std::string term = "abcdefghij";
+    for (int bit = 0; bit < 10; ++bit) {
+      if (i >> bit & 1) term[bit] -= 'a' - 'A';
+    }
+    terms.push_back({term, true});
+  }
+  const Glossary glossary(terms, "en", false);
+  EXPECT_THAT(Found(glossary, "abcdefghij ABcdefghij ABCDEFGHIJ"),
+              ElementsAre("0 abcdefghij", "3 ABcdefghij"));
 }
 
 TEST(GlossaryTest, TheLongestTermWins) {

@@ -368,5 +368,24 @@ TEST(MarkupTest, WhateverStandsForWhatTagsAreTheSameAndNested) {
   }
 }
 
+// In quadratic time this would take minutes.
+TEST(MarkupTest, TagsWithoutWordsTakeTheTimeOfTheirNumber) {
+  constexpr size_t kCount = 100'000;
+  for (const auto& [format, tag] : {std::pair{MarkupFormat::kHtml, "<br>"},
+                                    {MarkupFormat::kHtml, "<i></i>"},
+                                    {MarkupFormat::kMarkdown, "[](x)"}}) {
+    std::string tags;
+    for (size_t i = 0; i < kCount; ++i) tags += tag;
+    const auto markup = Markup::Parse(format, "One " + tags + " two three");
+    ASSERT_TRUE(markup.ok()) << markup.status();
+    const TextSpan span =
+        WithoutWhiteSpace(markup->plain(), {0, markup->plain().size()});
+    const std::string out =
+        markup->Place(markup->In(span), "Eins zwei drei", {});
+    EXPECT_NE(out.find("drei"), out.npos);
+    EXPECT_GE(out.size(), tags.size());
+  }
+}
+
 }  // namespace
 }  // namespace trivium

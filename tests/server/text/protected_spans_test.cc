@@ -116,6 +116,56 @@ TEST(ProtectedSpansTest, EndsWhenNobodyWantsIt) {
             "gone");
 }
 
+TEST(ProtectedSpansTest, PatternsHaveASize) {
+  // RE2's instructions: a class of all letters has 1,198.
+  EXPECT_TRUE(ProtectedSpans::Create({}, {R"(\pL+://\pL+)"}).ok());
+  EXPECT_THAT(
+      std::string(ProtectedSpans::Create({}, {R"(\pL{8})"}).status().message()),
+      testing::StartsWith("patterns[0]: has "));
+}
+
+TEST(ProtectedSpansTest, PatternsTakeBoundedTime) {
+  int asked = 0;
+  const auto wanted = [&asked] {
+    ++asked;
+    return absl::OkStatus();
+  };
+  // Each byte of it may begin the last thousand: a state for each set of them.
+  std::string text;
+  uint32_t random = 1;
+  for (int i = 0; i < 1 << 20; ++i) {
+    random = random * 1664525 + 1013904223;
+    text += random >> 31 ? 'a' : 'b';
+  }
+  const auto many_states = ProtectedSpans::Create({}, {"[ab]*a[ab]{1000}"});
+  ASSERT_TRUE(many_states.ok()) << many_states.status();
+  EXPECT_THAT(std::string(many_states->Find(text, wanted).status().message()),
+              HasSubstr("patterns[0]: needs too many states"));
+  EXPECT_LE(asked, 4);
+
+  // Each match looks for a b in all that follows.
+  const std::string row(1 << 20, 'a');
+  const auto looks_on = ProtectedSpans::Create({}, {"b", "a[^b]*b|a"});
+  ASSERT_TRUE(looks_on.ok());
+  EXPECT_THAT(std::string(looks_on->Find(row, wanted).status().message()),
+              HasSubstr("patterns[1]: matches more than 65536 times"));
+  EXPECT_THAT(Found(*looks_on, row.substr(0, 60'000)),
+              ElementsAre(row.substr(0, 60'000)));
+}
+
+TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {
+  const auto spans = ProtectedSpans::Create({}, {"<a*>", "x+$"});
+  const std::string match = "<" + std::string(1022, 'a') + ">";
+  for (size_t before = 0; before < 5000; before += 97) {
+    const std::string text = std::string(before, '.') + match + "ä<a>..x.xx";
+    ASSERT_THAT(Found(*spans, text), ElementsAre(match, "<a>", "xx")) << before;
+  }
+  // Longer ones: in pieces, which are one, or not at all.
+  const std::string text =
+      "<" + std::string(5000, 'a') + "> " + std::string(5000, 'x');
+  EXPECT_THAT(Found(*spans, text), ElementsAre(text.substr(5003)));
+}
+
 TEST(ProtectedSpansTest, SentencesAreJoinedAtSpans) {
   const std::vector<TextSpan> sentences = {{0, 5}, {6, 10}, {12, 20}, {21, 30}};
   EXPECT_THAT(JoinAtSpans(sentences, {{4, 7}, {22, 23}}),

@@ -1,0 +1,258 @@
+"""Attacks on the HTTP port, plain and with TLS: connections that drip, that read
+nothing, that ask for what is not there, or for much; handshakes; more of them
+than files may be open. An honest client of HTTP is answered meanwhile.
+
+They come from 127.0.0.2, which is another client than 127.0.0.1."""
+
+import json
+import os
+import resource
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import attack
+
+HERE = ("127.0.0.2", 0)
+NOTHING = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
+LANGUAGES = b"GET /languages HTTP/1.1\r\nHost: x\r\n\r\n"
+# A head without its end.
+HEAD = b"POST /tokenize HTTP/1.1\r\nHost: x\r\n"
+
+
+def post(path, value):
+    """A request of JSON."""
+    body = json.dumps(value).encode()
+    return (f"POST {path} HTTP/1.1\r\nHost: x\r\nx-client: attacker\r\n"
+            "Content-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n").encode() + body
+
+
+class HttpAbuse(attack.Attack):
+    SCHEME = "http"
+    FLAGS = ("--http-listen", "127.0.0.1:0", "--stall-timeout", "2",
+             "--client-key-header", "x-client",
+             "--memory-limit-bytes", str(attack.Attack.MOST_BYTES))
+
+    def honest_client(self, method=None):
+        return attack.HonestClient(self.server.http_address,
+                                   method or self.SCHEME)
+
+    def plain(self):
+        """A connection, from another address than the honest client's."""
+        host, _, port = self.server.http_address.rpartition(":")
+        return socket.create_connection((host, int(port)), 10, HERE)
+
+    def connect(self):
+        return self.plain()
+
+    def in_turns(self, attack_once, threads=4):
+        """Calls it on threads for as long as a test attacks, beside an honest
+        client; a connection that the server has ended is what it may do."""
+        def run(_):
+            while time.monotonic() < until:
+                try:
+                    attack_once(until)
+                except OSError:
+                    pass
+
+        with self.honest_client() as honest:
+            until = attack.deadline()
+            attack.in_threads(threads, run)
+        self.assert_unharmed(honest)
+
+    def pipeline(self, request, until):
+        """Many at a time, without waiting, and reads what comes."""
+        many = 50
+        with self.connect() as connection:
+            while time.monotonic() < until:
+                connection.sendall(request * many)
+                answers = 0
+                while answers < many:
+                    data = connection.recv(1 << 16)
+                    if not data:
+                        return
+                    answers += data.count(b"HTTP/1.1 ")
+
+    def test_what_is_not_there(self):
+        self.in_turns(lambda until: self.pipeline(NOTHING, until))
+
+    def test_languages(self):
+        self.in_turns(lambda until: self.pipeline(LANGUAGES, until))
+
+    def test_drips(self):
+        def drip(until):
+            connections = []
+            for i in range(50):
+                connection = self.connect()
+                body = post("/tokenize", {"inputs": "a" * 1000})
+                connection.sendall(HEAD if i % 2 else body[:-900])
+                connections.append(connection)
+            while time.monotonic() < until:
+                for i, connection in enumerate(connections):
+                    connection.sendall(b"X: y\r\n" if i % 2 else b"a")
+                time.sleep(0.1)
+            for connection in connections:
+                connection.close()
+
+        self.in_turns(drip)
+
+    def test_texts_to_tokenize(self):
+        request = post("/tokenize", {"inputs": ["a b c d " * 12000] * 4})
+
+        def ask(_):
+            with self.connect() as connection:
+                connection.sendall(request)
+                while len(connection.recv(1 << 16)) == 1 << 16:
+                    pass
+
+        self.in_turns(ask)
+
+    def test_answers_that_nobody_reads(self):
+        request = post("/tokenize", {"inputs": "a b c d " * 12000})
+        connections = []
+
+        def ask(_):
+            connection = self.connect()
+            connections.append(connection)
+            connection.sendall(request)
+            time.sleep(0.01)
+
+        self.in_turns(ask)
+        # They are broken off.
+        give_up = time.monotonic() + 30
+        while sum(value for name, value in self.server.metrics().items()
+                  if name.startswith("trivium_held_bytes")) > 0:
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.1)
+        for connection in connections:
+            connection.close()
+
+    def test_connections_that_say_nothing(self):
+        connections = []
+
+        def stay(_):
+            connections.append(self.plain())
+            time.sleep(0.002)
+
+        self.in_turns(stay)
+        for connection in connections:
+            connection.close()
+
+
+class HttpsAbuse(HttpAbuse):
+    SCHEME = "https"
+
+    @classmethod
+    def setUpClass(cls):
+        cls._files = tempfile.TemporaryDirectory()
+        key, certificate = (os.path.join(cls._files.name, name)
+                            for name in ("key.pem", "certificate.pem"))
+        try:
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                 "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                 "/CN=localhost", "-keyout", key, "-out", certificate],
+                check=True, stderr=subprocess.DEVNULL)
+        except FileNotFoundError:
+            raise unittest.SkipTest("this needs openssl")
+        cls.FLAGS = HttpAbuse.FLAGS + ("--tls-certificate", certificate,
+                                       "--tls-key", key)
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls._files.cleanup()
+
+    def connect(self):
+        return ssl._create_unverified_context().wrap_socket(self.plain())
+
+    def test_handshakes(self):
+        def shake(_):
+            self.connect().close()
+
+        self.in_turns(shake)
+
+    def test_what_is_no_handshake(self):
+        def shout(_):
+            with self.plain() as connection:
+                connection.sendall(NOTHING)
+                connection.recv(1 << 16)
+
+        self.in_turns(shout)
+
+
+class HttpFiles(attack.Attack):
+    """More connections than the server may open files for."""
+    FLAGS = HttpAbuse.FLAGS
+    FILES = 512
+    IDLE = 600
+
+    @classmethod
+    def setUpClass(cls):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most < 4 * cls.IDLE:
+            raise unittest.SkipTest(f"this needs {4 * cls.IDLE} open files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4 * cls.IDLE, most))
+        super().setUpClass()
+        # When it runs: so it has not counted its connections by the limit.
+        resource.prlimit(cls.server.process.pid, resource.RLIMIT_NOFILE,
+                         (cls.FILES, cls.FILES))
+
+    def ready(self):
+        try:
+            with urllib.request.urlopen(
+                    f"http://{self.server.metrics_address}/readyz",
+                    timeout=5) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False  # 503, or no file left for the question
+
+    def answers(self):
+        """Whether a new client of HTTP is answered."""
+        host, _, port = self.server.http_address.rpartition(":")
+        try:
+            with socket.create_connection((host, int(port)), 2) as connection:
+                connection.sendall(NOTHING)
+                return connection.recv(9) == b"HTTP/1.1 "
+        except OSError:
+            return False
+
+    def wait_for(self, condition):
+        give_up = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.1)
+
+    def test_idle_connections(self):
+        host, _, port = self.server.http_address.rpartition(":")
+        self.wait_for(self.ready)
+        with attack.HonestClient(self.server.http_address, "http") as honest:
+            idle = []
+            for _ in range(self.IDLE):
+                try:
+                    idle.append(socket.create_connection((host, int(port)), 2,
+                                                         HERE))
+                except OSError:
+                    pass
+            until = attack.deadline()
+            # A probe's word is a second or two old.
+            self.wait_for(lambda: self.ready() == self.answers())
+            while time.monotonic() < until:
+                time.sleep(0.1)
+            for connection in idle:
+                connection.close()
+            self.wait_for(self.answers)
+            self.wait_for(self.ready)
+        self.assertEqual(len(idle), self.IDLE)
+        self.assert_unharmed(honest)
+
+
+if __name__ == "__main__":
+    attack.main()

@@ -22,6 +22,7 @@ struct LoadFlags {
   std::string file;
   bool ids = false;
   Pacing pacing;
+  double warm_up = 2, duration = 10;  // seconds
   RunOptions run;
   bool find_rate = false;
   absl::Duration p99 = absl::ZeroDuration();

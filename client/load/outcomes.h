@@ -1,16 +1,30 @@
 #ifndef TRIVIUM_CLIENT_LOAD_OUTCOMES_H_
 #define TRIVIUM_CLIENT_LOAD_OUTCOMES_H_
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/call_status.h"
-#include "client/client.h"
-#include "client/load/report.h"
-#include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
 namespace trivium {
+
+// How one call ended.
+struct CallOutcome {
+  grpc::StatusCode code = grpc::StatusCode::OK;
+  std::string message;  // of an error
+  int64_t source_tokens = 0;
+  int64_t new_tokens = 0;
+  // The first piece of a Generate; else InfinitePast.
+  absl::Time first_piece = absl::InfinitePast();
+  std::vector<double> piece_gaps;  // seconds; of a Generate
+  // Tokenizing and inference, by the server's own account.
+  absl::Duration model_time = absl::ZeroDuration();
+};
 
 // What responses tell of the work that was done: tokens, and the time that the
 // server spent on it by its own account.
@@ -60,16 +74,27 @@ inline void Examine(const v1::TokenizeResponse& response,
 inline void Examine(const v1::DetokenizeResponse&, CallOutcome*) {}
 inline void Examine(const v1::Model&, CallOutcome*) {}
 
-inline void SetStatus(const grpc::Status& status,
-                      const grpc::ClientContext& context,
-                      const Client::Options& client, CallOutcome* outcome) {
-  outcome->code = status.error_code();
-  if (!status.ok()) {
-    outcome->message = std::string(
-        CallStatus(status, context, {client.address, client.timeout})
-            .message());
+// The messages of a Generate, as they come.
+class GenerateProgress {
+ public:
+  void Add(const v1::GenerateResponse& response, CallOutcome* outcome) {
+    const absl::Time now = absl::Now();
+    if (outcome->first_piece == absl::InfinitePast()) {
+      outcome->first_piece = now;
+    } else if (response.has_piece()) {
+      outcome->piece_gaps.push_back(absl::ToDoubleSeconds(now - last_piece_));
+    }
+    last_piece_ = now;
+    if (response.has_done()) {
+      outcome->model_time = ModelTime(response.done().timings());
+      outcome->source_tokens = response.done().source_token_count();
+      outcome->new_tokens += response.done().token_count();
+    }
   }
-}
+
+ private:
+  absl::Time last_piece_;
+};
 
 }  // namespace trivium
 

@@ -1,6 +1,7 @@
 #include "client/load/pacer.h"
 
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
 namespace trivium {
 
@@ -8,21 +9,40 @@ absl::Time ClosedPacer::NextStart(absl::Time now, int in_flight) {
   return in_flight < concurrency_ ? now : absl::InfiniteFuture();
 }
 
-PoissonPacer::PoissonPacer(double rate, uint64_t seed, int max_in_flight,
-                           absl::Time start)
-    : rate_(rate), max_in_flight_(max_in_flight), random_(seed), next_(start) {
-  Started();
+OpenPacer::OpenPacer(std::vector<std::unique_ptr<Arrivals>> arrivals,
+                     int max_in_flight)
+    : arrivals_(std::move(arrivals)), max_in_flight_(max_in_flight) {}
+
+absl::Time OpenPacer::NextStart(absl::Time now, int in_flight) {
+  return in_flight < max_in_flight_ ? First().next() : absl::InfiniteFuture();
 }
 
-absl::Time PoissonPacer::NextStart(absl::Time now, int in_flight) {
-  return in_flight < max_in_flight_ ? next_ : absl::InfiniteFuture();
+void OpenPacer::Started() { First().Advance(); }
+
+Arrivals& OpenPacer::First() const {
+  return **std::min_element(
+      arrivals_.begin(), arrivals_.end(),
+      [](const auto& a, const auto& b) { return a->next() < b->next(); });
 }
 
-void PoissonPacer::Started() {
-  // Not std::exponential_distribution: each standard library draws its own.
-  // 53 bits, in [0, 1).
-  const double uniform = std::ldexp(static_cast<double>(random_() >> 11), -53);
-  next_ += absl::Seconds(-std::log1p(-uniform) / rate_);
+std::unique_ptr<Pacer> MakePacer(const Pacing& pacing, absl::Time start,
+                                 absl::Duration warm_up) {
+  if (!pacing.open()) return std::make_unique<ClosedPacer>(pacing.concurrency);
+  std::vector<std::unique_ptr<Arrivals>> arrivals;
+  if (pacing.ramp) {
+    arrivals.push_back(std::make_unique<PoissonArrivals>(
+        RateCurve{pacing.ramp->from, pacing.ramp->to, warm_up,
+                  pacing.ramp->time},
+        pacing.seed, start));
+  } else if (pacing.rate > 0) {
+    arrivals.push_back(std::make_unique<PoissonArrivals>(
+        RateCurve{.from = pacing.rate, .to = pacing.rate}, pacing.seed, start));
+  }
+  if (pacing.burst) {
+    arrivals.push_back(std::make_unique<BurstArrivals>(
+        pacing.burst->size, pacing.burst->period, start + warm_up));
+  }
+  return std::make_unique<OpenPacer>(std::move(arrivals), pacing.max_in_flight);
 }
 
 }  // namespace trivium

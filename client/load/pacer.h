@@ -2,9 +2,12 @@
 #define TRIVIUM_CLIENT_LOAD_PACER_H_
 
 #include <cstdint>
-#include <random>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "client/load/arrivals.h"
 
 namespace trivium {
 
@@ -30,23 +33,44 @@ class ClosedPacer : public Pacer {
   const int concurrency_;
 };
 
-// Open loop: independent users, who come as a Poisson process of `rate` a
-// second, whatever the server does. The same seed gives the same times on
-// every machine.
-class PoissonPacer : public Pacer {
+// Open loop: whoever comes next of several streams of arrivals.
+class OpenPacer : public Pacer {
  public:
   // At most `max_in_flight` at once; later ones then start late, but their
   // times still count from when they were meant to start.
-  PoissonPacer(double rate, uint64_t seed, int max_in_flight, absl::Time start);
+  OpenPacer(std::vector<std::unique_ptr<Arrivals>> arrivals, int max_in_flight);
   absl::Time NextStart(absl::Time now, int in_flight) override;
   void Started() override;
 
  private:
-  const double rate_;
+  Arrivals& First() const;
+
+  const std::vector<std::unique_ptr<Arrivals>> arrivals_;
   const int max_in_flight_;
-  std::mt19937_64 random_;
-  absl::Time next_;
 };
+
+// How calls are paced: a closed loop, unless a rate, a ramp or bursts are set.
+struct Pacing {
+  struct Ramp {
+    double from, to;      // calls a second
+    absl::Duration time;  // from the end of the warm-up on, which has `from`
+  };
+  struct Burst {
+    int size;
+    absl::Duration period;  // the first one at the end of the warm-up
+  };
+
+  int concurrency = 32;  // of a closed loop
+  double rate = 0;       // calls a second; 0: none
+  std::optional<Ramp> ramp;
+  std::optional<Burst> burst;  // beside the rate or the ramp
+  int max_in_flight = 10000;   // of an open loop
+  uint64_t seed = 1;
+
+  bool open() const { return rate > 0 || ramp || burst; }
+};
+std::unique_ptr<Pacer> MakePacer(const Pacing& pacing, absl::Time start,
+                                 absl::Duration warm_up);
 
 }  // namespace trivium
 

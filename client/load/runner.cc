@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <queue>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "client/load/abort_plan.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -39,24 +42,81 @@ class Inbox {
   std::vector<Sample> samples_ ABSL_GUARDED_BY(mutex_);
 };
 
-void StartCall(Caller& caller, int64_t number, absl::Time intended,
-               const std::shared_ptr<Inbox>& inbox) {
-  const absl::Time started = absl::Now();
-  caller.Start(number, [inbox, intended, started](CallOutcome outcome) {
-    inbox->Put({intended, started, absl::Now(), std::move(outcome)});
-  });
+// Calls that will be given up, the next one first. One that has ended by then
+// is not harmed.
+class Aborts {
+ public:
+  Aborts(double share, uint64_t seed) : plan_(share, seed) {}
+
+  // What tells call `number`, which starts now, to end early.
+  std::stop_token Add(int64_t number, CallKind kind, absl::Time now) {
+    const absl::Duration after = plan_.After(number, kind);
+    if (after == absl::InfiniteDuration()) return {};
+    const std::stop_source source;
+    const std::stop_token token = source.get_token();
+    waiting_.push({now + after, source});
+    return token;
+  }
+
+  void GiveUp(absl::Time now) {
+    for (; next() <= now; waiting_.pop()) {
+      waiting_.top().source.request_stop();
+    }
+  }
+  absl::Time next() const {
+    return waiting_.empty() ? absl::InfiniteFuture() : waiting_.top().time;
+  }
+
+  void Learn(const Sample& sample) {
+    if (!sample.aborted) {
+      plan_.Ended(sample.kind, sample.finished - sample.started);
+    }
+  }
+
+ private:
+  struct Abort {
+    absl::Time time;
+    mutable std::stop_source source;
+    bool operator<(const Abort& other) const { return time > other.time; }
+  };
+
+  AbortPlan plan_;
+  std::priority_queue<Abort> waiting_;
+};
+
+void StartCall(Caller& caller, PlannedCall call, absl::Time intended,
+               std::stop_token stop, const std::shared_ptr<Inbox>& inbox) {
+  Sample sample;
+  sample.intended = intended;
+  sample.started = absl::Now();
+  sample.kind = call.kind;
+  sample.texts = static_cast<int>(call.inputs.size());
+  caller.Start(
+      std::move(call), stop,
+      [inbox, stop, sample = std::move(sample)](CallOutcome outcome) mutable {
+        sample.finished = absl::Now();
+        sample.aborted = stop.stop_requested() &&
+                         outcome.code == grpc::StatusCode::CANCELLED;
+        sample.outcome = std::move(outcome);
+        inbox->Put(std::move(sample));
+      });
 }
 
 }  // namespace
 
-Report RunLoad(const RunOptions& options, Pacer& pacer, Caller& caller,
-               const std::atomic<bool>& stop) {
+Recording RunLoad(const RunOptions& options, const Pacing& pacing,
+                  const Workload& workload, Caller& caller,
+                  const std::string& title, const std::atomic<bool>& stop) {
   // Often enough for `stop` and the live line.
   constexpr absl::Duration kTick = absl::Milliseconds(100);
-  const absl::Time measure_from = options.start + options.warm_up;
+  const absl::Time start = absl::Now();
+  const absl::Time measure_from = start + options.warm_up;
   const absl::Time send_until = options.count > 0
                                     ? absl::InfiniteFuture()
                                     : measure_from + options.duration;
+  const std::unique_ptr<Pacer> pacer =
+      MakePacer(pacing, start, options.warm_up);
+  Aborts aborts(options.abort_share, workload.options().seed);
   Recorder recorder(measure_from);
   const auto inbox = std::make_shared<Inbox>();
   int64_t started = 0, measured = 0;
@@ -66,7 +126,7 @@ Report RunLoad(const RunOptions& options, Pacer& pacer, Caller& caller,
   absl::Time live_drawn = absl::InfinitePast();
   while (true) {
     const absl::Time now = absl::Now();
-    const absl::Time next = pacer.NextStart(now, in_flight);
+    const absl::Time next = pacer->NextStart(now, in_flight);
     if (sending_ended == absl::InfiniteFuture() &&
         (stop || now >= send_until ||
          (options.count > 0 && measured >= options.count))) {
@@ -76,28 +136,35 @@ Report RunLoad(const RunOptions& options, Pacer& pacer, Caller& caller,
     if (!sending && in_flight == 0) break;
     const bool start_one = sending && next <= now;
     if (start_one) {
-      StartCall(caller, started++, next, inbox);
+      PlannedCall call = workload.Plan(started);
+      std::stop_token abort = aborts.Add(started, call.kind, now);
+      StartCall(caller, std::move(call), next, std::move(abort), inbox);
+      ++started;
       if (next >= measure_from) ++measured;
-      pacer.Started();
+      pacer->Started();
       ++in_flight;
     }
-    absl::Time wake = start_one ? absl::InfinitePast() : now + kTick;
+    aborts.GiveUp(now);
+    absl::Time wake =
+        start_one ? absl::InfinitePast() : std::min(now + kTick, aborts.next());
     if (sending) wake = std::min({wake, next, send_until});
     for (Sample& sample : inbox->Take(wake)) {
       --in_flight;
       last_finished = std::max(last_finished, sample.finished);
+      aborts.Learn(sample);
       recorder.Add(std::move(sample));
     }
     if (options.live != nullptr && now - live_drawn >= absl::Seconds(1)) {
       live_drawn = now;
-      fmt::print(options.live, "\r{}\033[K",
-                 LiveLine(recorder.counts(), now - options.start,
-                          now - measure_from, in_flight));
+      fmt::print(options.live, "\r{}{}\033[K", title,
+                 LiveLine(recorder.counts(), now - start, now - measure_from,
+                          in_flight));
       std::fflush(options.live);
     }
   }
   if (options.live != nullptr) fmt::print(options.live, "\r\033[K");
-  return recorder.MakeReport(options.count > 0 ? last_finished : sending_ended);
+  return std::move(recorder).Finish(options.count > 0 ? last_finished
+                                                      : sending_ended);
 }
 
 }  // namespace trivium

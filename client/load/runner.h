@@ -4,29 +4,32 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 
 #include "absl/time/time.h"
-#include "client/load/calls.h"
+#include "client/load/caller.h"
 #include "client/load/pacer.h"
-#include "client/load/report.h"
+#include "client/load/recorder.h"
+#include "client/load/workload.h"
 
 namespace trivium {
 
 struct RunOptions {
-  absl::Time start;
   absl::Duration warm_up = absl::Seconds(2);
   // Sending ends after this time of measuring or, if `count` is positive,
   // after that many calls meant to start after the warm-up.
   absl::Duration duration = absl::Seconds(10);
   int64_t count = 0;
-  FILE* live = nullptr;  // a terminal for the live line, or null
+  double abort_share = 0;  // of the calls, which are given up on the way
+  FILE* live = nullptr;    // a terminal for the live line, or null
 };
 
-// Starts calls when `pacer` says until the end of sending or `stop`, waits for
-// those in flight and reports. One thread: the calls' callbacks only hand
-// their outcomes to it.
-Report RunLoad(const RunOptions& options, Pacer& pacer, Caller& caller,
-               const std::atomic<bool>& stop);
+// Starts the workload's calls as `pacing` says until the end of sending or
+// `stop`, and waits for those in flight. One thread: the calls' callbacks only
+// hand their outcomes to it. `title` begins the live line.
+Recording RunLoad(const RunOptions& options, const Pacing& pacing,
+                  const Workload& workload, Caller& caller,
+                  const std::string& title, const std::atomic<bool>& stop);
 
 }  // namespace trivium
 

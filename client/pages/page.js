@@ -1,4 +1,4 @@
-// What both pages share: their data, and how text of any kind is shown.
+// What the pages share: their data, and how text of any kind is shown.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);

@@ -15,6 +15,7 @@ struct PageFiles {
 };
 extern const PageFiles kAttentionPage;
 extern const PageFiles kBeamsPage;
+extern const PageFiles kLoadPage;
 
 // The page with its script's data. Strings of `data` may hold anything: bytes
 // that are not UTF-8 become U+FFFD, and none ends the element they are in.

@@ -19,9 +19,9 @@ import ctranslate2
 import grpc
 
 import arguments
+import best_setting
 import ctranslate2_model
 import machine
-import rate_search
 import servers
 import workload
 
@@ -42,9 +42,6 @@ def parse_arguments():
                         "after so many seconds, so that overload ends soon")
     parser.add_argument("--tolerance", type=float, default=0.03,
                         help="relative, of the highest rate")
-    parser.add_argument("--tries", type=int, default=2, help="a rate fails "
-                        "after so many measurements over the limit: a busy "
-                        "machine fails one now and then")
     parser.add_argument("--batches", type=arguments.integers,
                         default=[16, 8, 32, 64, 128],
                         help="the peer's largest batch")
@@ -105,14 +102,28 @@ class Comparison:
         return [{**setting, "threads": threads} for setting in settings
                 for threads in (SIDE_BY_SIDE, INSIDE)]
 
-    def bears(self, server, rate):
-        return any(self.measure(server, rate, "search")
-                   for _ in range(self._options.tries))
-
-    def measure(self, server, rate, why):
+    def passes(self, server, rate, why):
         """Whether p99 was within the limit."""
         report = servers.load(self._options, server,
                               [*self._flags, "--rate", f"{rate:g}"])
+        return self.note(server, rate, report, why)
+
+    def bears(self, server, rate):
+        """As a search has it: a busy machine fails a rate now and then."""
+        return any(self.passes(server, rate, "search") for _ in range(2))
+
+    def highest_rate(self, server, start=None):
+        """The highest that passes; the search begins at `start`, or at what 64
+        calls in flight come to."""
+        begin = ["--rate", f"{start:g}"] if start else ["--concurrency", "64"]
+        found = servers.load(self._options, server, [
+            *self._flags, "--find-rate", "--p99", f"{self._options.p99:g}s",
+            "--tolerance", str(self._options.tolerance), *begin])
+        for point in found["points"]:
+            self.note(server, point["rate"], point, "search")
+        return found["highest_rate"]
+
+    def note(self, server, rate, report, why):
         point = servers.point(server, rate, report)
         point["why"] = why
         point["passed"] = (point["failed"] == 0 and point["succeeded"] > 0
@@ -126,42 +137,32 @@ class Comparison:
               file=sys.stderr)
         return point["passed"]
 
-    def capacity(self, server):
-        """Calls a second with 64 in flight: where the search starts."""
-        report = servers.load(
-            self._options, server, [*self._flags, "--concurrency", "64"])
-        return max(1, report["requests_per_second"])
-
     def run(self):
-        tolerance = self._options.tolerance
         with self.own() as server:
-            own_rate = rate_search.highest_rate(
-                lambda rate: self.bears(server, rate),
-                self.capacity(server), tolerance)
+            own_rate = self.highest_rate(server)
 
-        settings = self.settings()
-        with self.peer(settings[0]) as server:
-            start = self.capacity(server)
         # One peer at a time, kept while the search stays with its setting.
         with contextlib.ExitStack() as stack:
             running = []
 
-            def passes(setting, rate):
+            def peer_with(setting):
                 if not running or running[-1].settings != setting:
                     stack.close()
                     running.append(stack.enter_context(self.peer(setting)))
-                return self.bears(running[-1], rate)
+                return running[-1]
 
-            setting, peer_rate = rate_search.best_setting(
-                passes, settings, start, tolerance)
+            setting, peer_rate = best_setting.best_setting(
+                lambda s, rate: self.bears(peer_with(s), rate),
+                lambda s, start: self.highest_rate(peer_with(s), start),
+                self.settings(), self._options.tolerance)
         if own_rate == 0 or setting is None:
             sys.exit("a server met the limit at no rate: raise --p99, or "
                      "shorten the work")
 
         with self.own() as own, self.peer(setting) as peer:
             for fraction in self._options.curve * self._options.rounds:
-                self.measure(own, fraction * own_rate, "curve")
-                self.measure(peer, fraction * peer_rate, "curve")
+                self.passes(own, fraction * own_rate, "curve")
+                self.passes(peer, fraction * peer_rate, "curve")
         return self.report(own, own_rate, peer, peer_rate)
 
     def report(self, own, own_rate, peer, peer_rate):

@@ -231,6 +231,9 @@ grpc::Status FakeServer::Begin(grpc::ServerContext* context) {
   while (hang && !context->IsCancelled()) {
     std::this_thread::yield();
   }
+  if (--calls_left < 0) {
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "no calls left"};
+  }
   return refusal;
 }
 

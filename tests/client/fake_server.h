@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ class FakeServer : public v1::Inference::Service,
   int largest_attention_bytes = 0;
   // What every call answers first; OK: it goes on.
   grpc::Status refusal;
+  // Calls after so many are refused, as by a server that is full.
+  std::atomic<int> calls_left{std::numeric_limits<int>::max()};
   grpc::health::v1::HealthCheckResponse::ServingStatus health =
       grpc::health::v1::HealthCheckResponse::SERVING;
   // A TranslateStream holds its results back until it has these many and then

@@ -79,7 +79,8 @@ OUTSIDE = {
     r"spdlog/.*": ("server",),
     r"(grpc|grpcpp)/.*|.*\.grpc\.pb\.h": ("server/rpc", "client"),
     r"microhttpd\.h": ("server/http",),
-    r"httplib\.h|opentelemetry/.*": ("server/tracing",),
+    r"httplib\.h": ("server/tracing", "client/load"),
+    r"opentelemetry/.*": ("server/tracing",),
     r"re2/.*": ("server/text",),
     r"openssl/.*": ("server/tls", "server/handlers"),
     r"(google|trivium)/.*": (

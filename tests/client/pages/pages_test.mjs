@@ -1,5 +1,5 @@
-// What the pages of `trivium attention` and `trivium beams` do, in the browser
-// of browser.mjs.
+// What the pages of `trivium attention`, `trivium beams` and `trivium-load` do, in
+// the browser of browser.mjs.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {Page} from './browser.mjs';
@@ -133,7 +133,8 @@ test('signs and words are explained once', () => {
 });
 
 test('whatever can be clicked is reached by keys', () => {
-  for (const page of [new Page('attention', translation), new Page('beams', beams)]) {
+  for (const page of [new Page('attention', translation), new Page('beams', beams),
+                      new Page('load', search)]) {
     for (const one of page.document.all()) {
       const clicks = 'click' in one.listeners || 'change' in one.listeners;
       // The canvas's tokens have keys of their own.
@@ -142,7 +143,8 @@ test('whatever can be clicked is reached by keys', () => {
                     (one.getAttribute('tabindex') === '0' && one.listeners.keydown),
                 one.tag);
     }
-    assert.equal(page.byId('scroller').getAttribute('tabindex'), '0');
+    const scroller = page.byId('scroller');
+    if (scroller) assert.equal(scroller.getAttribute('tabindex'), '0');
   }
 });
 
@@ -228,4 +230,142 @@ test('a beam tree is saved as a file of its own', () => {
   assert.equal(name, 'beams.svg');
   assert.match(text, /<title>Beam search: I ate &lt;b>&amp;<\/title>/);
   assert.match(text, /▁Ich/);
+});
+
+const times = (p50) => ({count: 4, mean: p50, p50, p90: p50, p95: p50, p99: 4 * p50,
+                         'p99.9': 4 * p50, max: 4 * p50});
+const none = {count: 0, mean: 0, p50: 0, p90: 0, p95: 0, p99: 0, 'p99.9': 0, max: 0};
+const slice = (p50, more = {}) => ({
+  p50, p95: p50 && 2 * p50, p99: p50 && 4 * p50, started: 40, done: 40, failed: 0,
+  aborted: 0, ...more});
+// A run of two seconds in slices of half of one; none succeeded in the second.
+const loadRun = (name, p50, more = {}) => ({
+  name,
+  report: {
+    seconds: 2, succeeded: 60, failed: 20, aborted: 0,
+    errors: {RESOURCE_EXHAUSTED: 20}, first_error: 'full <b>\u202e',
+    requests_per_second: 30, texts_per_second: 60, source_tokens_per_second: 1234.5,
+    new_tokens_per_second: 0, latency_seconds: times(p50), first_piece_seconds: none,
+    piece_gap_seconds: none, outside_model_seconds: times(p50 / 2),
+    refused_seconds: none, start_delay_seconds: times(1e-5),
+    calls: {translate: {latency_seconds: times(p50)}, encode: {latency_seconds: none}},
+    ...more},
+  slices: {seconds: .5, calls: [slice(p50), slice(null, {done: 0, failed: 40}),
+                                slice(2 * p50), slice(p50)]},
+  latencies: {bounds: [.01, .02, .04, .08], counts: [30, 0, 30]},
+  calls: [{name: 'translate', latencies: [30, 0, 20]},
+          {name: 'encode', latencies: [0, 0, 10]}],
+});
+const setup = [['calls', 'translate 8, encode 2'], ['pace', '40/s']];
+const load = {servers: ['127.0.0.1:1'], setup, runs: [loadRun('127.0.0.1:1', .02)]};
+const search = {
+  servers: ['127.0.0.1:1'], setup,
+  runs: [loadRun('100/s', .2), loadRun('80/s', .02), loadRun('89/s', .03)],
+  search: {limit: .5, highest: 80, points: [
+    {rate: 100, passed: false}, {rate: 80, passed: true}, {rate: 89, passed: false}]},
+};
+const comparison = {
+  servers: ['127.0.0.1:1', 'http://127.0.0.1:2'], setup,
+  runs: [loadRun('127.0.0.1:1, round 1', .02),
+         loadRun('http://127.0.0.1:2, round 1', .03)],
+  comparison: {first: '127.0.0.1:1', second: 'http://127.0.0.1:2', ratios: [
+    {name: 'requests/s', median: 1.25, rounds: [1.25]},
+    {name: 'p99', median: .5, rounds: [.5]}]},
+};
+const drawn = (page, id, tag) => page.byId(id).querySelectorAll(tag);
+
+test('a load says what it was and what came of it', () => {
+  const page = new Page('load', load);
+  assert.equal(page.document.title, 'Load: 127.0.0.1:1');
+  assert.equal(page.text('setup'), 'callstranslate 8, encode 2pace40/s');
+  assert.match(page.text('tiles'), /succeeded60failed20requests\/s30texts\/s60source tokens\/s1,235measured2 s/);
+  assert.match(page.text('times'), /latency420 ms20 ms20 ms80 ms/);
+  assert.match(page.text('times'), /— translate4/);
+  // What did not occur has no row; one call alone needs no choice.
+  assert.doesNotMatch(page.text('times'), /first piece|refused/);
+  assert.ok(page.byId('runs').hidden && page.byId('search').hidden &&
+            page.byId('comparison').hidden);
+  assert.match(page.text('errors'), /20 × RESOURCE_EXHAUSTED.*full <b>⟨202e⟩/);
+});
+
+test('lines over time have gaps where nothing was measured', () => {
+  const page = new Page('load', load);
+  const lines = drawn(page, 'latency-plot', 'path');
+  assert.deepEqual(lines.map((one) => one.getAttribute('class')),
+                   ['line p50', 'line p95', 'line p99']);
+  for (const one of lines) {
+    assert.equal(one.getAttribute('d').match(/M/g).length, 2);
+    assert.doesNotMatch(one.getAttribute('d'), /NaN|undefined|null/);
+  }
+  // What never occurs has no line.
+  assert.equal(page.text('rate-legend'), 'starteddonefailed');
+  assert.equal(drawn(page, 'rate-plot', 'path').length, 3);
+});
+
+test('a time is told to who points at it and to who comes by keys', () => {
+  const page = new Page('load', load);
+  const plot = page.byId('latency-plot');
+  assert.equal(page.text('slice'), 'Point at a time, or use the arrow keys.');
+  plot.fire('pointermove', {clientX: 60});
+  assert.equal(page.text('slice'),
+               '0 to 0.5 s: p50 20 ms, p95 40 ms, p99 80 ms, 40/s started, 40/s done, 0/s failed');
+  plot.fire('pointerleave');
+  assert.ok(page.byId('rate-plot').fire('keydown', {key: 'ArrowRight'}));
+  assert.ok(plot.fire('keydown', {key: 'ArrowRight'}));
+  assert.equal(page.text('slice'), '0.5 to 1 s: 40/s started, 0/s done, 40/s failed');
+  plot.fire('keydown', {key: 'ArrowLeft'});
+  plot.fire('keydown', {key: 'ArrowLeft'});
+  assert.match(page.text('slice'), /^0 to/);
+  assert.ok(!plot.fire('keydown', {key: 'Tab'}));
+  plot.fire('blur');
+  assert.match(page.text('slice'), /^Point/);
+});
+
+test('latencies are counted, of each call too', () => {
+  const page = new Page('load', load);
+  const bars = drawn(page, 'latencies-plot', 'rect');
+  assert.equal(bars.length, 3);
+  const height = (bar) => +bar.getAttribute('height');
+  assert.equal(height(bars[1]), 0);
+  assert.equal(height(bars[0]), height(bars[2]));
+  assert.equal(page.text('bucket'), 'Dashed: p50 20 ms, p95 20 ms, p99 80 ms.');
+  page.byId('latencies-plot').fire('keydown', {key: 'ArrowRight'});
+  assert.equal(page.text('bucket'), '10 ms to 20 ms: 30 calls; 50 % took no longer');
+  assert.equal(page.byId('calls').querySelectorAll('h3').map((one) => one.textContent).join(),
+               'translate,encode');
+  const empty = {...load, runs: [{...load.runs[0], latencies: {bounds: [], counts: []}, calls: []}]};
+  assert.equal(new Page('load', empty).text('bucket'), 'No call succeeded.');
+});
+
+test('a search opens on the rate that it found', () => {
+  const page = new Page('load', search);
+  assert.equal(page.text('search-title'), '80 calls a second, with p99 within 500 ms');
+  assert.equal(page.text('run-title'), '80/s');
+  assert.deepEqual(drawn(page, 'search-plot', 'circle').map((one) => one.getAttribute('class')),
+                   ['dot failed', 'dot', 'dot failed']);
+  page.byId('runs').children[2].click();
+  assert.equal(page.text('run-title'), '89/s');
+  assert.deepEqual(page.pressed('runs').map((one) => one.textContent), ['89/s']);
+  const failed = {...search, search: {...search.search, highest: 0}};
+  assert.match(new Page('load', failed).text('search-title'), /^No rate/);
+});
+
+test('a comparison has a dot for each round', () => {
+  const page = new Page('load', comparison);
+  assert.equal(page.text('comparison-title'), '127.0.0.1:1 over http://127.0.0.1:2');
+  const dots = drawn(page, 'comparison-plot', 'circle').map((one) => +one.getAttribute('cx'));
+  const one = +drawn(page, 'comparison-plot', 'line').find(
+      (line) => line.getAttribute('class') === 'mark').getAttribute('x1');
+  assert.ok(dots[0] > one && dots[1] < one);
+  assert.match(page.text('comparison-plot'), /requests\/s 1\.250p99 0\.500/);
+});
+
+test('ticks are round numbers that hold what is drawn', () => {
+  const page = new Page('load', load);
+  const vmTicks = (most, count) => [...page.context.ticks(most, count)];
+  assert.deepEqual(vmTicks(97), [0, 50, 100]);
+  for (const most of [1e-5, .003, .97, 1, 42, 99.9, 12345]) {
+    const all = vmTicks(most);
+    assert.ok(all.at(-1) >= most * .999 && all.length <= 7, `${most}: ${all}`);
+  }
 });

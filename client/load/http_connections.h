@@ -1,0 +1,56 @@
+#ifndef TRIVIUM_CLIENT_LOAD_HTTP_CONNECTIONS_H_
+#define TRIVIUM_CLIENT_LOAD_HTTP_CONNECTIONS_H_
+
+#include <httplib.h>
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/mutex.h"
+#include "client/load/caller.h"
+
+namespace trivium {
+
+// Threads, each with a connection that it keeps; one more is started whenever
+// all are at work.
+class HttpConnections {
+ public:
+  // One call, made on a thread's connection.
+  using Work = std::function<CallOutcome(httplib::Client&)>;
+
+  HttpConnections(std::string url, absl::Duration timeout)
+      : url_(std::move(url)), timeout_(timeout) {}
+  // When all that was asked for is done.
+  ~HttpConnections();
+
+  // Called by one thread.
+  void Do(Work work, Done done);
+
+ private:
+  struct Task {
+    Work work;
+    Done done;
+  };
+
+  void Run();
+  // Without work where there will be no more.
+  Task Take();
+
+  const std::string url_;
+  const absl::Duration timeout_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Task> waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t unfinished_ ABSL_GUARDED_BY(mutex_) = 0;  // waiting or under way
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_LOAD_HTTP_CONNECTIONS_H_

@@ -1,0 +1,47 @@
+#ifndef TRIVIUM_CLIENT_LOAD_RATE_SEARCH_H_
+#define TRIVIUM_CLIENT_LOAD_RATE_SEARCH_H_
+
+#include <limits>
+
+namespace trivium {
+
+// Finds the highest rate that passes, with few measurements: goes up or down
+// in steps until one rate passes and the next does not, then halves what is
+// between them. It measures nothing itself:
+//
+//   RateSearch search(100, {});
+//   while (!search.done()) search.Add(Passes(search.rate()));
+class RateSearch {
+ public:
+  struct Options {
+    double tolerance = 0.03;  // relative, of the highest rate
+    // A rate fails after so many measurements that did not pass: a busy
+    // machine fails one now and then.
+    int tries = 2;
+  };
+
+  // Begins at `start`, which is positive.
+  RateSearch(double start, Options options)
+      : options_(options), start_(start), rate_(start) {}
+
+  bool done() const { return done_; }
+  double rate() const { return rate_; }  // the next to measure
+  // Whether rate() passed.
+  void Add(bool passed);
+  // The highest rate that passed, when done; 0: not even a hundredth of the
+  // first one did.
+  double highest() const { return low_; }
+
+ private:
+  const Options options_;
+  const double start_;
+  double rate_;
+  double low_ = 0;                                         // passed
+  double high_ = std::numeric_limits<double>::infinity();  // did not
+  int failures_ = 0;                                       // of rate_
+  bool done_ = false;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_CLIENT_LOAD_RATE_SEARCH_H_

@@ -103,6 +103,19 @@ class LoadedModel : public Model {
   const std::shared_ptr<const Transformer> transformer_;
 };
 
+// As ModelInfo's.
+std::vector<int> WindowsOf(const StackDescription& decoder) {
+  std::vector<int> windows;
+  for (const LayerDescription& layer : decoder.layer) {
+    const int look_back = layer.self_attention.geometry.look_back;
+    windows.push_back(look_back == kAllKeys ? 0 : look_back + 1);
+  }
+  if (std::count(windows.begin(), windows.end(), 0) == decoder.layers) {
+    windows.clear();
+  }
+  return windows;
+}
+
 ModelInfo Describe(const std::string& path, const ModelFolder& folder,
                    const Transformer& transformer) {
   const std::optional<StackDescription>& encoder = folder.description.encoder;
@@ -124,6 +137,8 @@ ModelInfo Describe(const std::string& path, const ModelFolder& folder,
     info.d_model = decoder->d_model;
     info.decoder_layers = decoder->layers;
     info.decoder_heads = decoder->heads;
+    info.decoder_kv_heads = decoder->layer[0].self_attention.geometry.kv_heads;
+    info.decoder_windows = WindowsOf(*decoder);
     info.recurrent_decoder = decoder->layer[0].recurrence.has_value();
     info.vocabulary = decoder->vocabulary;
     info.max_target_tokens = decoder->max_positions;

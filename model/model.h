@@ -102,6 +102,9 @@ struct ModelInfo {
   int decoder_layers = 0;
   int encoder_heads = 0;  // of queries, in every layer
   int decoder_heads = 0;
+  int decoder_kv_heads = 0;  // of keys and values; divides decoder_heads
+  // [decoder_layers] tokens that one sees, itself counted; 0: all. Empty: all.
+  std::vector<int> decoder_windows;
   bool recurrent_decoder = false;          // without self-attention
   std::vector<Language> source_languages;  // empty: not known or not needed
   std::vector<Language> target_languages;

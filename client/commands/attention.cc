@@ -28,7 +28,7 @@ class AttentionCommand : public Command {
       MakePair(&input);
     }
     TRIVIUM_ASSIGN_OR_RETURN(const v1::Model model, client.GetModel(model_));
-    AttentionReader reader(client, model, input, Languages());
+    AttentionReader reader(client, model, input, Options());
     TRIVIUM_ASSIGN_OR_RETURN(std::vector<AttentionMaps> maps,
                              reader.Plan(choice_));
     std::vector<AttentionMaps> on_page = maps;
@@ -41,7 +41,7 @@ class AttentionCommand : public Command {
     if (!json_ && npz_.empty() && !html_.empty()) maps = on_page;
     TRIVIUM_RETURN_IF_ERROR(reader.Read(&maps));
     AttentionContext context = {model.name(), {}};
-    AddTexts(input, reader.translation(), &context);
+    AddTexts(input, reader.answer(), &context);
     if (!npz_.empty()) {
       TRIVIUM_RETURN_IF_ERROR(WriteNpz(maps));
       output.Complain(fmt::format("wrote {}", npz_));
@@ -70,24 +70,24 @@ class AttentionCommand : public Command {
     input->mutable_pair()->set_second(second_);
   }
 
-  // One translation, the best by one step's look: others cost more and show
-  // the same.
-  v1::TranslateOptions Languages() const {
-    v1::TranslateOptions options = languages_;
+  // One translation or answer, the best by one step's look: others cost more
+  // and show the same.
+  v1::TranslateOptions Options() const {
+    v1::TranslateOptions options = options_;
     options.mutable_decoding()->set_beam_size(1);
     options.mutable_decoding()->set_num_hypotheses(1);
     options.mutable_decoding()->set_sample(false);
     return options;
   }
 
-  static void AddTexts(const v1::Input& input, const std::string& translation,
+  static void AddTexts(const v1::Input& input, const std::string& answer,
                        AttentionContext* context) {
     if (input.has_text()) context->texts.push_back(input.text());
     if (input.has_pair()) {
       context->texts.push_back(input.pair().first());
       context->texts.push_back(input.pair().second());
     }
-    if (!translation.empty()) context->texts.push_back(translation);
+    if (!answer.empty()) context->texts.push_back(answer);
   }
 
   absl::Status WriteNpz(const std::vector<AttentionMaps>& maps) const {
@@ -137,7 +137,7 @@ class AttentionCommand : public Command {
   std::string second_;
   std::string html_ = "attention.html";
   std::string npz_;
-  v1::TranslateOptions languages_;
+  v1::TranslateOptions options_;
   AttentionReader::Choice choice_;
   bool json_ = false;
 };
@@ -161,9 +161,15 @@ Subcommand AddAttention(CLI::App& app) {
   AddModelFlag(*sub, &command->model_);
   AddInputFlags(*sub, &command->inputs_, /*ids=*/true, /*target_prefix=*/false);
   AddJsonFlag(*sub, &command->json_);
-  AddLanguageFlags(*sub, &command->languages_);
+  AddLanguageFlags(*sub, &command->options_);
   sub->add_option("--second", command->second_,
                   "Make a pair of the text and this one");
+  v1::DecodingOptions* decoding = command->options_.mutable_decoding();
+  sub->add_option_function<uint32_t>(
+      "--max-new-tokens",
+      [decoding](uint32_t most) { decoding->set_max_new_tokens(most); },
+      "Of the translation, or of the answer to a prompt (default there: 16); "
+      "the last one is not read any more, so 1 shows a prompt alone");
   AttentionReader::Choice* choice = &command->choice_;
   sub->add_option_function<std::string>(
          "--kind",

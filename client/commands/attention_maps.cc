@@ -18,9 +18,11 @@ const char* NameOf(AttentionKind kind) {
   return "";
 }
 
-size_t AttentionMaps::Seen(size_t row) const {
-  if (!seen_first) return keys.size();
-  return std::min<size_t>(keys.size(), *seen_first + rows[row]);
+AttentionMaps::Range AttentionMaps::Seen(size_t layer, size_t row) const {
+  if (!seen_first) return {0, keys.size()};
+  const size_t end = std::min<size_t>(keys.size(), *seen_first + rows[row]);
+  const size_t window = windows.empty() ? 0 : windows[layer];
+  return {window == 0 || window > end ? 0 : end - window, end};
 }
 
 bool ChooseRows(const std::vector<uint32_t>& chosen, AttentionMaps* maps) {
@@ -47,6 +49,9 @@ bool ShrinkToFit(size_t cells, std::vector<AttentionMaps>* maps) {
         [](const auto& a, const auto& b) { return a.size() < b.size(); });
     if (largest.layers.size() > 1) {
       largest.layers.erase(largest.layers.begin());
+      if (!largest.windows.empty()) {
+        largest.windows.erase(largest.windows.begin());
+      }
     } else if (largest.heads.size() > 1) {
       largest.heads.pop_back();
     } else {
@@ -66,7 +71,11 @@ AttentionMaps Slice(const AttentionMaps& maps,
   const auto place = [](const std::vector<uint32_t>& all, uint32_t one) {
     return std::find(all.begin(), all.end(), one) - all.begin();
   };
+  slice.windows.clear();
   for (const uint32_t layer : layers) {
+    if (!maps.windows.empty()) {
+      slice.windows.push_back(maps.windows[place(maps.layers, layer)]);
+    }
     for (const uint32_t head : heads) {
       const auto from = maps.weights.begin() +
                         (place(maps.layers, layer) * maps.heads.size() +

@@ -12,7 +12,9 @@ namespace trivium {
 enum class AttentionKind {
   kEncoder,  // of a text's tokens to each other
   kCross,    // of a translation's tokens to the source's
-  kDecoder,  // of a translation's tokens to those before them
+  // Of a translation's tokens to those before them, or, by a decoder alone, of
+  // a prompt's and its answer's.
+  kDecoder,
 };
 
 // "encoder", "cross", "decoder".
@@ -27,17 +29,28 @@ struct AttentionMaps {
   std::vector<std::string> keys;        // pieces
   uint32_t all_queries = 0;             // with those that are not in rows
   size_t all_maps = 0;                  // chosen, before some were dropped
-  // Of a pair of texts: the first token of the second one.
+  // The first token of a pair's second text, or of the answer to a prompt.
   std::optional<uint32_t> boundary;
   // With a causal mask: query i sees the first seen_first + i keys.
   std::optional<uint32_t> seen_first;
+  // Of these, in layer i the last windows[i]; 0: all. Empty: all in each.
+  std::vector<uint32_t> windows;  // [layers]
+  // Of a prompt and its answer: a query is named by the token that was read
+  // there, and not by the one that was chosen there.
+  bool prompt = false;
+  // So many heads of queries, neighbours, share keys and values.
+  uint32_t heads_per_kv = 1;
   std::vector<float> weights;  // [layers, heads, rows, keys]
 
   size_t size() const {
     return layers.size() * heads.size() * rows.size() * keys.size();
   }
-  // How many keys the query at `row` of rows may see.
-  size_t Seen(size_t row) const;
+  // The keys [begin, end) that the query at `row` of rows may see in layer
+  // `layer` of layers.
+  struct Range {
+    size_t begin, end;
+  };
+  Range Seen(size_t layer, size_t row) const;
 };
 
 // Keeps the rows of `chosen` (all, if it is empty) that `maps`, without weights

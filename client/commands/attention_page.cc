@@ -41,7 +41,10 @@ nlohmann::json Describe(const AttentionMaps& maps) {
           {"queries", maps.queries},
           {"keys", maps.keys},
           {"boundary", Optional(maps.boundary)},
-          {"seen_first", Optional(maps.seen_first)}};
+          {"seen_first", Optional(maps.seen_first)},
+          {"windows", maps.windows},
+          {"prompt", maps.prompt},
+          {"heads_per_kv", maps.heads_per_kv}};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace trivium {
 // What a page or a line of JSON says besides the maps.
 struct AttentionContext {
   std::string model;
-  // The text, or both of a pair; a translation comes last.
+  // The text, or both of a pair; a translation or an answer comes last.
   std::vector<std::string> texts;
 };
 

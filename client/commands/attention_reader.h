@@ -1,9 +1,9 @@
 #ifndef TRIVIUM_CLIENT_COMMANDS_ATTENTION_READER_H_
 #define TRIVIUM_CLIENT_COMMANDS_ATTENTION_READER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +14,10 @@
 
 namespace trivium {
 
-// Reads a text's attention maps from a server.
+// Reads a text's attention maps from a server, those of its translation or, of
+// a decoder alone, of its answer, too.
 //
-//   AttentionReader reader(client, model, input, languages);
+//   AttentionReader reader(client, model, input, options);
 //   maps = reader.Plan(choice)         // tokens, but no weights yet
 //   ... drop what is not wanted from maps->layers and the like
 //   reader.Read(&maps)                 // weights, in as many calls as it takes
@@ -26,26 +27,41 @@ class AttentionReader {
   struct Choice {
     std::vector<AttentionKind> kinds;
     std::vector<uint32_t> layers, heads, rows;
+
+    bool Wants(AttentionKind kind) const {
+      return kinds.empty() ||
+             std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+    }
+    bool WantsADecoder() const {
+      return Wants(AttentionKind::kCross) || Wants(AttentionKind::kDecoder);
+    }
   };
 
-  // `languages` of a translation; they may be unset.
+  // `options` of a translation, or of an answer: its languages, which may be
+  // unset, and how it is searched.
   AttentionReader(Client& client, const v1::Model& model,
-                  const v1::Input& input, const v1::TranslateOptions& languages)
-      : client_(client), model_(model), input_(input), languages_(languages) {}
+                  const v1::Input& input, const v1::TranslateOptions& options)
+      : client_(client), model_(model), input_(input), options_(options) {}
 
   absl::StatusOr<std::vector<AttentionMaps>> Plan(const Choice& choice);
   absl::Status Read(std::vector<AttentionMaps>* maps);
 
   // With maps of a decoder, after Plan: the text it gave.
-  const std::string& translation() const { return translation_; }
+  const std::string& answer() const { return answer_; }
 
  private:
   v1::EncodeRequest EncodeOnly() const;
+  v1::TranslateRequest TranslateOnly() const;
+  v1::GenerateRequest GenerateOnly() const;
+  absl::Status CheckChoice(const Choice& choice) const;
   absl::StatusOr<AttentionMaps> PlanEncoder();
-  absl::StatusOr<std::vector<AttentionMaps>> PlanDecoder();
-  // The first token of a pair's second text.
-  absl::StatusOr<std::optional<uint32_t>> Boundary();
-  absl::StatusOr<v1::Attention> Call(AttentionKind kind,
+  absl::StatusOr<std::vector<AttentionMaps>> PlanTranslation();
+  absl::StatusOr<AttentionMaps> PlanPrompt();
+  // Layers, heads and what the model tells of them.
+  absl::Status PlanHeads(const Choice& choice, AttentionMaps* maps) const;
+  // The pieces of `text`, alone.
+  absl::StatusOr<std::vector<std::string>> PiecesOf(const std::string& text);
+  absl::StatusOr<v1::Attention> Call(const AttentionMaps& maps,
                                      const v1::AttentionSelection& part);
   // How much of the maps fits into one answer of the server.
   struct Steps {
@@ -59,9 +75,9 @@ class AttentionReader {
   Client& client_;
   const v1::Model model_;
   const v1::Input input_;
-  const v1::TranslateOptions languages_;
-  std::string translation_;
-  uint32_t new_tokens_ = 0;
+  const v1::TranslateOptions options_;
+  std::string answer_;
+  uint32_t new_tokens_ = 0;  // of it
 };
 
 }  // namespace trivium

@@ -13,16 +13,25 @@ constexpr size_t kMostShadedKeys = 64;
 constexpr size_t kBestKeys = 3;
 constexpr int kLabelColumns = 14;
 
+std::string Heads(const AttentionMaps& maps) {
+  if (maps.heads.size() > 1) {
+    return fmt::format("mean of {} heads", maps.heads.size());
+  }
+  std::string head = fmt::format("head {}", maps.heads[0]);
+  if (maps.heads_per_kv > 1) {
+    head += fmt::format(", which reads KV head {}",
+                        maps.heads[0] / maps.heads_per_kv);
+  }
+  return head;
+}
+
 std::string Title(const AttentionMaps& maps) {
   static const std::map<AttentionKind, const char*> kNames = {
       {AttentionKind::kEncoder, "Encoder self-attention"},
       {AttentionKind::kCross, "Cross-attention"},
       {AttentionKind::kDecoder, "Decoder self-attention"}};
   return fmt::format("{}, layer {}, {}", kNames.at(maps.kind),
-                     maps.layers.back(),
-                     maps.heads.size() == 1
-                         ? fmt::format("head {}", maps.heads[0])
-                         : fmt::format("mean of {} heads", maps.heads.size()));
+                     maps.layers.back(), Heads(maps));
 }
 
 // The last layer's weights of a row: [keys].
@@ -40,13 +49,13 @@ std::vector<float> MeanOfHeads(const AttentionMaps& maps, size_t row) {
 }
 
 // A character for each key; a masked one is hatched.
-std::string Shades(const std::vector<float>& weights, size_t seen,
+std::string Shades(const std::vector<float>& weights, AttentionMaps::Range seen,
                    const Colors& colors) {
   constexpr std::array<const char*, 5> kShades = {" ", "\u2591", "\u2592",
                                                   "\u2593", "\u2588"};
   std::string line;
   for (size_t k = 0; k < weights.size(); ++k) {
-    if (k >= seen) {
+    if (k < seen.begin || k >= seen.end) {
       line += colors.Dim("\u2571");
       continue;
     }
@@ -59,10 +68,10 @@ std::string Shades(const std::vector<float>& weights, size_t seen,
 }
 
 std::string Best(const AttentionMaps& maps, const std::vector<float>& weights,
-                 size_t seen, const Colors& colors) {
-  std::vector<size_t> order(seen);
-  std::iota(order.begin(), order.end(), 0);
-  const size_t shown = std::min(kBestKeys, seen);
+                 AttentionMaps::Range seen, const Colors& colors) {
+  std::vector<size_t> order(seen.end - seen.begin);
+  std::iota(order.begin(), order.end(), seen.begin);
+  const size_t shown = std::min(kBestKeys, order.size());
   std::partial_sort(order.begin(), order.begin() + shown, order.end(),
                     [&weights](size_t a, size_t b) {
                       return weights[a] != weights[b] ? weights[a] > weights[b]
@@ -87,7 +96,11 @@ std::string AttentionText(const AttentionMaps& maps, const Colors& colors) {
   columns = std::min(columns, kLabelColumns);
   for (size_t row = 0; row < maps.rows.size(); ++row) {
     const std::vector<float> weights = MeanOfHeads(maps, row);
-    const size_t seen = maps.Seen(row);
+    const AttentionMaps::Range seen = maps.Seen(maps.layers.size() - 1, row);
+    if (maps.prompt && maps.boundary && maps.rows[row] >= *maps.boundary &&
+        (row == 0 || maps.rows[row - 1] < *maps.boundary)) {
+      text += colors.Dim("     answer:") + "\n";
+    }
     text += fmt::format("{:>4} {} ", maps.rows[row],
                         InColumns(Visible(maps.queries[row]), columns));
     if (maps.keys.size() <= kMostShadedKeys) {

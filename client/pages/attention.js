@@ -1,5 +1,5 @@
-// The attention page, what is around the drawing: the grid of heads, a token's
-// weights, the controls.
+// The attention page, what is around the drawing: a token's weights, the
+// controls.
 
 function showDetails() {
   const set = shown();
@@ -20,9 +20,9 @@ function showDetails() {
           (token.side === 'query' ? 'looks at' : 'is looked at by')));
   const weights = weightsOf(token);
   const digits = data.bits === 16 ? 4 : 3;
-  if (token.other !== undefined && token.other < set.seen(token.index)) {
+  if (token.other !== undefined && set.sees(token.index, token.other)) {
     // The cell under the pointer; the list below is by weight alone.
-    const [other, weight] = weights[token.other];
+    const [other, weight] = weights.find(([key]) => key === token.other);
     $('details-title').append(
         element('br'), element('span', 'token', others[other]),
         element('span', 'quiet', ` ${weight.toFixed(digits)}`));
@@ -46,64 +46,6 @@ function showDetails() {
   }
 }
 
-const headName = (set, head) => head === MEAN ?
-    'mean of ' + set.heads.length + ' heads' : 'head ' + set.heads[head];
-
-function drawThumb(canvas, set, layer, head) {
-  const map = set.map(layer, head);
-  const rows = set.queries.length, keys = set.keys.length;
-  const size = canvas.width;
-  const most = new Float32Array(size * size);
-  for (let q = 0; q < rows; ++q) {
-    const y = Math.floor(q * size / rows), height = Math.ceil(size / rows);
-    for (let k = 0; k < keys; ++k) {
-      const weight = map[q * keys + k];
-      const x = Math.floor(k * size / keys), width = Math.ceil(size / keys);
-      for (let i = y; i < Math.min(size, y + height); ++i) {
-        for (let j = x; j < Math.min(size, x + width); ++j) {
-          if (most[i * size + j] < weight) most[i * size + j] = weight;
-        }
-      }
-    }
-  }
-  const image = new ImageData(size, size);
-  const full = largest(map);
-  for (let i = 0; i < most.length; ++i) {
-    image.data.set([...shade(most[i] / full), 255], 4 * i);
-  }
-  canvas.getContext('2d').putImageData(image, 0, 0);
-}
-
-function buildGrid() {
-  const set = shown();
-  const grid = $('grid');
-  const heads = set.heads.map((_, i) => i);
-  // First, so that it is in sight on a phone, however many heads there are.
-  if (heads.length > 1) heads.unshift(MEAN);
-  $('picker').hidden = set.layers.length * heads.length < 2;
-  grid.style.gridTemplateColumns = `auto repeat(${heads.length}, auto)`;
-  grid.replaceChildren(element('span'));
-  for (const head of heads) {
-    grid.append(element('span', '', head === MEAN ? 'mean' : `${set.heads[head]}`));
-  }
-  const side = heads.length > 13 ? 16 : heads.length > 9 ? 20 : 32;
-  set.layers.forEach((number, layer) => {
-    grid.append(element('span', 'layer', `${number}`));
-    for (const head of heads) {
-      const canvas = element('canvas');
-      canvas.width = canvas.height = side;
-      drawThumb(canvas, set, layer, head);
-      const button = element('button', '', canvas);
-      button.setAttribute(
-          'aria-label', `layer ${number}, ${headName(set, head)}`);
-      button.title = button.getAttribute('aria-label');
-      button.dataset.place = layer + '/' + head;
-      button.addEventListener('click', () => go({layer, head}));
-      grid.append(button);
-    }
-  });
-}
-
 const draw = (paper) =>
     state.view === 'lines' ? drawLines(paper) : drawMatrix(paper);
 let layout = null;  // of what is on the screen
@@ -113,7 +55,7 @@ const redraw = onceAFrame(() => {
 
 function showAll() {
   const set = shown();
-  const kind = KINDS[set.kind];
+  const kind = set.words;
   const what = `layer ${set.layers[state.layer]}, ${headName(set, state.head)}`;
   $('caption').textContent = `${kind.name}: ${what}`;
   $('canvas').setAttribute('aria-label', $('caption').textContent);
@@ -130,7 +72,13 @@ function showAll() {
     legend.push(`Full colour: ${most.toFixed(2)}.`);
   }
   if (set.seen_first !== null) legend.push('Hatched: masked, may not be seen.');
-  if (set.boundary !== null) legend.push('Dashed: the second text begins.');
+  if (set.window) {
+    legend.push(`A window: this layer sees the last ${set.window} tokens.`);
+  }
+  if (set.boundary !== null) {
+    legend.push(set.prompt ? 'Dashed: the answer begins.' :
+                             'Dashed: the second text begins.');
+  }
   $('legend').textContent = legend.join(' ');
   for (const button of $('kinds').children) {
     button.setAttribute('aria-pressed', +button.dataset.set === state.set);
@@ -212,12 +160,13 @@ function start() {
   readTheme();
   $('model').textContent = data.model;
   document.title = titled('Attention', data.texts[0]);
-  for (const text of data.texts) {
+  data.texts.forEach((text, index) => {
     const lines = text.split('\n').map(marked).join('\n');
-    $('texts').append(element('p', 'given', lines));
-  }
+    const answer = sets[0].prompt && index === 1;
+    $('texts').append(element('p', answer ? 'given answer' : 'given', lines));
+  });
   sets.forEach((set, index) => {
-    const button = element('button', '', KINDS[set.kind].name);
+    const button = element('button', '', set.words.name);
     button.dataset.set = index;
     button.addEventListener('click', () => go({set: index}));
     $('kinds').append(button);

@@ -1,7 +1,8 @@
 // The attention page, its data and state. `data`
 // (client/commands/attention_page.h):
 //   model, texts, bits (of a weight), maps: [{kind, layers, heads, rows,
-//   queries, keys, boundary, seen_first, weights}]
+//   queries, keys, boundary, seen_first, windows, prompt, heads_per_kv,
+//   weights}]
 // Weights are [layers, heads, queries, keys]; of 16 bits w * 65535, of 8 bits
 // sqrt(w) * 255, since most weights of a long text are small.
 'use strict';
@@ -26,6 +27,13 @@ const KINDS = {
     meaning: 'To choose a token, the decoder looks at what it has read so far; ' +
         'what comes later is masked.',
     left: 'chosen', right: 'read',
+  },
+  // The same of a decoder alone.
+  prompt: {
+    name: 'Decoder self-attention',
+    meaning: 'Every token of the prompt and of its answer looks at itself and ' +
+        'at what came before it; what comes later is masked.',
+    left: 'looks', right: 'looked at',
   },
 };
 const MEAN = -1;  // in the place of a head
@@ -64,10 +72,30 @@ class AttentionSet {
     return map;
   }
 
-  // How many keys a row may see.
+  get words() { return KINDS[this.prompt ? 'prompt' : this.kind]; }
+
+  // How many keys a row of the layer on the page sees at most; 0: all.
+  get window() { return this.windows[state.layer] || 0; }
+
+  // The keys that it may see: from the first one to before the second one.
   seen(row) {
-    if (this.seen_first === null) return this.keys.length;
-    return Math.min(this.keys.length, this.seen_first + this.rows[row]);
+    if (this.seen_first === null) return [0, this.keys.length];
+    const end = Math.min(this.keys.length, this.seen_first + this.rows[row]);
+    return [this.window ? Math.max(0, end - this.window) : 0, end];
+  }
+  sees(row, key) {
+    const [begin, end] = this.seen(row);
+    return begin <= key && key < end;
+  }
+  // Runs of those that it may not see.
+  masked(row) {
+    const [begin, end] = this.seen(row);
+    return [[0, begin], [end, this.keys.length]].filter(([from, to]) => from < to);
+  }
+
+  // Whether a token, by its number in the text, is the answer's.
+  answers(place) {
+    return this.prompt && this.boundary !== null && place >= this.boundary;
   }
 }
 
@@ -86,11 +114,11 @@ function weightsOf(token) {
   const width = set.keys.length;
   const list = [];
   if (token.side === 'query') {
-    const end = set.seen(token.index);
-    for (let k = 0; k < end; ++k) list.push([k, map[token.index * width + k]]);
+    const [begin, end] = set.seen(token.index);
+    for (let k = begin; k < end; ++k) list.push([k, map[token.index * width + k]]);
   } else {
     for (let q = 0; q < set.queries.length; ++q) {
-      if (token.index < set.seen(q)) {
+      if (set.sees(q, token.index)) {
         list.push([q, map[q * width + token.index]]);
       }
     }

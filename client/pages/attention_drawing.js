@@ -66,6 +66,11 @@ const SCREEN = {
 
 // Both give a layout: which token is `at` a place, and how far `down` one is.
 
+// What a piece is written in: an answer's differ from a prompt's.
+const inkOf = (set, side, index) =>
+    set.answers(side === 'query' ? set.rows[index] : index) ? theme.accent :
+                                                              theme.text;
+
 function drawLines(paper) {
   const set = shown();
   const map = set.map(state.layer, state.head);
@@ -100,7 +105,7 @@ function drawLines(paper) {
       context.fillRect(box[0], y(i) - step / 2 + 1, box[1], step - 2);
     }
     const dimmed = token && token.side === side && !own;
-    context.fillStyle = rgb(dimmed ? theme.quiet : theme.text);
+    context.fillStyle = rgb(dimmed ? theme.quiet : inkOf(set, side, i));
     context.textAlign = align;
     context.fillText(fitted(context, pieces[i], box[1] - 8), x, y(i) + 1);
   };
@@ -132,8 +137,8 @@ function drawLines(paper) {
   } else {
     const keys = set.keys.length;
     for (let q = 0; q < set.queries.length; ++q) {
-      const end = set.seen(q);
-      for (let k = 0; k < end; ++k) {
+      const [begin, end] = set.seen(q);
+      for (let k = begin; k < end; ++k) {
         const weight = map[q * keys + k];
         if (weight >= state.threshold && weight > 0) line(q, k, weight);
       }
@@ -141,11 +146,12 @@ function drawLines(paper) {
   }
   context.globalAlpha = 1;
   // What the chosen token may not see.
-  if (token && token.side === 'query' && set.seen(token.index) < set.keys.length) {
+  if (token && token.side === 'query') {
     context.fillStyle = paper.hatch(context);
-    const from = y(set.seen(token.index)) - step / 2;
-    context.fillRect(right, from, width - right,
-                     y(set.keys.length) - step / 2 - from);
+    for (const [from, to] of set.masked(token.index)) {
+      context.fillRect(right, y(from) - step / 2, width - right,
+                       (to - from) * step);
+    }
   }
   if (set.boundary !== null) {
     context.strokeStyle = rgb(theme.quiet);
@@ -207,9 +213,10 @@ function drawMatrix(paper) {
   if (set.seen_first !== null) {
     context.fillStyle = paper.hatch(context);
     for (let q = 0; q < rows; ++q) {
-      const from = leftMargin + set.seen(q) * cell;
-      context.fillRect(from, topMargin + q * tall,
-                       leftMargin + keys * cell - from, tall);
+      for (const [from, to] of set.masked(q)) {
+        context.fillRect(leftMargin + from * cell, topMargin + q * tall,
+                         (to - from) * cell, tall);
+      }
     }
   }
   const token = selected();
@@ -218,14 +225,14 @@ function drawMatrix(paper) {
   if (labelled) {
     for (let q = 0; q < rows; ++q) {
       const own = token && token.side === 'query' && token.index === q;
-      context.fillStyle = rgb(own ? theme.strong : theme.text);
+      context.fillStyle = rgb(own ? theme.strong : inkOf(set, 'query', q));
       context.textAlign = 'right';
       context.fillText(fitted(context, set.labels.queries[q], leftMargin - 6),
                        leftMargin - 5, topMargin + (q + .5) * tall);
     }
     for (let k = 0; k < keys; ++k) {
       const own = token && token.side === 'key' && token.index === k;
-      context.fillStyle = rgb(own ? theme.strong : theme.text);
+      context.fillStyle = rgb(own ? theme.strong : inkOf(set, 'key', k));
       context.save();
       context.translate(leftMargin + (k + .5) * cell, topMargin - 5);
       context.rotate(-Math.PI / 2);
@@ -239,7 +246,8 @@ function drawMatrix(paper) {
     context.font = `11px ${FONT}`;
     const most = largest(map);
     for (let q = 0; q < rows; ++q) {
-      for (let k = 0; k < set.seen(q); ++k) {
+      const [begin, end] = set.seen(q);
+      for (let k = begin; k < end; ++k) {
         const weight = map[q * keys + k];
         const back = shade(weight / most);
         const far = (c) => c.reduce((sum, v, i) => sum + Math.abs(v - back[i]), 0);

@@ -24,12 +24,13 @@ AttentionPass::AttentionPass(Engine* engine, SourceId source, int source_tokens,
     : selections_(selections),
       hypothesis_(engine->AddHypothesis(source)),
       decoder_layers_(engine->limits().decoder_layers),
-      first_query_(static_cast<int>(prefix.size()) - 1),
+      first_new_(static_cast<int>(prefix.size()) - 1),
       tokens_(prefix.begin(), prefix.end()) {
   // The last token is never read.
   if (!ids.empty()) tokens_.insert(tokens_.end(), ids.begin(), ids.end() - 1);
   Shape(selections.cross, decoder_layers_, ids.size(), source_tokens, &cross_);
-  Shape(selections.decoder, decoder_layers_, ids.size(), tokens_.size(),
+  Shape(selections.decoder, decoder_layers_,
+        selections.prefix ? tokens_.size() : ids.size(), tokens_.size(),
         &decoder_);
 }
 
@@ -42,14 +43,16 @@ void AttentionPass::Plan(int count, StepPlan* plan) {
 }
 
 void AttentionPass::Apply(const StepResult::Row& row) {
-  Copy(row.cross_attention, cross_.keys, selections_.mean_cross, &cross_);
-  Copy(row.self_attention, fed_ + planned_, /*mean=*/false, &decoder_);
+  Copy(row.cross_attention, cross_.keys, first_new_, selections_.mean_cross,
+       &cross_);
+  Copy(row.self_attention, fed_ + planned_, selections_.prefix ? 0 : first_new_,
+       /*mean=*/false, &decoder_);
   fed_ += planned_;
   planned_ = 0;
 }
 
-void AttentionPass::Copy(std::span<const float> weights, int keys, bool mean,
-                         AttentionMap* map) const {
+void AttentionPass::Copy(std::span<const float> weights, int keys,
+                         int first_query, bool mean, AttentionMap* map) const {
   if (weights.empty()) return;
   const size_t planes = weights.size() / (static_cast<size_t>(planned_) * keys);
   if (map->weights.empty()) {
@@ -59,13 +62,13 @@ void AttentionPass::Copy(std::span<const float> weights, int keys, bool mean,
                         map->queries * map->keys);
   }
   const float part = 1.0f / static_cast<float>(planes);
-  const int begin = std::max(fed_, first_query_);
-  const int end = std::min(fed_ + planned_, first_query_ + map->queries);
+  const int begin = std::max(fed_, first_query);
+  const int end = std::min(fed_ + planned_, first_query + map->queries);
   for (size_t plane = 0; plane < planes; ++plane) {
     for (int position = begin; position < end; ++position) {
       const size_t from = plane * planned_ + (position - fed_);
       const size_t to =
-          (mean ? 0 : plane * map->queries) + (position - first_query_);
+          (mean ? 0 : plane * map->queries) + (position - first_query);
       const float* const row = weights.data() + from * keys;
       float* const out = map->weights.data() + to * map->keys;
       if (!mean) {

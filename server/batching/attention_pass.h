@@ -21,10 +21,11 @@ class AttentionPass {
     const AttentionSelection* cross = nullptr;
     bool mean_cross = false;  // of `cross` only the mean of layers and heads
     const AttentionSelection* decoder = nullptr;
+    bool prefix = false;  // of `decoder`: see Request::prefix_attention
   };
 
   // `prefix` and the new `ids` are what the decoder read and gave; query
-  // i of a map is the position that gave ids[i].
+  // i of a map is the position that gave ids[i], or position i.
   AttentionPass(Engine* engine, SourceId source, int source_tokens,
                 std::span<const int32_t> prefix, std::span<const int32_t> ids,
                 const Selections& selections);
@@ -43,14 +44,15 @@ class AttentionPass {
  private:
   // Copies the rows of `weights`, [layers, heads, planned_, keys], that belong
   // to `map`, whose rows may have more keys: a token sees none after it.
-  // `mean`: adds them up to the mean of layers and heads.
-  void Copy(std::span<const float> weights, int keys, bool mean,
-            AttentionMap* map) const;
+  // `first_query`: the position of the map's query 0. `mean`: adds them up to
+  // the mean of layers and heads.
+  void Copy(std::span<const float> weights, int keys, int first_query,
+            bool mean, AttentionMap* map) const;
 
   const Selections selections_;
   const HypothesisId hypothesis_;
   const int decoder_layers_;
-  const int first_query_;  // position of the maps' query 0
+  const int first_new_;  // the position that gave ids[0]
   std::vector<int32_t> tokens_;
   int fed_ = 0;
   int planned_ = 0;

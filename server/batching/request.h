@@ -33,9 +33,10 @@ class Cancellation {
 
 // [layers, heads, queries, keys]. Of an encoder: queries and keys are the
 // source's tokens. Of a finished hypothesis, from one teacher-forced pass over
-// the final tokens: query i is the decoder position that gave ids[i]; keys are
-// the source's tokens (cross), or what the decoder read, prefix first
-// (decoder; 0 for what comes after the query).
+// the final tokens: query i is the decoder position that gave ids[i], or of
+// maps of the prefix, too, position i; keys are the source's tokens (cross), or
+// what the decoder read, prefix first (decoder; 0 for what comes after the
+// query).
 struct AttentionMap {
   int layers = 0, heads = 0, queries = 0, keys = 0;
   std::vector<float> weights;
@@ -135,6 +136,9 @@ struct Request {
   // Of cross_attention's maps only their mean: one layer with one head.
   bool mean_cross_attention = false;
   std::optional<AttentionSelection> decoder_attention;
+  // The queries of decoder_attention's maps are all that the decoder read, the
+  // prefix's tokens, too.
+  bool prefix_attention = false;
 
   // Whether the decoder is at work.
   bool decodes() const { return decoding.has_value() || scoring.has_value(); }

@@ -392,7 +392,8 @@ void Sequence::StartAttention() {
                          AttentionPass::Selections{
                              .cross = selected(request_.cross_attention),
                              .mean_cross = request_.mean_cross_attention,
-                             .decoder = selected(request_.decoder_attention)});
+                             .decoder = selected(request_.decoder_attention),
+                             .prefix = request_.prefix_attention});
   }
 }
 

@@ -197,6 +197,11 @@ absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
                                               const std::string& path,
                                               int layers, int heads);
 
+// Of a decoder's attention to its own tokens, which not every decoder has.
+absl::StatusOr<MapSelection> ConvertDecoderSelection(
+    const v1::AttentionSelection& in, const std::string& path,
+    const ModelInfo& info);
+
 // Bytes of the weights that a selection gives for one pair of lengths. Rows
 // that are computed but not sent count for a sixteenth: they take memory.
 int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,

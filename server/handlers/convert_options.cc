@@ -122,6 +122,17 @@ absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
   return out;
 }
 
+absl::StatusOr<MapSelection> ConvertDecoderSelection(
+    const v1::AttentionSelection& in, const std::string& path,
+    const ModelInfo& info) {
+  if (info.recurrent_decoder) {
+    return InvalidField(path,
+                        "is asked of a model whose decoder has a recurrence "
+                        "instead of self-attention; leave it out");
+  }
+  return ConvertSelection(in, path, info.decoder_layers, info.decoder_heads);
+}
+
 int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
                        int64_t queries, int64_t keys) {
   const AttentionSelection& maps = selection.maps;
@@ -138,8 +149,8 @@ absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits) {
   if (bytes <= limits.max_response_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("the response would have up to {} bytes and the server sends "
-                  "at most {}; ask for fewer inputs, hypotheses, layers, "
-                  "heads, rows or details in a call",
+                  "at most {}; ask for fewer inputs, hypotheses, new tokens, "
+                  "layers, heads, rows or details in a call",
                   bytes, limits.max_response_bytes));
 }
 

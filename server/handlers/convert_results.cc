@@ -324,6 +324,9 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_decoder_layer_count(info.decoder_layers);
   out.set_head_count(info.encoder_layers > 0 ? info.encoder_heads
                                              : info.decoder_heads);
+  out.set_kv_head_count(info.decoder_kv_heads);
+  out.mutable_attention_windows()->Add(info.decoder_windows.begin(),
+                                       info.decoder_windows.end());
   out.set_has_tokenizer(model.model->tokenizer() != nullptr);
   out.set_type_vocabulary_size(info.type_vocabulary);
   out.set_vocabulary_shortlist(info.vocabulary_shortlist);

@@ -88,6 +88,7 @@ class GenerateCall final : public PreparedCall {
 
   absl::Status Prepare(int, std::vector<Request>* requests) override {
     TRIVIUM_ASSIGN_OR_RETURN(Request request, generation_.Prepare());
+    ExpectResponseBytes(generation_.response_bytes());
     {
       MutexLock lock(&mutex_);
       news_.ids.resize(generation_.hypotheses());

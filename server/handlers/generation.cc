@@ -62,6 +62,11 @@ absl::Status Generation::Open(Transport* transport) {
   }
   TRIVIUM_RETURN_IF_ERROR(CheckSalt(request_.cache_salt()));
   TRIVIUM_RETURN_IF_ERROR(CheckPromptLogprobs(request_, model, limits));
+  if (request_.has_decoder_attention()) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        attention_, ConvertDecoderSelection(request_.decoder_attention(),
+                                            "decoder_attention", model.info()));
+  }
   if (request_.has_chat()) {
     if (request_.has_input()) {
       return InvalidField("chat", "is there beside input; send one of them");
@@ -116,6 +121,7 @@ absl::StatusOr<Request> Generation::Prepare() {
     request.scoring =
         Scoring{.top_logprobs = static_cast<int>(request_.prompt_logprobs())};
   }
+  if (attention_) AskForAttention(&request);
   request.stop = decoding_.matcher;
   if (prompted() && request.stop != nullptr) {
     request.stop = std::make_shared<StopStringMatcher>(
@@ -131,6 +137,19 @@ absl::StatusOr<Request> Generation::Prepare() {
   // text comes then too.
   request.stream = decoding_.options.top_logprobs == 0;
   return request;
+}
+
+void Generation::AskForAttention(Request* request) {
+  const ModelInfo& info = options_.model->info();
+  const int64_t read = static_cast<int64_t>(request->prefix.size()) +
+                       request->decoding->max_new_tokens - 1;
+  response_bytes_ =
+      hypotheses() * AttentionBytes(*attention_, info.decoder_layers,
+                                    info.decoder_heads,
+                                    /*queries=*/read,
+                                    /*keys=*/read);
+  request->decoder_attention = attention_->maps;
+  request->prefix_attention = true;
 }
 
 void Generation::AddPieces(int index, std::span<const int32_t> ids,
@@ -187,7 +206,9 @@ void Generation::AddEnd(RequestResult result) {
       message.set_index(static_cast<uint32_t>(index));
       message.mutable_piece()->set_text(std::move(rest));
     }
-    AddDone(index, hypothesis);
+    AddDone(index, hypothesis,
+            i < result.decoder_attention.size() ? &result.decoder_attention[i]
+                                                : nullptr);
   }
   v1::Usage* usage = messages_.back().mutable_done()->mutable_usage();
   usage->set_prompt_tokens(PromptTokens());
@@ -204,7 +225,8 @@ uint32_t Generation::PromptTokens() const {
                                           : input_.source.ids.size());
 }
 
-void Generation::AddDone(int index, const Hypothesis& hypothesis) {
+void Generation::AddDone(int index, const Hypothesis& hypothesis,
+                         const AttentionMap* map) {
   v1::GenerateResponse& message = messages_.emplace_back();
   message.set_index(static_cast<uint32_t>(index));
   v1::GenerateResponse::Done* done = message.mutable_done();
@@ -214,6 +236,10 @@ void Generation::AddDone(int index, const Hypothesis& hypothesis) {
   done->set_total_logprob(hypothesis.log_probability);
   done->set_source_token_count(PromptTokens());
   done->set_truncated_tokens(static_cast<uint32_t>(input_.truncated));
+  if (map != nullptr) {
+    *done->mutable_decoder_attention() =
+        ConvertAttention(*map, attention_->rows);
+  }
   if (decoding_.options.sample) done->set_seed(decoding_.options.seed);
   *done->mutable_timings() = call_->timings();
   *done->mutable_model() = call_->model_version();

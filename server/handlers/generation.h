@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_HANDLERS_GENERATION_H_
 
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Generation {
   // Without an observer. Nothing to do for the model if blank().
   absl::StatusOr<Request> Prepare();
   bool blank() const { return input_.blank; }
+  // Once it is prepared: about what grows of its answer without text.
+  int64_t response_bytes() const { return response_bytes_; }
   int hypotheses() const { return decoding_.options.hypotheses; }
 
   // New tokens of a hypothesis that runs.
@@ -52,7 +55,10 @@ class Generation {
  private:
   void AddPieces(int index, std::span<const int32_t> ids,
                  const Hypothesis* whole);
-  void AddDone(int index, const Hypothesis& hypothesis);
+  // `map` may be null.
+  void AddDone(int index, const Hypothesis& hypothesis,
+               const AttentionMap* map);
+  void AskForAttention(Request* request);
   void AddPrompt(const Hypothesis& scored);
   // Whether the input is a prompt, and no source.
   bool prompted() const {
@@ -64,7 +70,9 @@ class Generation {
   v1::GenerateRequest request_;
   InputOptions options_;
   CallDecoding decoding_;
+  std::optional<MapSelection> attention_;
   PreparedInput input_;
+  int64_t response_bytes_ = 0;
   bool show_ids_ = false;
   std::vector<GeneratedText> texts_;  // [hypotheses]
   std::deque<v1::GenerateResponse> messages_;

@@ -233,24 +233,18 @@ absl::StatusOr<Translation> Translation::Create(
   if (options.has_protect() || result.format_) result.protection_.emplace();
   TRIVIUM_RETURN_IF_ERROR(result.ReadChecks(options, path, environment.limits));
   TRIVIUM_RETURN_IF_ERROR(result.ReadWords(options, path));
-  const int layers = model.info().decoder_layers;
-  const int heads = model.info().decoder_heads;
   if (options.has_cross_attention()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         result.cross_attention_,
         ConvertSelection(options.cross_attention(), path + ".cross_attention",
-                         layers, heads));
+                         model.info().decoder_layers,
+                         model.info().decoder_heads));
   }
   if (options.has_decoder_attention()) {
-    if (model.info().recurrent_decoder) {
-      return InvalidField(path + ".decoder_attention",
-                          "is asked of a model whose decoder has a recurrence "
-                          "instead of self-attention; leave it out");
-    }
     TRIVIUM_ASSIGN_OR_RETURN(
         result.decoder_attention_,
-        ConvertSelection(options.decoder_attention(),
-                         path + ".decoder_attention", layers, heads));
+        ConvertDecoderSelection(options.decoder_attention(),
+                                path + ".decoder_attention", model.info()));
   }
   return result;
 }

@@ -43,6 +43,30 @@ TEST(ShrinkToFitTest, DropsLayersThenHeadsOfTheLargest) {
   EXPECT_FALSE(ShrinkToFit(100, &maps));
 }
 
+TEST(ShrinkToFitTest, WindowsGoWithTheirLayers) {
+  std::vector<AttentionMaps> maps = {Maps(AttentionKind::kDecoder, 3, 1, 2)};
+  maps[0].windows = {4, 0, 5};
+  maps[0].weights.resize(12);
+  EXPECT_THAT(Slice(maps[0], {0, 2}, {0}).windows, ElementsAre(4, 5));
+  EXPECT_TRUE(ShrinkToFit(8, &maps));
+  EXPECT_THAT(maps[0].windows, ElementsAre(0, 5));
+}
+
+TEST(AttentionMapsTest, ARowSeesWhatCameBeforeAndOfAWindowTheNearest) {
+  AttentionMaps maps = Maps(AttentionKind::kDecoder, 2, 1, 5);
+  const auto seen = [&maps](size_t layer, size_t row) {
+    const AttentionMaps::Range range = maps.Seen(layer, row);
+    return std::vector<size_t>{range.begin, range.end};
+  };
+  EXPECT_THAT(seen(0, 1), ElementsAre(0, 5));
+  maps.seen_first = 1;
+  EXPECT_THAT(seen(0, 1), ElementsAre(0, 2));
+  maps.windows = {0, 3};
+  EXPECT_THAT(seen(0, 4), ElementsAre(0, 5));
+  EXPECT_THAT(seen(1, 1), ElementsAre(0, 2));
+  EXPECT_THAT(seen(1, 4), ElementsAre(2, 5));
+}
+
 TEST(AttentionPageTest, StaysUnderFiveMegabytesWhenFull) {
   AttentionMaps maps = Maps(AttentionKind::kEncoder, 1, 13, 512);
   maps.weights.resize(maps.size());

@@ -165,8 +165,10 @@ TEST_F(AttentionTest, SaysWhatIsNotThere) {
   EXPECT_EQ(Run({"bad"}).code, kExitFailed);
   server_.design = v1::DESIGN_ENCODER;
   EXPECT_THAT(Run({"--kind", "cross", "a"}).err, HasSubstr("no decoder"));
+  EXPECT_THAT(Run({"--max-new-tokens", "3", "a"}).err,
+              HasSubstr("--max-new-tokens is of what a decoder writes"));
   server_.design = v1::DESIGN_DECODER;
-  EXPECT_THAT(Run({"a"}).err, HasSubstr("has no encoder"));
+  EXPECT_THAT(Run({"--kind", "encoder", "a"}).err, HasSubstr("no encoder"));
 }
 
 TEST_F(AttentionTest, AFileThatCannotBeWrittenIsAnIoError) {
@@ -226,6 +228,79 @@ TEST_F(AttentionTest, ShowsTheLastLayerOnATerminal) {
             "Encoder self-attention, layer 0, head 0\n"
             "   0 a  |  |  b 0.01  a  0.00\n"
             "   1 b  |\u2591\u2591|  b 0.08  a  0.07\n");
+}
+
+TEST_F(AttentionTest, ADecodersPromptAndAnswerAreOneMap) {
+  server_.design = v1::DESIGN_DECODER;
+  server_.kv_head_count = 1;
+  server_.attention_windows = {0, 2, 0};
+  const CommandRun run = Run({"--layer", "1", "--head", "1", "a b"});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  const json data = PageData(ReadFile(page_path_));
+  EXPECT_EQ(data["texts"], json({"a b", "one two"}));
+  ASSERT_EQ(data["maps"].size(), 1u);
+  const json& map = data["maps"][0];
+  EXPECT_EQ(map["kind"], "decoder");
+  // The last token is never read.
+  EXPECT_EQ(map["keys"], json({"a ", "b", "one"}));
+  EXPECT_EQ(map["queries"], map["keys"]);
+  EXPECT_EQ(map["seen_first"], 1);
+  EXPECT_EQ(map["boundary"], 2);
+  EXPECT_EQ(map["prompt"], true);
+  EXPECT_EQ(map["heads_per_kv"], 2);
+  EXPECT_EQ(map["windows"], json({2}));
+  const std::vector<double> weights = Weights(data, 0);
+  ASSERT_EQ(weights.size(), 9u);
+  EXPECT_NEAR(weights[4], FakeServer::Weight(1, 1, 1, 1), 1e-4);
+  EXPECT_EQ(weights[1], 0);
+  // What it may not see is hatched: what comes later, what left the window.
+  EXPECT_EQ(run.out,
+            "Decoder self-attention, layer 1, head 1, which reads KV head 0\n"
+            "   0 a   |\u2588\u2571\u2571|  a  0.70\n"
+            "   1 b   |\u2588\u2588\u2571|  b 0.78  a  0.77\n"
+            "     answer:\n"
+            "   2 one |\u2571\u2588\u2588|  one 0.86  b 0.85\n");
+  // The answer is greedy, and not longer than it was.
+  EXPECT_EQ(server_.last_generate.decoding().ShortDebugString(),
+            "beam_size: 1 num_hypotheses: 1 max_new_tokens: 2 sample: false");
+  EXPECT_EQ(server_.last_generate.decoder_attention().ShortDebugString(),
+            "layers: 1 heads: 1");
+}
+
+TEST_F(AttentionTest, APromptMayStandAloneOrBeIds) {
+  server_.design = v1::DESIGN_DECODER;
+  const CommandRun alone =
+      Run({"--no-html", "--json", "--max-new-tokens", "1", "a b"});
+  EXPECT_EQ(alone.code, kExitOk) << alone.err;
+  const json map = json::parse(alone.out)["attention"][0];
+  EXPECT_EQ(map["keys"], json({"a ", "b"}));
+  EXPECT_EQ(map["boundary"], nullptr);
+  EXPECT_EQ(map["heads_per_kv"], 1);
+  EXPECT_EQ(map["weights"][2][1][1][1].get<float>(),
+            FakeServer::Weight(2, 1, 1, 1));
+  EXPECT_EQ(map["weights"][2][1][0][1], 0);
+  const CommandRun ids = Run({"--no-html", "--json", "--ids", "5 9"});
+  EXPECT_EQ(ids.code, kExitOk) << ids.err;
+  EXPECT_EQ(json::parse(ids.out)["attention"][0]["keys"],
+            json({"5", "9", "3"}));
+}
+
+// A long prompt is read in calls that the server's bound allows.
+TEST_F(AttentionTest, ALongPromptTakesSeveralCalls) {
+  server_.design = v1::DESIGN_DECODER;
+  server_.max_response_bytes = 2000;
+  std::string text = "a";
+  for (int i = 0; i < 30; ++i) text += " a";
+  const CommandRun run = Run({"--no-html", "--json", text});
+  EXPECT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_LE(server_.largest_attention_bytes, 2000);
+  const json weights = json::parse(run.out)["attention"][0]["weights"];
+  for (int q = 0; q < 32; ++q) {
+    for (int k = 0; k < 32; ++k) {
+      EXPECT_EQ(weights[1][1][q][k].get<float>(),
+                k <= q ? FakeServer::Weight(1, 1, q, k) : 0);
+    }
+  }
 }
 
 TEST_F(AttentionTest, NoHtmlWritesNoPage) {

@@ -160,13 +160,25 @@ grpc::Status FakeServer::Generate(
   }
   const uint32_t count =
       std::max<uint32_t>(1, request->decoding().num_hypotheses());
+  const v1::Input& input = request->input();
+  const int prompt = input.has_ids()
+                         ? input.ids().ids_size()
+                         : static_cast<int>(Pieces(input.text()).size());
+  std::vector<std::string> pieces = {"one", " two" + newline};
+  if (request->decoding().max_new_tokens() == 1) pieces.pop_back();
   // The hypotheses' pieces interleave.
-  for (const std::string& piece : {std::string("one"), " two" + newline}) {
+  for (const std::string& piece : pieces) {
     for (uint32_t i = 0; i < count; ++i) {
       v1::GenerateResponse response;
       response.set_index(count - 1 - i);
       response.mutable_piece()->set_text(
           piece + (count > 1 ? std::to_string(count - 1 - i) : ""));
+      if (request->decoding().top_logprobs() > 0) {
+        v1::TokenLogprob* token =
+            response.mutable_piece()->add_logprobs()->mutable_token();
+        token->set_id(static_cast<uint32_t>(piece.size()));
+        token->set_piece(piece);
+      }
       writer->Write(response);
     }
     while (hang_in_generate && !context->IsCancelled()) {
@@ -176,8 +188,14 @@ grpc::Status FakeServer::Generate(
   for (uint32_t i = 0; i < count; ++i) {
     v1::GenerateResponse response;
     response.set_index(i);
-    response.mutable_done()->set_token_count(2);
-    response.mutable_done()->set_source_token_count(5);
+    v1::GenerateResponse::Done* done = response.mutable_done();
+    done->set_token_count(static_cast<uint32_t>(pieces.size()));
+    done->set_source_token_count(static_cast<uint32_t>(prompt));
+    if (request->has_decoder_attention()) {
+      const int read = prompt + static_cast<int>(pieces.size()) - 1;
+      *done->mutable_decoder_attention() =
+          Attend(request->decoder_attention(), read, read, 1);
+    }
     writer->Write(response);
   }
   return grpc::Status::OK;
@@ -285,6 +303,9 @@ v1::Model FakeServer::ModelNamed(const std::string& name) const {
   model.set_encoder_layer_count(kLayers);
   if (design != v1::DESIGN_ENCODER) model.set_decoder_layer_count(kLayers);
   model.set_head_count(kHeads);
+  model.set_kv_head_count(kv_head_count);
+  model.mutable_attention_windows()->Add(attention_windows.begin(),
+                                         attention_windows.end());
   model.set_default_target_language("de");
   model.mutable_limits()->set_max_response_bytes(max_response_bytes);
   model.set_precision(v1::PRECISION_INT8);

@@ -62,6 +62,8 @@ class FakeServer : public v1::Inference::Service,
   // What the models tell of themselves.
   v1::Design design = v1::DESIGN_ENCODER_DECODER;
   uint64_t max_response_bytes = 4 << 20;
+  uint32_t kv_head_count = 0;
+  std::vector<uint32_t> attention_windows;
   v1::BeamTrace trace;  // what a traced translation gets
 
   // The attention that the fake's models pay: any number that tells its place.
@@ -115,6 +117,7 @@ class FakeServer : public v1::Inference::Service,
       grpc::ServerReaderWriter<v1::TranslateStreamResponse,
                                v1::TranslateStreamRequest>* stream) override;
 
+  // "one two", two tokens, or with max_new_tokens 1 the first of them.
   grpc::Status Generate(
       grpc::ServerContext* context, const v1::GenerateRequest* request,
       grpc::ServerWriter<v1::GenerateResponse>* writer) override;

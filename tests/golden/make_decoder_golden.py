@@ -93,7 +93,7 @@ def main():
             shape = (longest,)
             prompt = torch.randint(model.config.vocab_size, shape, generator=generator).tolist()
         run = {"input_ids": prompt}
-        out = model(input_ids=torch.tensor([prompt]), output_attentions=i == 0)
+        out = model(input_ids=torch.tensor([prompt]), output_attentions=i in (0, 2))
         tensors[f"{i}.logits"] = out.logits[0].contiguous()
         for layer, weights in enumerate(out.attentions or []):
             tensors[f"{i}.attentions.{layer}"] = weights[0].contiguous()

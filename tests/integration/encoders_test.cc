@@ -1,19 +1,15 @@
 // Encoders behind a real server, by ids: the goldens' models have no
 // tokenizers.
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "nlohmann/json.hpp"
+#include "tests/integration/golden_values.h"
 #include "tests/integration/server_process.h"
 
 namespace trivium {
 namespace {
-
-// The goldens' first runs are these three tokens.
-constexpr char kGoldens[] = "tests/golden/";
 
 class EncodersTest : public testing::Test {
  protected:
@@ -31,39 +27,6 @@ class EncodersTest : public testing::Test {
     delete server_;
   }
 
-  // Run `i` of a golden as an input.
-  static v1::Input Run(const std::string& golden, int i) {
-    std::ifstream file(kGoldens + golden + "/golden.json");
-    const auto run = nlohmann::json::parse(file).at("runs").at(i);
-    v1::Input input;
-    for (const uint32_t id : run.at("input_ids")) {
-      input.mutable_ids()->add_ids(id);
-    }
-    if (run.contains("token_type_ids")) {
-      for (const uint32_t type : run.at("token_type_ids")) {
-        input.mutable_ids()->add_type_ids(type);
-      }
-    }
-    return input;
-  }
-  // A tensor of the golden's file.
-  static std::vector<float> Tensor(const std::string& golden,
-                                   const std::string& name) {
-    std::ifstream file(kGoldens + golden + "/golden.safetensors",
-                       std::ios::binary);
-    uint64_t size = 0;
-    file.read(reinterpret_cast<char*>(&size), sizeof(size));
-    std::string header(size, ' ');
-    file.read(header.data(), static_cast<std::streamsize>(size));
-    const auto entry = nlohmann::json::parse(header).at(name);
-    const uint64_t begin = entry.at("data_offsets").at(0);
-    const uint64_t end = entry.at("data_offsets").at(1);
-    std::vector<float> values((end - begin) / sizeof(float));
-    file.seekg(static_cast<std::streamoff>(8 + size + begin));
-    file.read(reinterpret_cast<char*>(values.data()),
-              static_cast<std::streamsize>(end - begin));
-    return values;
-  }
   template <typename Values>
   static void ExpectNear(const Values& actual,
                          const std::vector<float>& expected) {
@@ -82,7 +45,8 @@ ServerProcess* EncodersTest::server_ = nullptr;
 TEST_F(EncodersTest, EncodeGivesStatesAndThePoolersOutput) {
   v1::EncodeRequest request;
   request.set_model("bert.base");
-  for (int i = 0; i < 4; ++i) *request.add_inputs() = Run("bert.base", i);
+  for (int i = 0; i < 4; ++i)
+    *request.add_inputs() = GoldenInput("bert.base", i);
   request.set_pooling(v1::POOLING_POOLER);
   request.set_token_vectors(true);
   request.mutable_attention();
@@ -92,12 +56,12 @@ TEST_F(EncodersTest, EncodeGivesStatesAndThePoolersOutput) {
     SCOPED_TRACE(i);
     const std::string run = std::to_string(i);
     ExpectNear(response->results(i).token_vectors(),
-               Tensor("bert.base", run + ".last_hidden_state"));
+               GoldenTensor("bert.base", run + ".last_hidden_state"));
     ExpectNear(response->results(i).embedding(),
-               Tensor("bert.base", run + ".pooler_output"));
+               GoldenTensor("bert.base", run + ".pooler_output"));
   }
-  std::vector<float> maps = Tensor("bert.base", "0.attentions.0");
-  const std::vector<float> second = Tensor("bert.base", "0.attentions.1");
+  std::vector<float> maps = GoldenTensor("bert.base", "0.attentions.0");
+  const std::vector<float> second = GoldenTensor("bert.base", "0.attentions.1");
   maps.insert(maps.end(), second.begin(), second.end());
   ExpectNear(response->results(0).attention().weights(), maps);
 }
@@ -105,12 +69,12 @@ TEST_F(EncodersTest, EncodeGivesStatesAndThePoolersOutput) {
 TEST_F(EncodersTest, DebertaEncodes) {
   v1::EncodeRequest request;
   request.set_model("deberta-v2.base");
-  *request.add_inputs() = Run("deberta-v2.base", 2);
+  *request.add_inputs() = GoldenInput("deberta-v2.base", 2);
   request.set_token_vectors(true);
   const auto response = client_->Encode(request);
   ASSERT_TRUE(response.ok()) << response.status();
   ExpectNear(response->results(0).token_vectors(),
-             Tensor("deberta-v2.base", "2.last_hidden_state"));
+             GoldenTensor("deberta-v2.base", "2.last_hidden_state"));
 }
 
 // The last layer's are token_vectors, whatever else is asked for, and streams
@@ -123,18 +87,18 @@ TEST_F(EncodersTest, HiddenStatesAreTheSameBitsAloneAndTogether) {
   std::vector<v1::EncodeResult> alone;
   for (int i = 0; i < 4; ++i) {
     request.clear_inputs();
-    *request.add_inputs() = Run("deberta-v2.base", i);
+    *request.add_inputs() = GoldenInput("deberta-v2.base", i);
     const auto response = client_->Encode(request);
     ASSERT_TRUE(response.ok()) << response.status();
     alone.push_back(response->results(0));
     ASSERT_EQ(alone.back().hidden_states_size(), 3);
-    ExpectNear(
-        alone.back().hidden_states(1).values(),
-        Tensor("deberta-v2.base", std::to_string(i) + ".last_hidden_state"));
+    ExpectNear(alone.back().hidden_states(1).values(),
+               GoldenTensor("deberta-v2.base",
+                            std::to_string(i) + ".last_hidden_state"));
   }
   request.clear_inputs();
   for (int i = 0; i < 4; ++i) {
-    *request.add_inputs() = Run("deberta-v2.base", i);
+    *request.add_inputs() = GoldenInput("deberta-v2.base", i);
   }
   const auto together = client_->Encode(request);
   ASSERT_TRUE(together.ok()) << together.status();
@@ -147,7 +111,7 @@ TEST_F(EncodersTest, HiddenStatesAreTheSameBitsAloneAndTogether) {
 TEST_F(EncodersTest, ClassifyGivesTheHeadsLogits) {
   v1::ClassifyRequest request;
   request.set_model("bert.classify");
-  *request.add_inputs() = Run("bert.classify", 2);
+  *request.add_inputs() = GoldenInput("bert.classify", 2);
   const auto response = client_->Classify(request);
   ASSERT_TRUE(response.ok()) << response.status();
   std::vector<float> logits(3);
@@ -156,7 +120,7 @@ TEST_F(EncodersTest, ClassifyGivesTheHeadsLogits) {
     logits[label.index()] = label.logit();
     sum += label.score();
   }
-  ExpectNear(logits, Tensor("bert.classify", "2.logits"));
+  ExpectNear(logits, GoldenTensor("bert.classify", "2.logits"));
   EXPECT_NEAR(sum, 1, 1e-5);
   request.set_model("bert.tag");
   EXPECT_EQ(client_->Classify(request).status().code(),
@@ -166,11 +130,11 @@ TEST_F(EncodersTest, ClassifyGivesTheHeadsLogits) {
 TEST_F(EncodersTest, ClassifyTokensLabelsEveryToken) {
   v1::ClassifyTokensRequest request;
   request.set_model("bert.tag");
-  *request.add_inputs() = Run("bert.tag", 2);
+  *request.add_inputs() = GoldenInput("bert.tag", 2);
   request.set_aggregation(v1::AGGREGATION_NONE);
   const auto response = client_->ClassifyTokens(request);
   ASSERT_TRUE(response.ok()) << response.status();
-  const std::vector<float> logits = Tensor("bert.tag", "2.logits");
+  const std::vector<float> logits = GoldenTensor("bert.tag", "2.logits");
   const auto model = client_->GetModel("bert.tag");
   ASSERT_TRUE(model.ok());
   ASSERT_EQ(response->results(0).spans_size(), 23);
@@ -181,7 +145,7 @@ TEST_F(EncodersTest, ClassifyTokensLabelsEveryToken) {
         model->labels(static_cast<int>(std::max_element(row, row + 3) - row)));
   }
   request.set_model("electra.discriminate");
-  *request.mutable_inputs(0) = Run("electra.discriminate", 1);
+  *request.mutable_inputs(0) = GoldenInput("electra.discriminate", 1);
   EXPECT_TRUE(client_->ClassifyTokens(request).ok());
 }
 

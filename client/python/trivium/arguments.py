@@ -75,6 +75,7 @@ class GenerateArguments(TruncationArguments, total=False):
     cache_salt: str
     prompt_logprobs: int
     task: str  # one of Model.tasks by name
+    decoder_attention: Selection  # with max_new_tokens; done[0].decoder_attention
 
 
 class ScoreArguments(TypedDict, total=False):

@@ -18,7 +18,8 @@ function map(kind, queries, keys, weight, more = {}) {
   const bytes = Buffer.from(new Uint16Array(codes).buffer);
   return {
     kind, layers, heads, rows: queries.map((_, q) => q), queries, keys,
-    boundary: null, seen_first: null, weights: bytes.toString('base64'), ...more,
+    boundary: null, seen_first: null, windows: [], prompt: false, heads_per_kv: 1,
+    weights: bytes.toString('base64'), ...more,
   };
 }
 
@@ -130,6 +131,67 @@ test('signs and words are explained once', () => {
   }
   const {html} = new Page('attention', translation);
   assert.equal(html.match(/layer after layer; in each layer several heads/g).length, 1);
+});
+
+// A decoder alone: three tokens of a prompt and two of its answer; layer 0 has a
+// window of two tokens.
+const PROMPT = ['A', ' B', ' C', ' D', ' E'];
+const prompt = map('decoder', PROMPT, PROMPT, (layer, head, q, k) =>
+    k > q || (layer === 0 && k < q - 1) ? 0 : (k + 1) / 20,
+    {seen_first: 1, boundary: 3, windows: [2, 0], prompt: true, heads_per_kv: 2});
+const answer = {model: 'smollm2', bits: 16, texts: ['A B C', ' D E'], maps: [prompt]};
+const drawn = (page) => page.byId('canvas').calls;
+
+test('a prompt and its answer are told apart', () => {
+  const page = new Page('attention', answer, '#view=matrix');
+  assert.equal(page.text('caption'), 'Decoder self-attention: layer 1, mean of 2 heads');
+  assert.match(page.text('meaning'), /prompt and of its answer/);
+  assert.match(page.text('legend'), /Hatched: masked.* Dashed: the answer begins\.$/);
+  assert.deepEqual(page.byId('texts').children.map((one) => one.getAttribute('class')),
+                   ['given', 'given answer']);
+  page.byId('save').click();
+  const inks = [...page.saved[0].text.matchAll(/fill="(rgb[^"]*)"[^>]*>\u2068( ?[A-E])\u2069/g)];
+  const inkOf = (piece) => [...new Set(
+      inks.filter(([, , one]) => one === piece).map(([, ink]) => ink))];
+  assert.deepEqual(inkOf(' C'), inkOf('A'));
+  assert.deepEqual(inkOf(' D'), inkOf(' E'));
+  assert.notDeepEqual(inkOf(' C'), inkOf(' D'));
+  assert.equal(inkOf(' D').length, 1);
+  // Of a translation nothing is an answer's.
+  assert.doesNotMatch(new Page('attention', translation).text('legend'), /Dashed/);
+});
+
+test('a row sees itself and what came before, of a window the nearest', () => {
+  const page = new Page('attention', answer, '#view=matrix&layer=0&head=0&token=3');
+  const list = () => page.byId('weights').children.map((one) => one.textContent);
+  assert.deepEqual(list(), [' D0.2000', ' C0.1500']);
+  assert.match(page.text('legend'), /A window: this layer sees the last 2 tokens\./);
+  // Nothing that a row may not see is a number in its cells.
+  const hatched = () => drawn(page).filter(([name]) => name === 'fillRect').length;
+  assert.equal(hatched(), 4 + 3);
+  page.press('ArrowDown');
+  assert.deepEqual(list(), [' D0.2000', ' C0.1500', ' B0.1000', 'A0.0500']);
+  assert.doesNotMatch(page.text('legend'), /window/);
+  assert.equal(hatched(), 4);
+  // Who looks at the second token.
+  page.press('N');
+  page.press('N');
+  assert.deepEqual(list(), [' B0.1000', ' C0.1000', ' D0.1000', ' E0.1000']);
+  page.press('ArrowUp');
+  assert.deepEqual(list(), [' B0.1000', ' C0.1000']);
+});
+
+test('heads that share keys and values are under one line', () => {
+  const grid = (data) => new Page('attention', data).byId('grid').children;
+  assert.deepEqual(grid(answer).slice(0, 7).map((one) => one.textContent),
+                   ['', '', 'KV 0', '', 'mean', '0', '1']);
+  assert.equal(grid(answer)[2].style.gridColumn, 'span 2');
+  // Of some heads, those of the second and the third line.
+  const some = {...answer, maps: [{...prompt, heads: [3, 4]}]};
+  assert.deepEqual(grid(some).slice(2, 4).map((one) => one.textContent),
+                   ['KV 1', 'KV 2']);
+  assert.ok(new Page('attention', translation).byId('sharing').hidden);
+  assert.ok(!new Page('attention', answer).byId('sharing').hidden);
 });
 
 test('whatever can be clicked is reached by keys', () => {

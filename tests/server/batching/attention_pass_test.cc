@@ -136,5 +136,47 @@ TEST_F(AttentionPassTest, MapsADecodersAttentionHoweverItIsCut) {
   EXPECT_FALSE(whole.trace->steps.empty());
 }
 
+// A prompt's tokens are queries like the answer's, and the rows of these are
+// the same with and without them.
+TEST_F(AttentionPassTest, MapsThePrefixTooHoweverItIsCut) {
+  const auto run = [this](bool prefix, int max_rows) {
+    options_.max_rows = max_rows;
+    puppets_.options.limits.encoder_layers = 0;
+    Create();
+    Request request = MakeRequest({}, Beams(1, 9), nullptr);
+    request.prefix = {kStart, 7, 8, 9, 10};
+    request.decoder_attention =
+        AttentionSelection{.layers = {0, 5}, .heads = {}};
+    request.prefix_attention = prefix;
+    const auto observer = Add(std::move(request));
+    RunAll();
+    return *observer->Wait();
+  };
+  const RequestResult whole = run(true, 256);
+  const RequestResult cut = run(true, 3);
+  const RequestResult without = run(false, 256);
+  ASSERT_EQ(whole.decoder_attention.size(), 1u);
+  const AttentionMap& map = whole.decoder_attention[0];
+  const AttentionMap& answer = without.decoder_attention[0];
+  const int ids = static_cast<int>(whole.hypotheses[0].ids.size());
+  EXPECT_EQ(map.queries, 4 + ids);
+  EXPECT_EQ(map.keys, 4 + ids);
+  EXPECT_EQ(answer.queries, ids);
+  EXPECT_EQ(answer.keys, 4 + ids);
+  EXPECT_EQ(map.weights, cut.decoder_attention[0].weights);
+  for (int plane = 0; plane < map.layers * map.heads; ++plane) {
+    for (int q = 0; q < map.queries; ++q) {
+      const float* row = &map.weights[(plane * map.queries + q) * map.keys];
+      EXPECT_NE(std::count(row, row + q + 1, 0.0f), q + 1);
+      EXPECT_EQ(std::count(row + q + 1, row + map.keys, 0.0f),
+                map.keys - (q + 1));
+      if (q < 4) continue;
+      const float* alone =
+          &answer.weights[(plane * answer.queries + q - 4) * map.keys];
+      EXPECT_TRUE(std::equal(row, row + map.keys, alone));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trivium

@@ -391,9 +391,10 @@ class FilledMasks(_message.Message):
     def __init__(self, masks: _Optional[_Iterable[_Union[FilledMasks.Mask, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
 
 class GenerateRequest(_message.Message):
-    __slots__ = ["cache_salt", "chat", "decoding", "input", "model", "prompt_logprobs", "source_language", "target_language", "task", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["cache_salt", "chat", "decoder_attention", "decoding", "input", "model", "prompt_logprobs", "source_language", "target_language", "task", "tokens", "truncate", "truncation_direction"]
     CACHE_SALT_FIELD_NUMBER: _ClassVar[int]
     CHAT_FIELD_NUMBER: _ClassVar[int]
+    DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
     DECODING_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -406,6 +407,7 @@ class GenerateRequest(_message.Message):
     TRUNCATION_DIRECTION_FIELD_NUMBER: _ClassVar[int]
     cache_salt: str
     chat: Chat
+    decoder_attention: _common_pb2.AttentionSelection
     decoding: _common_pb2.DecodingOptions
     input: _common_pb2.Input
     model: str
@@ -416,12 +418,13 @@ class GenerateRequest(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ..., task: _Optional[str] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ..., task: _Optional[str] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ...) -> None: ...
 
 class GenerateResponse(_message.Message):
     __slots__ = ["done", "index", "piece", "prompt"]
     class Done(_message.Message):
-        __slots__ = ["finish_reason", "model", "score", "seed", "source_token_count", "timings", "token_count", "total_logprob", "truncated_tokens", "usage"]
+        __slots__ = ["decoder_attention", "finish_reason", "model", "score", "seed", "source_token_count", "timings", "token_count", "total_logprob", "truncated_tokens", "usage"]
+        DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
         FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
         MODEL_FIELD_NUMBER: _ClassVar[int]
         SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -432,6 +435,7 @@ class GenerateResponse(_message.Message):
         TOTAL_LOGPROB_FIELD_NUMBER: _ClassVar[int]
         TRUNCATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
         USAGE_FIELD_NUMBER: _ClassVar[int]
+        decoder_attention: _common_pb2.Attention
         finish_reason: _common_pb2.FinishReason
         model: _common_pb2.ModelVersion
         score: float
@@ -442,7 +446,7 @@ class GenerateResponse(_message.Message):
         total_logprob: float
         truncated_tokens: int
         usage: Usage
-        def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ...) -> None: ...
+        def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ...) -> None: ...
     class Piece(_message.Message):
         __slots__ = ["ids", "logprobs", "text"]
         IDS_FIELD_NUMBER: _ClassVar[int]

@@ -11,9 +11,10 @@ class InferenceStub(object):
     echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
     INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
     FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
-    (with google.rpc.RetryInfo: the queue is full, the answer would be too late, or memory is short, also in
-    the middle of a call; without it: the message is far larger than the server
-    takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED, CANCELLED.
+    (with google.rpc.RetryInfo: the queue is full, the answer would be too late,
+    or memory is short, also in the middle of a call; without it: the message is
+    far larger than the server takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED,
+    CANCELLED.
     """
 
     def __init__(self, channel):
@@ -95,9 +96,10 @@ class InferenceServicer(object):
     echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
     INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
     FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
-    (with google.rpc.RetryInfo: the queue is full, the answer would be too late, or memory is short, also in
-    the middle of a call; without it: the message is far larger than the server
-    takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED, CANCELLED.
+    (with google.rpc.RetryInfo: the queue is full, the answer would be too late,
+    or memory is short, also in the middle of a call; without it: the message is
+    far larger than the server takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED,
+    CANCELLED.
     """
 
     def Encode(self, request, context):
@@ -274,9 +276,10 @@ class Inference(object):
     echoes the metadata key x-request-id, or makes one, in its trailers. Errors:
     INVALID_ARGUMENT (with google.rpc.BadRequest), NOT_FOUND (unknown model),
     FAILED_PRECONDITION (a model that cannot do the call), RESOURCE_EXHAUSTED
-    (with google.rpc.RetryInfo: the queue is full, the answer would be too late, or memory is short, also in
-    the middle of a call; without it: the message is far larger than the server
-    takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED, CANCELLED.
+    (with google.rpc.RetryInfo: the queue is full, the answer would be too late,
+    or memory is short, also in the middle of a call; without it: the message is
+    far larger than the server takes), UNAVAILABLE (stopping), DEADLINE_EXCEEDED,
+    CANCELLED.
     """
 
     @staticmethod

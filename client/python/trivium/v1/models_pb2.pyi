@@ -84,7 +84,8 @@ class LoadModelRequest(_message.Message):
     def __init__(self, folder: _Optional[str] = ..., name: _Optional[str] = ..., precision: _Optional[_Union[Precision, str]] = ..., kv_precision: _Optional[_Union[Precision, str]] = ..., vocabulary_shortlist: bool = ...) -> None: ...
 
 class Model(_message.Message):
-    __slots__ = ["batch_invariant", "calls", "chat_refusal", "chat_templates", "d_model", "decoder_layer_count", "default_target_language", "design", "embedding_size", "encoder_layer_count", "family", "has_tokenizer", "head_count", "isa", "kv_cache_bytes", "kv_precision", "labels", "limits", "name", "parameter_count", "precision", "result_cache_bytes", "revision", "source_languages", "target_languages", "tasks", "type_vocabulary_size", "vocabulary_shortlist", "vocabulary_size", "weight_bytes"]
+    __slots__ = ["attention_windows", "batch_invariant", "calls", "chat_refusal", "chat_templates", "d_model", "decoder_layer_count", "default_target_language", "design", "embedding_size", "encoder_layer_count", "family", "has_tokenizer", "head_count", "isa", "kv_cache_bytes", "kv_head_count", "kv_precision", "labels", "limits", "name", "parameter_count", "precision", "result_cache_bytes", "revision", "source_languages", "target_languages", "tasks", "type_vocabulary_size", "vocabulary_shortlist", "vocabulary_size", "weight_bytes"]
+    ATTENTION_WINDOWS_FIELD_NUMBER: _ClassVar[int]
     BATCH_INVARIANT_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
     CHAT_REFUSAL_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +101,7 @@ class Model(_message.Message):
     HEAD_COUNT_FIELD_NUMBER: _ClassVar[int]
     ISA_FIELD_NUMBER: _ClassVar[int]
     KV_CACHE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    KV_HEAD_COUNT_FIELD_NUMBER: _ClassVar[int]
     KV_PRECISION_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
@@ -115,6 +117,7 @@ class Model(_message.Message):
     VOCABULARY_SHORTLIST_FIELD_NUMBER: _ClassVar[int]
     VOCABULARY_SIZE_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    attention_windows: _containers.RepeatedScalarFieldContainer[int]
     batch_invariant: bool
     calls: _containers.RepeatedScalarFieldContainer[str]
     chat_refusal: str
@@ -130,6 +133,7 @@ class Model(_message.Message):
     head_count: int
     isa: str
     kv_cache_bytes: int
+    kv_head_count: int
     kv_precision: Precision
     labels: _containers.RepeatedScalarFieldContainer[str]
     limits: Limits
@@ -145,7 +149,7 @@ class Model(_message.Message):
     vocabulary_shortlist: bool
     vocabulary_size: int
     weight_bytes: int
-    def __init__(self, name: _Optional[str] = ..., family: _Optional[str] = ..., design: _Optional[_Union[Design, str]] = ..., calls: _Optional[_Iterable[str]] = ..., source_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., target_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., precision: _Optional[_Union[Precision, str]] = ..., isa: _Optional[str] = ..., batch_invariant: bool = ..., parameter_count: _Optional[int] = ..., weight_bytes: _Optional[int] = ..., kv_cache_bytes: _Optional[int] = ..., revision: _Optional[str] = ..., d_model: _Optional[int] = ..., vocabulary_size: _Optional[int] = ..., encoder_layer_count: _Optional[int] = ..., decoder_layer_count: _Optional[int] = ..., head_count: _Optional[int] = ..., has_tokenizer: bool = ..., result_cache_bytes: _Optional[int] = ..., labels: _Optional[_Iterable[str]] = ..., type_vocabulary_size: _Optional[int] = ..., embedding_size: _Optional[int] = ..., vocabulary_shortlist: bool = ..., chat_templates: _Optional[_Iterable[str]] = ..., chat_refusal: _Optional[str] = ..., default_target_language: _Optional[str] = ..., kv_precision: _Optional[_Union[Precision, str]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., family: _Optional[str] = ..., design: _Optional[_Union[Design, str]] = ..., calls: _Optional[_Iterable[str]] = ..., source_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., target_languages: _Optional[_Iterable[_Union[Language, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., precision: _Optional[_Union[Precision, str]] = ..., isa: _Optional[str] = ..., batch_invariant: bool = ..., parameter_count: _Optional[int] = ..., weight_bytes: _Optional[int] = ..., kv_cache_bytes: _Optional[int] = ..., revision: _Optional[str] = ..., d_model: _Optional[int] = ..., vocabulary_size: _Optional[int] = ..., encoder_layer_count: _Optional[int] = ..., decoder_layer_count: _Optional[int] = ..., head_count: _Optional[int] = ..., has_tokenizer: bool = ..., result_cache_bytes: _Optional[int] = ..., labels: _Optional[_Iterable[str]] = ..., type_vocabulary_size: _Optional[int] = ..., embedding_size: _Optional[int] = ..., vocabulary_shortlist: bool = ..., chat_templates: _Optional[_Iterable[str]] = ..., chat_refusal: _Optional[str] = ..., default_target_language: _Optional[str] = ..., kv_precision: _Optional[_Union[Precision, str]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., kv_head_count: _Optional[int] = ..., attention_windows: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class ReloadModelRequest(_message.Message):
     __slots__ = ["name"]

@@ -2,7 +2,8 @@
 
 Both sides translate all sentences from ids to ids, encoder included, in turns,
 and the medians of the rounds are compared: a machine's speed changes from
-minute to minute, and only figures of one run tell something.
+minute to minute, and only figures of one run tell something. Of random weights,
+both first make the same ids of some sentences in f32.
 """
 
 import argparse
@@ -17,10 +18,12 @@ import ctranslate2
 
 import arguments
 import ctranslate2_model
+import limits
 import machine
-import marian_folder
+import random_folders
 import sentences
 
+CHECKED = 4  # sentences that both sides translate in f32 first
 TEST_SET = "../shared/data/en-de/dev/tatoeba-unseen-1500.en-de.tsv"
 
 
@@ -31,7 +34,8 @@ def parse_arguments():
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--model", default="model/embedded", help="Marian "
-                        "folder, or opus-mt for random weights of that shape")
+                        "folder, or random weights of a shape: "
+                        + ", ".join(random_folders.SHAPES))
     parser.add_argument("--precision", default="int8", choices=["int8", "f32"])
     parser.add_argument("--max-isa", default="", help="cap of this engine's "
                         "instruction set")
@@ -53,7 +57,8 @@ def parse_arguments():
     parser.add_argument("--test-set", default=TEST_SET, help="source and "
                         "reference, separated by a tab, a pair a line")
     parser.add_argument("--json", help="write the report there, too")
-    parser.add_argument("--bench", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--programs", required=True, type=pathlib.Path,
+                        help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -64,7 +69,7 @@ class OwnEngine:
         ids_file = work / "sentences"
         sentences.write_ids(ids_file, sources)
         self._command = [
-            options.bench, str(folder), str(ids_file),
+            str(options.programs / "trivium-bench"), str(folder), str(ids_file),
             "--output", str(self._results),
             "--precision", options.precision,
             "--workers", str(options.threads),
@@ -94,13 +99,15 @@ class OwnEngine:
 class Peer:
     """CTranslate2, its threads as translators or inside the products."""
 
-    def __init__(self, options, converted, folder, sources, inside, batch):
+    def __init__(self, options, converted, folder, sources, inside, batch,
+                 no_repeat_ngram_size=0):
         self.name = f"CTranslate2, batch {batch}" + (
             "" if options.threads == 1
             else ", threads inside products" if inside
             else ", threads side by side")
         self._options = options
         self._batch = batch
+        self._no_repeat = no_repeat_ngram_size
         self._sources = sources
         self._translator = ctranslate2_model.Translator(
             folder, converted, "int8" if options.precision == "int8"
@@ -110,7 +117,8 @@ class Peer:
     def _translate(self):
         options = self._options
         return self._translator.translate(
-            self._sources, options.beam, self._batch, options.new_tokens, 256)
+            self._sources, options.beam, self._batch, options.new_tokens, 256,
+            self._no_repeat)
 
     def round(self):
         begin = time.perf_counter()
@@ -132,19 +140,46 @@ def main():
         compare(options, work)
 
 
+def check_peer(options, model, sources, work):
+    """Ends the program unless both sides write the same ids in f32, greedily.
+    Random weights say one thing over and over: no token may come twice."""
+    rules = {"no_repeat_ngram_size": 1}
+    folder = work / "checked"
+    folder.mkdir()
+    for file in model.iterdir():
+        if file.name != "generation_config.json":
+            (folder / file.name).symlink_to(file.resolve())
+        else:
+            rules |= json.loads(file.read_text())
+    (folder / "generation_config.json").write_text(json.dumps(rules))
+    options = argparse.Namespace(**{**vars(options), "precision": "f32",
+                                    "beam": 1})
+    ctranslate2_model.convert(folder, work / "ct2", None)
+    own = OwnEngine(options, folder, sources, work)
+    own.round()
+    peer = Peer(options, work / "ct2", folder, sources, inside=False,
+                batch=len(sources), no_repeat_ngram_size=1)
+    if own.results() != peer.results():
+        raise SystemExit("the sides' f32 models differ: the folder was "
+                         "converted wrongly")
+
+
 def compare(options, work):
     text = None
-    if options.model == "opus-mt":
-        model = work / "opus-mt"
-        marian_folder.write_random(model, marian_folder.OPUS_MT)
+    shape = random_folders.SHAPES.get(options.model)
+    if shape:
+        model = work / options.model
+        random_folders.write(model, options.model)
         sources = sentences.random_sources(
-            options.sentences, marian_folder.OPUS_MT["vocabulary"])
+            options.sentences, shape.vocabulary, shape.end)
+        check_peer(options, model, sources[:CHECKED], work)
     else:
         model = pathlib.Path(options.model)
         text = sentences.TrainedText(model, options.test_set, options.sentences)
         sources = text.sources
     quantization = "int8" if options.precision == "int8" else None
     ctranslate2_model.convert(model, work / "ct2", quantization)
+    peak = limits.measure(options.programs, f"Peak/{options.precision}")["peak"]
 
     sides = [OwnEngine(options, model, sources, work)]
     if options.shortlist:
@@ -189,6 +224,14 @@ def compare(options, work):
 
     peer = fastest(sides[own_sides:])
     report["ratio"] = fastest(sides[:1]) / peer
+    if shape and options.new_tokens:
+        operations = sum(
+            shape.operations(len(source), options.new_tokens, options.beam)
+            for source in sources) / len(sources) / options.new_tokens
+        report["operations_per_token"] = operations
+        report["share_of_peak"] = (
+            operations * fastest(sides[:1]) / (peak * options.threads))
+    report["peak"] = peak
     if options.shortlist:
         report["shortlist_ratio"] = fastest(sides[1:2]) / peer
     print_markdown(report)
@@ -211,6 +254,12 @@ def print_markdown(report):
         print(f"| {name} | {entry['tokens_per_second']:,.0f} "
               f"| {min(rounds):,.0f} - {max(rounds):,.0f} | {bleu} |")
     print(f"\nRatio: {report['ratio']:.2f}")
+    if "share_of_peak" in report:
+        print(f"A new token, its source included, is "
+              f"{report['operations_per_token'] / 1e6:.0f} million operations "
+              f"of products: {100 * report['share_of_peak']:.0f} % of what "
+              f"multiplications alone make, {report['peak'] / 1e9:,.0f} Gop/s "
+              f"a thread")
     if "shortlist_ratio" in report:
         print(f"With the shortlist: {report['shortlist_ratio']:.2f}")
 

@@ -18,6 +18,7 @@ import types
 import numpy as np
 
 import decoder_peers
+import limits
 import machine
 import sentences
 import servers
@@ -96,22 +97,6 @@ class OwnEngine:
         return self._run(prompts, 256, 1, new_tokens, "--choose-rows")
 
 
-def limits(options):
-    """Operations and bytes a second of one thread."""
-    report = json.loads(subprocess.run(
-        [str(options.programs / "trivium-benchmarks"),
-         "--benchmark_filter=Peak/int8|Read/268435456",
-         "--benchmark_format=json"],
-        check=True, text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL).stdout)
-    found = {}
-    for benchmark in report["benchmarks"]:
-        found["peak"] = benchmark.get("op/s", found.get("peak"))
-        found["stream"] = benchmark.get("bytes_per_second",
-                                        found.get("stream"))
-    return found
-
-
 def most(work, found, threads):
     """Tokens a second of nothing but multiplications, or reading weights."""
     peak, stream = threads * found["peak"], found["stream"]
@@ -131,7 +116,7 @@ def compare_peers(options, work):
         sides.append(decoder_peers.LlamaCpp(options.llama, gguf, *sizes))
     if "openvino" in options.peers:
         sides.append(decoder_peers.OpenVino(gguf, *sizes))
-    found = limits(options)
+    found = limits.measure(options.programs, "Peak/int8|Read/268435456")
     print(f"int8 {found['peak'] / 1e9:,.0f} Gop/s, memory "
           f"{found['stream'] / 1e9:.1f} GB/s, of one thread\n")
     print("| " + " | ".join(["tokens/s", *(side.name for side in sides),

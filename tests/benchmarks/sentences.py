@@ -47,11 +47,12 @@ class TrainedText:
         return sacrebleu.corpus_bleu(texts, [self.references]).score
 
 
-def random_sources(count, vocabulary):
-    """Sentences of 38 tokens on average, as newstest's are."""
+def random_sources(count, vocabulary, end=0):
+    """Sentences of 38 tokens on average, as newstest's are, and `end`."""
     random = np.random.default_rng(2)
     return [
-        random.integers(2, vocabulary - 1, random.integers(10, 67)).tolist() + [0]
+        random.integers(end + 2, vocabulary - 1,
+                        random.integers(10, 67)).tolist() + [end]
         for _ in range(count or 128)
     ]
 

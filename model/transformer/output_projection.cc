@@ -10,7 +10,7 @@ OutputProjection::OutputProjection(const Transformer& weights)
       d_model_(weights.decoder()->d_model),
       x_(weights.formats()),
       narrow_(weights.formats()),
-      shortlist_rows_(d_model_) {}
+      shortlist_rows_(d_model_, weights.formats().rotated) {}
 
 void OutputProjection::Start(int rows, int all_rows) {
   if (rows > 0) x_.Resize(rows, d_model_);

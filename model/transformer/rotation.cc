@@ -1,13 +1,28 @@
 #include "model/transformer/rotation.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "model/kernels/row_ops.h"
 
 namespace trivium {
+namespace {
+
+bool NormalizesWhatItPassesOn(const LayerDescription& layer) {
+  return layer.feed_forward_norms.after.has_value();
+}
+
+}  // namespace
 
 bool Rotates(const TransformerDescription& description,
              const Formats& formats) {
   if (formats.operands != OperandType::kInt8 ||
-      description.encoder.has_value()) {
+      !description.decoder.has_value()) {
+    return false;
+  }
+  const std::vector<LayerDescription>& layers = description.decoder->layer;
+  if (description.encoder.has_value() &&
+      std::any_of(layers.begin(), layers.end(), NormalizesWhatItPassesOn)) {
     return false;
   }
   bool quantized = false;

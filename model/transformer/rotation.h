@@ -10,7 +10,8 @@ namespace trivium {
 
 // What a decoder's layers read has a few numbers that are far greater than the
 // others, in other places for every token: of LLaMA most where a feed-forward's
-// second product and the output projection read. A row of int8 has one scale,
+// second product and the output projection read, of T5 in both stacks where a
+// feed-forward's second product does. A row of int8 has one scale,
 // which these decide. So rows, and the weights that they are multiplied with,
 // are rotated first, which spreads each number over 64 ("QuaRot", Ashkboos et
 // al. 2024):
@@ -19,7 +20,10 @@ namespace trivium {
 // needs no measuring, and no weight becomes greater for it.
 
 // Whether a model's products read rotated rows in `formats`: in int8, of a
-// decoder alone, none of whose weights come quantized, which stay as they are.
+// decoder alone, or of both stacks where no layer normalizes what it passes on
+// (SublayerNorms::after), so that such numbers grow from layer to layer: T5,
+// but not Marian. Weights that come quantized stay as they are, and so does a
+// model that has some.
 bool Rotates(const TransformerDescription& description, const Formats& formats);
 
 // A row of W becomes that of W H / s.

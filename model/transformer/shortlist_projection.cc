@@ -7,6 +7,7 @@
 
 #include "model/kernels/shortlist_product.h"
 #include "model/transformer/heads.h"
+#include "model/transformer/rotation.h"
 
 namespace trivium {
 namespace {
@@ -40,6 +41,7 @@ ShortlistProjection::ShortlistProjection(
     const size_t at = static_cast<size_t>(i) * stride_;
     CopyToF32(*output.weight, int64_t{i} * k, row);
     if (int8()) {
+      if (formats.rotated) RotateWeights(row);
       QuantizeWeights(row, s8_.data() + at, &scale_[i], &offset_[i]);
     } else {
       std::copy(row.begin(), row.end(), f32_.data() + at);
@@ -84,7 +86,8 @@ void ShortlistProjection::Run(std::span<const int32_t> tokens, const void* x,
   }
 }
 
-ShortlistRows::ShortlistRows(int d_model) : d_model_(d_model) {}
+ShortlistRows::ShortlistRows(int d_model, bool rotated)
+    : d_model_(d_model), quantized_(OperandType::kInt8, rotated) {}
 
 void ShortlistRows::Run(const ShortlistProjection& projection,
                         Workspace* workspace) {

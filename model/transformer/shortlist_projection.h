@@ -73,7 +73,8 @@ class ShortlistRows {
     LogitsRow* answer;
   };
 
-  explicit ShortlistRows(int d_model);
+  // `rotated` as of Operand.
+  ShortlistRows(int d_model, bool rotated);
 
   void Clear() { rows_.clear(); }
   void Add(const Row& row) { rows_.push_back(row); }
@@ -101,12 +102,12 @@ class ShortlistRows {
 
   const int d_model_;
   std::vector<Row> rows_;
-  std::vector<Answer> answers_;            // [rows], or more
-  Operand quantized_{OperandType::kInt8};  // where the weights are int8
-  Buffer<char> operands_;                  // [group, stride]
-  Buffer<int32_t> product_;                // [group, kOutputBlock], s32 or f32
-  Buffer<float> logits_;                   // [kOutputBlock]
-  Buffer<float> listed_;                   // [kOutputBlock], of queries for all
+  std::vector<Answer> answers_;  // [rows], or more
+  Operand quantized_;            // where the weights are int8
+  Buffer<char> operands_;        // [group, stride]
+  Buffer<int32_t> product_;      // [group, kOutputBlock], s32 or f32
+  Buffer<float> logits_;         // [kOutputBlock]
+  Buffer<float> listed_;         // [kOutputBlock], of queries for all
 };
 
 }  // namespace trivium

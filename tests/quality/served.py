@@ -79,6 +79,14 @@ class Served:
             lines = self._call("translate", *flags, "--file", "-", texts=texts)
         return [json.loads(line) for line in lines]
 
+    def score(self, pairs, language):
+        """How probable each pair's translation is of its source: the logarithm,
+        and of how many tokens."""
+        lines = self._call("score", *self._to(language), "--file", "-",
+                           texts=["\t".join(pair) for pair in pairs])
+        return [(float(logprob), int(count)) for logprob, count in
+                (line.split("\t") for line in lines)]
+
     def complete(self, texts, prefixes, language):
         """What Generate adds to the beginning of each text's translation."""
         def one(text, prefix):

@@ -1,10 +1,10 @@
 #include "client/load/call_kind.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -38,7 +38,7 @@ const std::string& NameOf(CallKind kind) {
 absl::StatusOr<std::vector<MixPart>> ParseMix(const std::string& text) {
   constexpr int kMostWeight = 1'000'000;
   std::vector<MixPart> mix;
-  for (const std::string_view part : absl::StrSplit(text, ',')) {
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
     const size_t equals = std::min(part.find('='), part.size());
     const std::string name(part.substr(0, equals));
     const auto kind = CallKinds().find(name);

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <functional>
 #include <optional>
-#include <string_view>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "base/status.h"
 #include "fmt/format.h"
 
@@ -54,7 +54,7 @@ absl::Status ReadMetadata(const std::string& pair, Workload::Options* options) {
 std::optional<std::vector<double>> Numbers(const std::string& text,
                                            size_t count) {
   std::vector<double> numbers;
-  for (const std::string_view part : absl::StrSplit(text, ':')) {
+  for (const absl::string_view part : absl::StrSplit(text, ':')) {
     double number;
     if (!absl::SimpleAtod(part, &number) || !std::isfinite(number) ||
         number < 0 || number > 1e6) {

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "fmt/format.h"
 
 namespace trivium {
@@ -37,7 +36,7 @@ double Draw(uint64_t seed, uint64_t number, uint64_t purpose) {
 absl::StatusOr<std::vector<int>> ParseLengths(const std::string& text) {
   constexpr int kMost = 100'000;
   std::vector<int> lengths;
-  for (const std::string_view part : absl::StrSplit(text, ',')) {
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
     const size_t dash = std::min(part.find('-'), part.size());
     int first = 0, last = 0;
     const bool numbers =
@@ -48,7 +47,7 @@ absl::StatusOr<std::vector<int>> ParseLengths(const std::string& text) {
       return absl::InvalidArgumentError(
           fmt::format("'{}' is not a length from 1 to {}, as 16, or a range "
                       "of them, as 1-80",
-                      part, kMost));
+                      std::string(part), kMost));
     }
     for (int length = first; length <= last; ++length) {
       lengths.push_back(length);
@@ -61,7 +60,7 @@ Workload::Workload(Options options) : options_(std::move(options)) {
   for (const MixPart& part : options_.mix) total_weight_ += part.weight;
   if (options_.lengths.empty()) return;
   for (const v1::Input& input : options_.inputs) {
-    for (const std::string_view word : absl::StrSplit(
+    for (const absl::string_view word : absl::StrSplit(
              input.text(), absl::ByAnyChar(" \t\r\n\v\f"), absl::SkipEmpty())) {
       words_.emplace_back(word);
     }

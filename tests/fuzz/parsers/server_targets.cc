@@ -11,6 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "server/handlers/access.h"
 #include "server/http/codec.h"
+#include "server/http/form_body.h"
 #include "server/http/routes.h"
 #include "server/kserve/parameters.h"
 #include "server/kserve/tensors.h"
@@ -316,6 +317,20 @@ void RunMarkdown(std::string_view bytes) {
   RunMarkup(MarkupFormat::kMarkdown, bytes);
 }
 
+// The first line is the type, which has the boundary.
+void RunForm(std::string_view bytes) {
+  const std::string_view type = bytes.substr(0, bytes.find('\n'));
+  bytes.remove_prefix(std::min(bytes.size(), type.size() + 1));
+  const auto fields = ParseForm(type, bytes);
+  if (!fields.ok()) return;
+  size_t size = 0;
+  for (const FormField& field : *fields) {
+    size += field.name.size() + field.value.size();
+    Ensure(IsUtf8(field.value), "values are UTF-8");
+  }
+  Ensure(size <= bytes.size(), "fields are of the body");
+}
+
 void RunTimeout(std::string_view bytes) {
   const std::optional<absl::Duration> timeout = ParseTimeout(bytes);
   Ensure(!timeout || *timeout >= absl::ZeroDuration(),
@@ -335,6 +350,7 @@ std::span<const FuzzTarget> ServerTargets() {
       {"tokens", RunTokens},
       {"traceparent", RunTraceparent},
       {"protect", RunProtect},
+      {"form", RunForm},
       {"html", RunHtml},
       {"xml", RunXml},
       {"markdown", RunMarkdown},

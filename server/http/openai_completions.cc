@@ -72,7 +72,8 @@ class CompletionCodec : public Codec {
     } else {
       const auto inputs = ReadPrompts(&fields, &request, &options_);
       prompts = inputs.size();
-      TRIVIUM_RETURN_IF_ERROR(CheckPrompts(prompts));
+      TRIVIUM_RETURN_IF_ERROR(fields.Done());
+      TRIVIUM_RETURN_IF_ERROR(CheckPrompts(prompts, request));
       auto* const all = static_cast<internal::Completions*>(message);
       for (const v1::Input& input : inputs) {
         v1::GenerateRequest* const one = all->add_requests();
@@ -146,13 +147,22 @@ class CompletionCodec : public Codec {
   }
 
  private:
-  absl::Status CheckPrompts(size_t count) const {
-    if (count <= static_cast<size_t>(limits_.max_inputs)) {
-      return absl::OkStatus();
+  // `options`: what each of them will have a copy of.
+  absl::Status CheckPrompts(size_t count,
+                            const v1::GenerateRequest& options) const {
+    if (count > static_cast<size_t>(limits_.max_inputs)) {
+      return InvalidField(
+          "prompt", fmt::format("has {} prompts; the server takes at most {}",
+                                count, limits_.max_inputs));
     }
-    return InvalidField(
-        "prompt", fmt::format("has {} prompts; the server takes at most {}",
-                              count, limits_.max_inputs));
+    const auto most = static_cast<size_t>(limits_.max_request_bytes);
+    if (count > 1 && options.ByteSizeLong() > most / count) {
+      return InvalidField(
+          "prompt", fmt::format("has {} prompts, too many for options of so "
+                                "many bytes; send fewer at a time",
+                                count));
+    }
+    return absl::OkStatus();
   }
 
   // The last `done` of a prompt has it.

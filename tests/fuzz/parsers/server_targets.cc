@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "internal/completions.pb.h"
 #include "kserve/open_inference.pb.h"
 #include "nlohmann/json.hpp"
 #include "server/handlers/access.h"
@@ -192,7 +193,9 @@ void RunKserve(std::string_view bytes) {
 void RunHttpBody(std::string_view bytes) {
   using google::protobuf::DescriptorPool;
   using google::protobuf::MessageFactory;
-  static const auto* const environment = new Environment;
+  static auto* const kept_files = new KeptFiles({}, Clock::Real());
+  static const auto* const environment =
+      new Environment{.kept_files = kept_files};
   const std::span<const Route> routes = Routes();
   const Route& route = routes[TakeByte(&bytes) % routes.size()];
   const bool json = TakeByte(&bytes) % 2 == 0;
@@ -201,17 +204,21 @@ void RunHttpBody(std::string_view bytes) {
                          : "application/";
   type += json ? "json" : "proto";
   const RequestHead head = {
-      std::string(route.method), std::string(route.path),
+      std::string(route.method), std::string(route.path), /*tls=*/false,
       [&type](const char* name) {
         return std::string_view(name) == "Content-Type" ? type : "";
       }};
   std::string method(RpcMethod(route.rpc));
   std::replace(method.begin(), method.end(), '/', '.');
+  // A request of several prompts is several of the call's.
+  const auto* const type_of_request = route.path == "/v1/completions"
+                                          ? internal::Completions::descriptor()
+                                          : DescriptorPool::generated_pool()
+                                                ->FindMethodByName(method)
+                                                ->input_type();
   const std::unique_ptr<google::protobuf::Message> request(
       MessageFactory::generated_factory()
-          ->GetPrototype(DescriptorPool::generated_pool()
-                             ->FindMethodByName(method)
-                             ->input_type())
+          ->GetPrototype(type_of_request)
           ->New());
   const std::unique_ptr<Codec> codec = route.codec(*environment, head);
   if (!codec->Check(head).ok()) return;

@@ -10,4 +10,11 @@ uint64_t RandomBits() {
   return random();
 }
 
+absl::Duration Spread(absl::Duration time) {
+  constexpr int kBits = 16;
+  const double part =
+      static_cast<double>(RandomBits() >> (64 - kBits)) / (1 << kBits);
+  return time * (0.9 + 0.2 * part);
+}
+
 }  // namespace trivium

@@ -4,6 +4,7 @@
 
 #include "client/call_status.h"
 #include "client/channel.h"
+#include "client/conversation_key.h"
 #include "client/priority.h"
 #include "fmt/format.h"
 
@@ -151,6 +152,9 @@ absl::Status Client::Generate(
     std::stop_token stop) {
   grpc::ClientContext context;
   SetPriority(options_.priority, &context);
+  if (request.has_chat()) {
+    context.AddMetadata(kConversationKey, ConversationOf(request.chat()));
+  }
   context.set_deadline(absl::ToChronoTime(absl::Now() + options_.timeout));
   const std::unique_ptr<grpc::ClientReader<v1::GenerateResponse>> reader =
       inference_->Generate(&context, request);

@@ -163,6 +163,18 @@ void AddSecurityFlags(FlagSet* flags, Options* options) {
              "Take calls of gRPC and HTTP only with a bearer token of this "
              "JSON file, which is read again when it changes "
              "(docs/operating.md)");
+  flags
+      ->Parsed(
+          "health",
+          "Whom gRPC's health answers: open (anybody, for balancers and "
+          "probes) or token (as other calls)",
+          [options](const std::string& text) {
+            options->open_health = text == "open";
+            return text == "open" || text == "token"
+                       ? absl::OkStatus()
+                       : absl::InvalidArgumentError("must be open or token");
+          })
+      ->default_str("open");
   flags->Add("audit-log", &options->audit_log,
              "Write a JSON line to this file at each call's end: client, call, "
              "model, status, counts, time; no texts");
@@ -234,6 +246,10 @@ void AddFlags(CLI::App* app, Options* options) {
       "it");
   flags.Count("max-streams", &options->max_streams,
               "Calls at a time on one connection");
+  flags.Seconds("max-connection-age", &options->max_connection_age,
+                "Tell clients to open a new connection after so long, so that "
+                "they spread again and show their certificates again; what is "
+                "under way then has --drain-timeout; 0: never");
   listen("metrics-listen", &options->metrics_listen,
          "HOST:PORT of /metrics, /healthz and /readyz");
   flags

@@ -26,7 +26,9 @@ inline constexpr int kExitUsage = 2;
 struct Options {
   std::string listen = "127.0.0.1:50051";
   int max_connections = 4096;
-  int max_streams = 1024;                         // of a connection
+  int max_streams = 1024;  // of a connection
+  // After so long a connection is told to go; zero: never.
+  absl::Duration max_connection_age = absl::ZeroDuration();
   std::string http_listen;                        // empty: none
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
   LoadReporting load_reports = LoadReporting::kOff;
@@ -35,6 +37,7 @@ struct Options {
   TlsCredentials::Files tls;  // without a certificate: no TLS
   bool metrics_tls = false;
   std::string tokens_file;  // empty: anybody may call
+  bool open_health = true;  // to those without a token, too
   std::string audit_log;    // empty: none
 
   std::optional<TraceEndpoint> trace_endpoint;  // unset: no traces

@@ -32,6 +32,7 @@ class ServerImpl : public Server {
       : options_(options),
         parts_(std::move(parts)),
         calls_(options.clock),
+        kept_files_({}, options.clock),
         overload_(OverloadManager::ForThisProcess(options.memory_bytes),
                   parts_.metrics.get()),
         tokenizing_(kPoolThreads),
@@ -43,6 +44,7 @@ class ServerImpl : public Server {
     environment_.batcher = parts_.batcher.get();
     environment_.metrics = parts_.metrics.get();
     environment_.access = parts_.access.get();
+    environment_.open_health = options.open_health;
     environment_.audit = parts_.audit.get();
     environment_.tracer = parts_.tracer.get();
     if (options.load_reports != LoadReporting::kOff) {
@@ -52,6 +54,7 @@ class ServerImpl : public Server {
     }
     environment_.calls = &calls_;
     environment_.refusals = &refusals_;
+    environment_.kept_files = &kept_files_;
     environment_.tokenizing = &tokenizing_;
     environment_.delivery = &delivery_;
     environment_.clock = options.clock;
@@ -83,6 +86,8 @@ class ServerImpl : public Server {
     grpc.port = address.port;
     grpc.max_connections = options_.max_connections;
     grpc.max_streams = options_.max_streams;
+    grpc.max_connection_age = options_.max_connection_age;
+    grpc.age_grace = options_.drain_timeout;
     grpc.tls = parts_.tls.get();
     TRIVIUM_ASSIGN_OR_RETURN(
         grpc_, GrpcServer::Create(grpc, environment_, &overload_));
@@ -122,6 +127,7 @@ class ServerImpl : public Server {
     http.port = address.port;
     http.max_connections = options_.max_connections;
     http.stall_timeout = options_.limits.stall_timeout;
+    http.max_age = options_.max_connection_age;
     http.tls = parts_.tls.get();
     TRIVIUM_ASSIGN_OR_RETURN(http_,
                              HttpApi::Create(http, environment_, &overload_));
@@ -201,6 +207,7 @@ class ServerImpl : public Server {
   std::optional<LoadReports> loads_;
   RefusalLog refusals_;
   CallRegistry calls_;
+  KeptFiles kept_files_;
   OverloadManager overload_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpApi> http_;

@@ -28,7 +28,10 @@ class Server {
   struct Options {
     std::string listen = "127.0.0.1:0";
     int max_connections = 4096;
-    int max_streams = 1024;      // calls at a time, of a connection
+    int max_streams = 1024;  // calls at a time, of a connection
+    // After so long it is told to go; what is under way has drain_timeout.
+    absl::Duration max_connection_age = absl::InfiniteDuration();
+    bool open_health = true;     // as the environment's
     std::string http_listen;     // empty: none
     std::string metrics_listen;  // empty: none
     bool metrics_tls = false;    // metrics as gRPC and HTTP

@@ -74,6 +74,10 @@ absl::Status CheckSecurity(const Options& options) {
         "--client-key-header is of no use with --tokens-file: clients are "
         "told apart by the names of their tokens");
   }
+  if (options.tokens_file.empty() && !options.open_health) {
+    return absl::InvalidArgumentError(
+        "--health token needs --tokens-file, which has the tokens");
+  }
   if (tls.certificate.empty() != tls.key.empty()) {
     return absl::InvalidArgumentError(
         "--tls-certificate and --tls-key are given together or not at all");
@@ -254,6 +258,10 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {
   server.listen = options.listen;
   server.max_connections = options.max_connections;
   server.max_streams = options.max_streams;
+  if (options.max_connection_age > absl::ZeroDuration()) {
+    server.max_connection_age = options.max_connection_age;
+  }
+  server.open_health = options.open_health;
   server.http_listen = options.http_listen;
   server.metrics_listen = options.metrics_listen;
   server.limits = options.limits;

@@ -62,6 +62,14 @@ absl::StatusOr<std::vector<std::string>> ParseModels(
   return models;
 }
 
+absl::StatusOr<Priority> ParseHighest(const nlohmann::json& value) {
+  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+    if (value == PriorityName(priority)) return priority;
+  }
+  return absl::InvalidArgumentError(
+      "priority must be interactive, which is the default, or batch");
+}
+
 absl::StatusOr<double> ParsePositive(const char* name,
                                      const nlohmann::json& value,
                                      double least) {
@@ -89,6 +97,8 @@ absl::StatusOr<Grant::Rules> ParseEntry(const nlohmann::json& entry) {
       TRIVIUM_ASSIGN_OR_RETURN(rules.models, ParseModels(value));
     } else if (key == "orders" && value.is_boolean()) {
       rules.orders = value.get<bool>();
+    } else if (key == "priority") {
+      TRIVIUM_ASSIGN_OR_RETURN(rules.priority, ParseHighest(value));
     } else if (key == "rate") {
       TRIVIUM_ASSIGN_OR_RETURN(rules.rate, ParsePositive("rate", value, 1e-6));
     } else if (key == "burst") {
@@ -97,7 +107,7 @@ absl::StatusOr<Grant::Rules> ParseEntry(const nlohmann::json& entry) {
     } else {
       return absl::InvalidArgumentError(fmt::format(
           "{} is not known, or of the wrong type; an entry has name, sha256, "
-          "models, rate, burst and orders",
+          "models, rate, burst, priority and orders",
           Shorten(key)));
     }
   }
@@ -212,14 +222,6 @@ absl::StatusOr<std::shared_ptr<const Grant>> Access::Find(
       "the token is not one of this server's; it may have been revoked");
 }
 
-absl::StatusOr<std::shared_ptr<const Grant>> Access::Admit(
-    std::string_view authorization) const {
-  TRIVIUM_ASSIGN_OR_RETURN(std::shared_ptr<const Grant> grant,
-                           Find(authorization));
-  TRIVIUM_RETURN_IF_ERROR(grant->Spend(clock_->Now()));
-  return grant;
-}
-
 absl::Status Access::Reload() {
   MutexLock lock(&reload_mutex_);
   const absl::Status status = ReloadLocked();
@@ -250,14 +252,21 @@ absl::Status Access::ReloadLocked() {
   return absl::OkStatus();
 }
 
-void Admit(const Access* access, std::string_view authorization,
-           CallContext* context) {
+void Identify(const Access* access, std::string_view authorization,
+              CallContext* context) {
   if (access == nullptr) return;
-  auto grant = access->Admit(authorization);
+  auto grant = access->Find(authorization);
   context->access = grant.status();
   if (!grant.ok()) return;
   context->grant = *std::move(grant);
   context->client_key = context->grant->rules().name;
+}
+
+void Admit(const Access* access, std::string_view authorization,
+           CallContext* context) {
+  Identify(access, authorization, context);
+  if (context->grant == nullptr) return;
+  context->access = context->grant->Spend(access->clock()->Now());
 }
 
 absl::StatusOr<std::string> TokenEntry(std::string_view token) {

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/repeating_thread.h"
+#include "server/batching/request.h"
 
 namespace trivium {
 
@@ -24,12 +25,13 @@ using Sha256 = std::array<uint8_t, 32>;
 class Grant {
  public:
   struct Rules {
-    std::string name;                 // of the client
-    Sha256 hash;                      // of the token
-    std::vector<std::string> models;  // empty: all
-    bool orders = false;              // may load and unload models
-    double rate = 0;                  // calls a second; 0: any
-    double burst = 1;                 // calls at once, after a rest
+    std::string name;                            // of the client
+    Sha256 hash;                                 // of the token
+    std::vector<std::string> models;             // empty: all
+    bool orders = false;                         // may load and unload models
+    double rate = 0;                             // calls a second; 0: any
+    double burst = 1;                            // calls at once, after a rest
+    Priority priority = Priority::kInteractive;  // the highest of its calls
   };
 
   explicit Grant(Rules rules)
@@ -50,7 +52,7 @@ class Grant {
 // Who may call, by the bearer tokens of a file:
 //   {"tokens": [{"name": "search", "sha256": "9f86d0...",
 //                "models": ["en-de"], "rate": 10, "burst": 20,
-//                "orders": false}]}
+//                "priority": "batch", "orders": false}]}
 // `name` and `sha256`, the SHA-256 of the token in hexadecimal digits, are
 // required. The file has no token, so tokens must be long and random.
 //
@@ -67,9 +69,7 @@ class Access {
   // where that is no token of the file.
   absl::StatusOr<std::shared_ptr<const Grant>> Find(
       std::string_view authorization) const;
-  // The same, and counts the call (Grant::Spend).
-  absl::StatusOr<std::shared_ptr<const Grant>> Admit(
-      std::string_view authorization) const;
+  const Clock* clock() const { return clock_; }  // of Grant::Spend
 
   // Reads the file now, as the thread does.
   absl::Status Reload();
@@ -94,8 +94,11 @@ class Access {
 
 struct CallContext;
 
-// Access::Admit of a call, into its context: what its token allows and whose it
+// Access::Find of a call, into its context: what its token allows and whose it
 // is, or why it is refused. Nothing where anybody may call (null).
+void Identify(const Access* access, std::string_view authorization,
+              CallContext* context);
+// The same, and counts the call (Grant::Spend).
 void Admit(const Access* access, std::string_view authorization,
            CallContext* context);
 

@@ -48,7 +48,7 @@ ClientId ClientOf(const CallContext& context) {
 
 Sender SenderOf(const CallContext& context) {
   return {ClientOf(context),
-          ParsePriority(context.priority).value_or(Priority::kInteractive)};
+          PriorityOf(context).value_or(Priority::kInteractive)};
 }
 
 }  // namespace trivium

@@ -10,6 +10,7 @@
 #include "server/batching/batcher.h"
 #include "server/handlers/access.h"
 #include "server/handlers/call_registry.h"
+#include "server/handlers/kept_files.h"
 #include "server/handlers/load_reports.h"
 #include "server/handlers/model_control.h"
 #include "server/handlers/model_directory.h"
@@ -54,15 +55,17 @@ struct Environment {
   // Null: what is served does not change.
   ModelControl* model_control = nullptr;
   const Access* access = nullptr;      // null: anybody may call
+  bool open_health = true;             // to those without a token, too
   AuditLog* audit = nullptr;           // may be null
   const Tracer* tracer = nullptr;      // null: no call is traced
   const LoadReports* loads = nullptr;  // null: load is not reported
   Batcher* batcher = nullptr;
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;
-  RefusalLog* refusals = nullptr;  // may be null
-  WorkPool* tokenizing = nullptr;  // of long texts
-  WorkPool* delivery = nullptr;    // results to messages
+  RefusalLog* refusals = nullptr;   // may be null
+  KeptFiles* kept_files = nullptr;  // null where nobody could fetch them
+  WorkPool* tokenizing = nullptr;   // of long texts
+  WorkPool* delivery = nullptr;     // results to messages
   const Clock* clock = Clock::Real();
 };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "server/handlers/call_context.h"
 #include "server/handlers/status.h"
 
 namespace trivium {
@@ -16,6 +19,12 @@ absl::StatusOr<Priority> ParsePriority(std::string_view value) {
       fmt::format("'{}' is no priority: send interactive, batch, or nothing, "
                   "which is interactive",
                   Shorten(value)));
+}
+
+absl::StatusOr<Priority> PriorityOf(const CallContext& context) {
+  const absl::StatusOr<Priority> asked = ParsePriority(context.priority);
+  if (!asked.ok() || context.grant == nullptr) return asked;
+  return std::max(*asked, context.grant->rules().priority);
 }
 
 }  // namespace trivium

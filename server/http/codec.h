@@ -20,6 +20,7 @@ namespace trivium {
 struct RequestHead {
   std::string method;  // "POST"
   std::string path;    // without a query, unescaped
+  bool tls = false;
   // The first header of a name in any case; empty where there is none.
   std::function<std::string(const char* name)> header;
 };

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "absl/time/clock.h"
+#include "base/random_bits.h"
 #include "server/handlers/client_id.h"
 
 namespace trivium {
@@ -81,6 +83,7 @@ HttpConnections::Id HttpConnections::Open(int socket,
   Connection& connection = connections_[id];
   connection.socket = socket;
   connection.network = NetworkOf(AddressText(client));
+  connection.grows_old = absl::Now() + Spread(options_.max_age);
   ++of_network_[connection.network];
   SetPhaseLocked(&connection, Phase::kConnected);
   if (closed_) shutdown(socket, SHUT_RDWR);
@@ -109,7 +112,8 @@ void HttpConnections::SetPhaseLocked(Connection* connection, Phase phase) {
   connection->since = now;
   switch (phase) {
     case Phase::kIdle:
-      connection->deadline = now + options_.idle_timeout;
+      connection->deadline =
+          std::min(now + options_.idle_timeout, connection->grows_old);
       break;
     case Phase::kConnected:
     case Phase::kReceiving:
@@ -126,6 +130,21 @@ void HttpConnections::SetPhaseLocked(Connection* connection, Phase phase) {
     sleeps_until_ = connection->deadline;
     Wake();
   }
+}
+
+bool HttpConnections::IsOld(Id id) {
+  MutexLock lock(&mutex_);
+  const auto entry = connections_.find(id);
+  if (entry == connections_.end()) return false;
+  return CountOld(&entry->second, absl::Now());
+}
+
+bool HttpConnections::CountOld(Connection* connection, absl::Time now) {
+  const bool old = connection->grows_old <= now;
+  if (old && !std::exchange(connection->counted_old, true)) {
+    metrics_->OnConnectionEnded("old");
+  }
+  return old;
 }
 
 void HttpConnections::Watch(Id id, std::weak_ptr<HangUpListener> listener) {
@@ -196,6 +215,7 @@ absl::Time HttpConnections::BreakLate(absl::Time now) {
   sleeps_until_ = absl::InfiniteFuture();
   for (auto& [id, connection] : connections_) {
     if (connection.deadline <= now) {
+      if (connection.phase == Phase::kIdle) CountOld(&connection, now);
       shutdown(connection.socket, SHUT_RDWR);
       connection.deadline = absl::InfiniteFuture();
     }

@@ -43,6 +43,8 @@ class HttpConnections {
     absl::Duration request_timeout = absl::Seconds(30);
     // To take an answer, or the next piece of a stream.
     absl::Duration stall_timeout = absl::Seconds(30);
+    // An older one ends with the answer under way, or at once where it is idle.
+    absl::Duration max_age = absl::InfiniteDuration();
   };
 
   enum class Phase {
@@ -66,6 +68,8 @@ class HttpConnections {
   void Close(Id id);
 
   void SetPhase(Id id, Phase phase);
+  // Whether this answer is to be the last of its connection, for its age.
+  bool IsOld(Id id);
   // While it is working: `listener` hears, once, if the client closes.
   void Watch(Id id, std::weak_ptr<HangUpListener> listener);
   // The call is answered, or a piece of it.
@@ -82,9 +86,14 @@ class HttpConnections {
     Phase phase = Phase::kIdle;
     absl::Time since;     // of the phase
     absl::Time deadline;  // when it is broken
+    absl::Time grows_old;
+    bool counted_old = false;
     std::weak_ptr<HangUpListener> listener;
   };
 
+  // Whether it is old, which the metrics hear once.
+  bool CountOld(Connection* connection, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetPhaseLocked(Connection* connection, Phase phase)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of a network, or of all.

@@ -99,31 +99,16 @@ MHD_Response* WholeResponse(std::string body) {
       [](void* text) { delete static_cast<std::string*>(text); }, kept);
 }
 
-MHD_Result Queue(MHD_Connection* connection, const HttpAnswer& head,
-                 MHD_Response* response) {
-  if (response == nullptr) return MHD_NO;
-  MHD_add_response_header(response, "Content-Type", head.type.c_str());
-  for (const auto& [name, value] : head.headers) {
-    MHD_add_response_header(response, name.c_str(), value.c_str());
-  }
-  const MHD_Result result = MHD_queue_response(
-      connection, static_cast<unsigned>(head.status), response);
-  MHD_destroy_response(response);
-  return result;
-}
-
-// An answer to what is no call.
-MHD_Result QueueError(MHD_Connection* connection, HttpAnswer answer,
-                      const char* code, const std::string& message) {
-  return Queue(connection, answer,
-               WholeResponse(ToJsonText(
-                   nlohmann::json{{"code", code},
-                                  {"message", message},
-                                  {"error",
-                                   {{"message", message},
-                                    {"type", "invalid_request_error"},
-                                    {"param", nullptr},
-                                    {"code", nullptr}}}})));
+// To what is no call.
+MHD_Response* NoCall(const std::string& message) {
+  return WholeResponse(
+      ToJsonText(nlohmann::json{{"code", "unimplemented"},
+                                {"message", message},
+                                {"error",
+                                 {{"message", message},
+                                  {"type", "invalid_request_error"},
+                                  {"param", nullptr},
+                                  {"code", nullptr}}}}));
 }
 
 class HttpApiImpl final : public HttpApi {
@@ -132,6 +117,7 @@ class HttpApiImpl final : public HttpApi {
               OverloadManager* overload)
       : connections_(options, environment.metrics),
         metrics_(environment.metrics),
+        tls_(options.tls != nullptr),
         environment_{environment, *overload, connections_, {}} {}
   ~HttpApiImpl() override {
     terminator_.reset();
@@ -245,7 +231,7 @@ class HttpApiImpl final : public HttpApi {
       *size = 0;
       return MHD_YES;
     }
-    return Answer(state);
+    return static_cast<HttpApiImpl*>(self)->Answer(state);
   }
 
   MHD_Result OnHead(MHD_Connection* connection, const char* url,
@@ -253,22 +239,28 @@ class HttpApiImpl final : public HttpApi {
     const RouteMatch match = FindRoute(method, url);
     if (match.route == nullptr) {
       if (match.allowed.empty()) {
-        return QueueError(connection, {.status = 404}, "unimplemented",
-                          fmt::format("there is no {}", url));
+        return Queue(connection, {.status = 404},
+                     NoCall(fmt::format("there is no {}", url)));
       }
-      return QueueError(
+      return Queue(
           connection,
           {.status = 405, .headers = {{"Allow", std::string(match.allowed)}}},
-          "unimplemented", fmt::format("{} takes {}", url, match.allowed));
+          NoCall(fmt::format("{} takes {}", url, match.allowed)));
     }
+    return OnCall(
+        connection, *match.route,
+        {method, url, tls_,
+         [connection](const char* name) { return Header(connection, name); }},
+        context);
+  }
+
+  MHD_Result OnCall(MHD_Connection* connection, const Route& route,
+                    const RequestHead& head, void** context) {
     if (!environment_.count.Enter()) return MHD_NO;
     auto state = std::make_unique<HttpRequestState>();
     state->connection = connection;
-    state->exchange = std::make_shared<Exchange>(&environment_, *match.route,
+    state->exchange = std::make_shared<Exchange>(&environment_, route,
                                                  IdOf(connection), state.get());
-    const RequestHead head = {method, url, [connection](const char* name) {
-                                return Header(connection, name);
-                              }};
     const bool answered = state->exchange->Begin(
         head, AddressText(ClientOf(connection)), ContentLength(connection));
     *context = state.release();
@@ -276,7 +268,7 @@ class HttpApiImpl final : public HttpApi {
                     : MHD_YES;
   }
 
-  static MHD_Result Answer(HttpRequestState* state) {
+  MHD_Result Answer(HttpRequestState* state) {
     const HttpAnswer* const answer = state->exchange->Answer();
     if (answer == nullptr) return MHD_YES;  // it sleeps
     return Queue(
@@ -285,6 +277,22 @@ class HttpApiImpl final : public HttpApi {
             ? MHD_create_response_from_callback(
                   MHD_SIZE_UNKNOWN, kConnectionBytes, ReadPiece, state, nullptr)
             : WholeResponse(state->exchange->TakeBody()));
+  }
+
+  MHD_Result Queue(MHD_Connection* connection, const HttpAnswer& head,
+                   MHD_Response* response) {
+    if (response == nullptr) return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", head.type.c_str());
+    for (const auto& [name, value] : head.headers) {
+      MHD_add_response_header(response, name.c_str(), value.c_str());
+    }
+    if (connections_.IsOld(IdOf(connection))) {
+      MHD_add_response_header(response, "Connection", "close");
+    }
+    const MHD_Result result = MHD_queue_response(
+        connection, static_cast<unsigned>(head.status), response);
+    MHD_destroy_response(response);
+    return result;
   }
 
   static void OnCompleted(void*, MHD_Connection*, void** context,
@@ -296,6 +304,7 @@ class HttpApiImpl final : public HttpApi {
 
   HttpConnections connections_;
   Metrics* const metrics_;
+  const bool tls_;
   HttpEnvironment environment_;
   std::vector<MHD_Daemon*> daemons_;
   std::unique_ptr<TlsTerminator> terminator_;  // null: no TLS

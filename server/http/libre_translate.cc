@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "base/status.h"
 #include "server/handlers/status.h"
 #include "server/handlers/translation_route.h"
+#include "server/http/form_body.h"
 #include "server/http/http_status.h"
 #include "server/http/json_body.h"
-#include "server/http/json_fields.h"
 #include "server/text/language_detection.h"
-#include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
 namespace trivium {
@@ -30,14 +30,15 @@ using nlohmann::ordered_json;
 // Hypotheses of a search, the first of which is the translation.
 constexpr int kMostAlternatives = 15;
 
-HttpAnswer LibreFailure(const Ending& ending) {
-  return {.status = HttpStatusOf(ending.status.code()),
-          .body = ToJsonText(ordered_json{{"error", MessageOf(ending)}})};
-}
-
 // What LibreTranslate calls a language: as BCP 47, else the model's own code.
 const std::string& CodeOf(const v1::Language& language) {
   return language.bcp47().empty() ? language.code() : language.bcp47();
+}
+
+void ReadKey(JsonFields* fields) {
+  fields->Only("api_key", {""},
+               "is not asked for here; send a token as 'Authorization: Bearer "
+               "TOKEN', where the server wants one");
 }
 
 // In English; ICU knows what BCP 47 has.
@@ -52,10 +53,44 @@ std::string NameOf(const std::string& code) {
   return text;
 }
 
-class LibreTranslateCodec : public Codec {
+// Of a request whose body is JSON or a form.
+class LibreCodec : public Codec {
  public:
+  explicit LibreCodec(const RequestHead& head)
+      : form_type_(IsForm(head) ? head.header("Content-Type") : "") {}
+
+  absl::Status Check(const RequestHead& head) final {
+    if (form_type_.empty()) return Codec::Check(head);
+    TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
+    return CheckEncoding(head, "Content-Encoding");
+  }
+
+ protected:
+  absl::StatusOr<json> ReadBody(std::string_view body) const {
+    if (form_type_.empty()) return ReadJsonBody(body);
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<FormField> fields,
+                             ParseForm(form_type_, body));
+    TRIVIUM_ASSIGN_OR_RETURN(json value, FormToJson(std::move(fields)));
+    // The one number.
+    int64_t number = 0;
+    if (const auto one = value.find("alternatives");
+        one != value.end() &&
+        absl::SimpleAtoi(one->get<std::string>(), &number)) {
+      *one = number;
+    }
+    return value;
+  }
+
+ private:
+  const std::string form_type_;  // empty: JSON
+};
+
+class LibreTranslateCodec : public LibreCodec {
+ public:
+  using LibreCodec::LibreCodec;
+
   absl::Status Read(std::string_view body, Message* message) override {
-    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
     auto* const request = static_cast<v1::TranslateRequest*>(message);
     JsonFields fields(value, "");
     fields.Require("q");
@@ -63,7 +98,8 @@ class LibreTranslateCodec : public Codec {
     for (std::string& text : fields.Strings("q")) {
       request->add_inputs()->set_text(std::move(text));
     }
-    ReadLanguages(&fields, request);
+    ReadLibreLanguages(&fields, request);
+    detects_ = request->options().source_language() == "auto";
     alternatives_ = static_cast<int>(
         fields.Integer("alternatives", 0, kMostAlternatives).value_or(0));
     if (alternatives_ > 0) {
@@ -72,7 +108,6 @@ class LibreTranslateCodec : public Codec {
       decoding->set_num_hypotheses(static_cast<uint32_t>(alternatives_) + 1);
     }
     ReadFormat(&fields, request);
-    fields.Only("api_key", {""}, "is not asked for here; leave it out");
     return fields.Done();
   }
 
@@ -116,16 +151,6 @@ class LibreTranslateCodec : public Codec {
     return nullptr;
   }
 
-  void ReadLanguages(JsonFields* fields, v1::TranslateRequest* request) {
-    fields->Require("source");
-    fields->Require("target");
-    const std::string source = fields->String("source").value_or("");
-    const std::string target = fields->String("target").value_or("");
-    detects_ = source == "auto";
-    request->mutable_options()->set_source_language(source);
-    request->mutable_options()->set_target_language(target);
-  }
-
   void ReadFormat(JsonFields* fields, v1::TranslateRequest* request) {
     const std::string format = fields->String("format").value_or("text");
     if (format == "html") {
@@ -141,14 +166,16 @@ class LibreTranslateCodec : public Codec {
 };
 
 // A call of ListModels, for its token's sake: what a text is in needs no model.
-class LibreDetectCodec : public Codec {
+class LibreDetectCodec : public LibreCodec {
  public:
+  using LibreCodec::LibreCodec;
+
   absl::Status Read(std::string_view body, Message*) override {
-    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
     JsonFields fields(value, "");
     fields.Require("q");
     guesses_ = DetectLanguages(fields.String("q").value_or(""));
-    fields.Only("api_key", {""}, "is not asked for here; leave it out");
+    ReadKey(&fields);
     return fields.Done();
   }
   HttpAnswer Finish(const Ending& ending, const Message*) override {
@@ -235,13 +262,28 @@ class LibreLanguagesCodec : public Codec {
 
 }  // namespace
 
+HttpAnswer LibreFailure(const Ending& ending) {
+  return {.status = HttpStatusOf(ending.status.code()),
+          .body = ToJsonText(ordered_json{{"error", MessageOf(ending)}})};
+}
+
+void ReadLibreLanguages(JsonFields* fields, v1::TranslateRequest* request) {
+  fields->Require("source");
+  fields->Require("target");
+  request->mutable_options()->set_source_language(
+      fields->String("source").value_or(""));
+  request->mutable_options()->set_target_language(
+      fields->String("target").value_or(""));
+  ReadKey(fields);
+}
+
 std::unique_ptr<Codec> NewLibreTranslateCodec(const Environment&,
-                                              const RequestHead&) {
-  return std::make_unique<LibreTranslateCodec>();
+                                              const RequestHead& head) {
+  return std::make_unique<LibreTranslateCodec>(head);
 }
 std::unique_ptr<Codec> NewLibreDetectCodec(const Environment&,
-                                           const RequestHead&) {
-  return std::make_unique<LibreDetectCodec>();
+                                           const RequestHead& head) {
+  return std::make_unique<LibreDetectCodec>(head);
 }
 std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment& environment,
                                               const RequestHead&) {

@@ -19,7 +19,7 @@ NewCodec NewOpenAiModelCodec;
 // in base64 (four bytes each, little endian).
 NewCodec NewOpenAiEmbeddingsCodec;
 
-// POST /v1/completions: one prompt, a text or ids.
+// POST /v1/completions: prompts, each a text or ids (internal.Completions).
 // POST /v1/chat/completions: texts of messages, for models that take chats.
 // Both also take top_k, min_p and repetition_penalty. As OpenAI's, they draw
 // tokens unless temperature is 0. Log-probabilities have tokens as the

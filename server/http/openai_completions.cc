@@ -10,6 +10,8 @@
 #include "absl/time/time.h"
 #include "base/random_bits.h"
 #include "base/status.h"
+#include "internal/completions.pb.h"
+#include "server/handlers/status.h"
 #include "server/http/json_body.h"
 #include "server/http/openai.h"
 #include "server/http/openai_request.h"
@@ -60,15 +62,30 @@ class CompletionCodec : public Codec {
 
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
-    auto* const request = static_cast<v1::GenerateRequest*>(message);
     JsonFields fields(value, "");
-    ReadCompletionOptions(&fields, request, &options_);
-    (chat_ ? ReadChat : ReadPrompt)(&fields, request, &options_);
+    v1::GenerateRequest request;
+    ReadCompletionOptions(&fields, &request, &options_);
+    size_t prompts = 1;
+    if (chat_) {
+      ReadChat(&fields, &request, &options_);
+      *static_cast<v1::GenerateRequest*>(message) = request;
+    } else {
+      const auto inputs = ReadPrompts(&fields, &request, &options_);
+      prompts = inputs.size();
+      TRIVIUM_RETURN_IF_ERROR(fields.Done());
+      TRIVIUM_RETURN_IF_ERROR(CheckPrompts(prompts, request));
+      auto* const all = static_cast<internal::Completions*>(message);
+      for (const v1::Input& input : inputs) {
+        v1::GenerateRequest* const one = all->add_requests();
+        *one = request;
+        *one->mutable_input() = input;
+      }
+    }
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(const ModelHandle model,
-                             models_.Find(request->model()));
+                             models_.Find(request.model()));
     model_ = model->name;
-    choices_.resize(request->decoding().num_hypotheses());
+    choices_.resize(prompts * request.decoding().num_hypotheses());
     return absl::OkStatus();
   }
 
@@ -82,7 +99,7 @@ class CompletionCodec : public Codec {
                         response.piece().logprobs().end());
     if (response.has_done()) {
       now.reason = response.done().finish_reason();
-      if (response.done().has_usage()) usage_ = response.done().usage();
+      AddUsage(response.done().usage());
     }
     if (response.index() >= choices_.size()) return "";
     if (options_.stream) return ChunkOf(response.index(), now);
@@ -130,6 +147,31 @@ class CompletionCodec : public Codec {
   }
 
  private:
+  // `options`: what each of them will have a copy of.
+  absl::Status CheckPrompts(size_t count,
+                            const v1::GenerateRequest& options) const {
+    if (count > static_cast<size_t>(limits_.max_inputs)) {
+      return InvalidField(
+          "prompt", fmt::format("has {} prompts; the server takes at most {}",
+                                count, limits_.max_inputs));
+    }
+    const auto most = static_cast<size_t>(limits_.max_request_bytes);
+    if (count > 1 && options.ByteSizeLong() > most / count) {
+      return InvalidField(
+          "prompt", fmt::format("has {} prompts, too many for options of so "
+                                "many bytes; send fewer at a time",
+                                count));
+    }
+    return absl::OkStatus();
+  }
+
+  // The last `done` of a prompt has it.
+  void AddUsage(const v1::Usage& usage) {
+    usage_.set_prompt_tokens(usage_.prompt_tokens() + usage.prompt_tokens());
+    usage_.set_new_tokens(usage_.new_tokens() + usage.new_tokens());
+    usage_.set_cached_tokens(usage_.cached_tokens() + usage.cached_tokens());
+  }
+
   const char* ChunkName() const {
     return chat_ ? "chat.completion.chunk" : "text_completion";
   }

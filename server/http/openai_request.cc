@@ -83,6 +83,16 @@ void SetLogprobs(int alternatives, v1::GenerateRequest* request,
       static_cast<uint32_t>(std::max(1, alternatives)));
 }
 
+void ReadPrompt(const json& prompt, const std::string& field,
+                JsonFields* fields, v1::Input* input) {
+  if (prompt.is_string()) return input->set_text(prompt.get<std::string>());
+  if (!IsIds(prompt)) {
+    return fields->Fail(field, "must be a text or a list of ids");
+  }
+  auto* const ids = input->mutable_ids()->mutable_ids();
+  for (const json& id : prompt) ids->Add(id.get<uint32_t>());
+}
+
 // A message's content: a text, or parts that are texts.
 void ReadContent(const json& content, const std::string& field,
                  JsonFields* fields, v1::Chat::Message* message) {
@@ -170,24 +180,9 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   fields->String("user");  // a name for logs, which have none of users
 }
 
-void ReadPrompt(JsonFields* fields, v1::GenerateRequest* request,
-                CompletionOptions* options) {
-  const json* prompt = fields->Value("prompt");
-  if (prompt == nullptr) return fields->Require("prompt");
-  // A list of one is that one.
-  if (prompt->is_array() && prompt->size() == 1 && !IsIds(*prompt)) {
-    prompt = &prompt->front();
-  }
-  if (prompt->is_string()) {
-    request->mutable_input()->set_text(prompt->get<std::string>());
-  } else if (IsIds(*prompt)) {
-    auto* const ids = request->mutable_input()->mutable_ids()->mutable_ids();
-    for (const json& id : *prompt) ids->Add(id.get<uint32_t>());
-  } else {
-    fields->Fail("prompt",
-                 "must be one text, or one list of ids; send others in calls "
-                 "of their own");
-  }
+std::vector<v1::Input> ReadPrompts(JsonFields* fields,
+                                   v1::GenerateRequest* request,
+                                   CompletionOptions* options) {
   if (const auto count = fields->Integer("logprobs", 0, kMostTopLogprobs)) {
     SetLogprobs(static_cast<int>(*count), request, options);
   }
@@ -195,6 +190,21 @@ void ReadPrompt(JsonFields* fields, v1::GenerateRequest* request,
                "is not supported; ask for as many with n and choose");
   fields->Only("echo", {false}, kNotSupported);
   fields->Only("suffix", {""}, kNotSupported);
+
+  std::vector<v1::Input> inputs;
+  fields->Require("prompt");
+  const json* const prompt = fields->Value("prompt");
+  if (prompt == nullptr) return inputs;
+  if (!prompt->is_array() || IsIds(*prompt)) {
+    ReadPrompt(*prompt, "prompt", fields, &inputs.emplace_back());
+    return inputs;
+  }
+  if (prompt->empty()) fields->Fail("prompt", "must have at least one prompt");
+  for (size_t i = 0; i < prompt->size() && fields->ok(); ++i) {
+    ReadPrompt((*prompt)[i], fmt::format("prompt[{}]", i), fields,
+               &inputs.emplace_back());
+  }
+  return inputs;
 }
 
 void ReadChat(JsonFields* fields, v1::GenerateRequest* request,

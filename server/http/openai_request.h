@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_HTTP_OPENAI_REQUEST_H_
 #define TRIVIUM_SERVER_HTTP_OPENAI_REQUEST_H_
 
+#include <vector>
+
 #include "nlohmann/json.hpp"
 #include "server/http/json_fields.h"
 #include "trivium/v1/inference.pb.h"
@@ -21,9 +23,11 @@ struct CompletionOptions {
 void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
                            CompletionOptions* options);
 
-// `prompt`, and what else is of completions of texts only.
-void ReadPrompt(JsonFields* fields, v1::GenerateRequest* request,
-                CompletionOptions* options);
+// What else is of completions of texts only; the inputs of `prompt`, one of
+// which a request is to have.
+std::vector<v1::Input> ReadPrompts(JsonFields* fields,
+                                   v1::GenerateRequest* request,
+                                   CompletionOptions* options);
 
 // `messages`, and what else is of chats only.
 void ReadChat(JsonFields* fields, v1::GenerateRequest* request,

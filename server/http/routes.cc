@@ -1,6 +1,7 @@
 #include "server/http/routes.h"
 
 #include "server/http/cohere.h"
+#include "server/http/completions.h"
 #include "server/http/connect.h"
 #include "server/http/libre_translate.h"
 #include "server/http/openai.h"
@@ -50,7 +51,7 @@ constexpr Route kRoutes[] = {
      NewOpenAiModelCodec},
     {"POST", "/v1/embeddings", Rpc::kEncode, NewEncode, nullptr,
      NewOpenAiEmbeddingsCodec},
-    {"POST", "/v1/completions", Rpc::kGenerate, nullptr, NewGenerate,
+    {"POST", "/v1/completions", Rpc::kGenerate, nullptr, NewCompletions,
      NewOpenAiCompletionsCodec},
     {"POST", "/v1/chat/completions", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiChatCodec},
@@ -72,6 +73,10 @@ constexpr Route kRoutes[] = {
      NewLibreDetectCodec},
     {"GET", "/languages", Rpc::kListModels, NewListModels, nullptr,
      NewLibreLanguagesCodec},
+    {"POST", "/translate_file", Rpc::kTranslate, NewTranslate, nullptr,
+     NewLibreFileCodec},
+    {"GET", kDownloadPath, Rpc::kListModels, NewListModels, nullptr,
+     NewLibreDownloadCodec},
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ Metrics::Metrics(int workers)
   for (const char* action : {"paused", "refused", "shed"}) {
     overload_actions_->Add({{"action", action}});
   }
-  for (const char* reason : {"evicted", "refused", "abuse"}) {
+  for (const char* reason : {"evicted", "refused", "abuse", "old"}) {
     connections_ended_->Add({{"reason", reason}});
   }
   for (const char* result : {"sent", "dropped"}) {

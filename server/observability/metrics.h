@@ -87,7 +87,8 @@ class Metrics : public BatchingObserver {
   // Clients' connections that are open now.
   void OnConnections(int64_t open);
   // Ended by the server. `reason`: "evicted" (idle, to make room), "refused"
-  // (no room), "abuse" (of HTTP/2), "handshake" (of TLS, which failed).
+  // (no room), "abuse" (of HTTP/2), "handshake" (of TLS, which failed), "old"
+  // (--max-connection-age).
   void OnConnectionEnded(const char* reason);
 
   // `result`: "sent" (to the collector of traces) or "dropped".

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/random_bits.h"
+
 namespace trivium {
 
 void ConnectionTable::Watch(int operation, int fd, uint32_t events,
@@ -19,8 +21,11 @@ void ConnectionTable::Watch(int operation, int fd, uint32_t events,
 }
 
 void ConnectionTable::Add(uint64_t id,
-                          std::unique_ptr<RelayedConnection> connection) {
+                          std::unique_ptr<RelayedConnection> connection,
+                          absl::Time now) {
   Entry entry;
+  entry.leaves = now + Spread(age_);
+  ages_.emplace(entry.leaves, id);
   entry.connection = std::move(connection);
   entry.client_events = entry.connection->client_events();
   entry.grpc_events = entry.connection->grpc_events();
@@ -70,21 +75,41 @@ void ConnectionTable::OnEvent(const epoll_event& event, absl::Time now) {
   Move(id, out, in, now);
 }
 
-absl::Time ConnectionTable::next_rested(absl::Time now) const {
-  absl::Time next = absl::InfiniteFuture();
+absl::Time ConnectionTable::next_due(absl::Time now) const {
+  absl::Time next =
+      ages_.empty() ? absl::InfiniteFuture() : ages_.begin()->first;
   for (const uint64_t id : resting_) {
     next = std::min(next, entries_.at(id).connection->resume().value_or(now));
   }
   return next;
 }
 
-void ConnectionTable::MoveRested(absl::Time now) {
+void ConnectionTable::MoveDue(absl::Time now) {
   std::vector<uint64_t> rested;
   for (const uint64_t id : resting_) {
     const auto resume = entries_.at(id).connection->resume();
     if (!resume || *resume <= now) rested.push_back(id);
   }
   for (const uint64_t id : rested) Move(id, true, false, now);
+  EndOld(now);
+}
+
+void ConnectionTable::EndOld(absl::Time now) {
+  while (!ages_.empty() && ages_.begin()->first <= now) {
+    const uint64_t id = ages_.begin()->second;
+    Entry& entry = entries_.at(id);
+    if (entry.told_to_go) {
+      End(id);
+      continue;
+    }
+    metrics_->OnConnectionEnded("old");
+    entry.told_to_go = true;
+    ages_.erase(ages_.begin());
+    entry.leaves = now + grace_;
+    ages_.emplace(entry.leaves, id);
+    entry.connection->GoAway();
+    Move(id, false, true, now);
+  }
 }
 
 void ConnectionTable::Move(uint64_t id, bool from_client, bool from_grpc,
@@ -138,6 +163,7 @@ void ConnectionTable::End(uint64_t id) {
   const auto entry = entries_.find(id);
   if (entry->second.idle) idle_.erase(*entry->second.idle);
   resting_.erase(id);
+  ages_.erase({entry->second.leaves, id});
   entries_.erase(entry);  // closes, and so leaves epoll
   metrics_->OnConnections(size());
 }

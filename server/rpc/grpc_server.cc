@@ -1,7 +1,6 @@
 #include "server/rpc/grpc_server.h"
 
 #include <fmt/format.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -11,7 +10,6 @@
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
-#include "server/rpc/kserve_service.h"
 #include "server/rpc/relayed_refusal.h"
 #include "server/rpc/service.h"
 
@@ -30,7 +28,6 @@ constexpr absl::Duration kShutdownGrace = absl::Milliseconds(500);
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
     const Options& options, const Environment& environment,
     OverloadManager* overload) {
-  grpc::EnableDefaultHealthCheckService(true);
   auto server = absl::WrapUnique(new GrpcServer());
   grpc::ServerBuilder builder;
   using ExternalConnectionType =
@@ -43,6 +40,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   for (const auto& service : server->services_) {
     builder.RegisterService(service.get());
   }
+  server->health_ = std::make_unique<HealthService>(environment);
+  builder.RegisterService(server->health_.get());
   const int64_t receive = environment.limits.max_request_bytes * kReceiveMargin;
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(std::min<int64_t>(receive, INT_MAX)));
@@ -98,13 +97,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
 GrpcServer::GrpcServer() = default;
 GrpcServer::~GrpcServer() = default;
 
-void GrpcServer::SetServing(bool serving) {
-  grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
-  health->SetServingStatus(serving);  // the server as a whole, ""
-  health->SetServingStatus("trivium.v1.Inference", serving);
-  health->SetServingStatus("trivium.v1.Models", serving);
-  health->SetServingStatus(kKserveService, serving);
-}
+void GrpcServer::SetServing(bool serving) { health_->SetServing(serving); }
 
 void GrpcServer::GoAway() {
   probe_->Stop();

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/handlers/environment.h"
+#include "server/rpc/health.h"
 #include "server/rpc/relay.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/tls/listener_probe.h"
@@ -56,6 +57,7 @@ class GrpcServer {
   std::unique_ptr<IncomingMessages> incoming_;
   std::unique_ptr<OpenCalls> open_calls_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<HealthService> health_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Relay> relay_;

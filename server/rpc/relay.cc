@@ -90,7 +90,8 @@ class RelayImpl : public Relay {
         acceptor_(std::move(acceptor)),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         wake_(eventfd(0, EFD_CLOEXEC)),
-        connections_(epoll_.get(), metrics) {
+        connections_(epoll_.get(), metrics, options.max_connection_age,
+                     options.age_grace) {
     Watch(EPOLL_CTL_ADD, wake_.get(), EPOLLIN, kWake);
     Watch(EPOLL_CTL_ADD, acceptor_->fd(), EPOLLIN, kListener);
     thread_ = std::thread([this] { Run(); });
@@ -159,11 +160,12 @@ class RelayImpl : public Relay {
 
 int RelayImpl::WaitMilliseconds() const {
   if (stopping_) return 10;
-  absl::Time next = connections_.next_rested(now_);
+  absl::Time next = connections_.next_due(now_);
   if (listen_from_ > now_) next = std::min(next, listen_from_);
   if (next == absl::InfiniteFuture()) return -1;
   // One more: rounded up, so that it does not wake too early.
-  const absl::Duration left = std::max(next - now_, absl::ZeroDuration());
+  const absl::Duration left =
+      std::clamp(next - now_, absl::ZeroDuration(), absl::Hours(1));
   return static_cast<int>(absl::ToInt64Milliseconds(left) + 1);
 }
 
@@ -185,7 +187,7 @@ void RelayImpl::Run() {
     refused_ = false;
     for (int i = 0; i < ready; ++i) OnEvent(events[i]);
     incoming_->Expire(now_);
-    connections_.MoveRested(now_);
+    connections_.MoveDue(now_);
     if (refused_) absl::SleepFor(now_ + kRefusingRound - absl::Now());
     if (listen_from_ != absl::InfinitePast() && listen_from_ <= now_) {
       ListenAgain(true);
@@ -269,7 +271,8 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
       std::make_unique<RelayedConnection>(
           std::move(client), std::move(pair->ours), std::move(peer),
           Http2Guard(max_streams_, now_, resets_, incoming_, std::move(judge)),
-          now_));
+          now_),
+      now_);
   connect_(pair->grpcs.release());
 }
 

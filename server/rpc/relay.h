@@ -25,6 +25,7 @@ namespace trivium {
 //     for it; for one more, the one that has been idle the longest goes;
 //   - lets pass what Http2Guard lets pass, and reads from all in turn;
 //   - answers calls that are refused as soon as their heads are there;
+//   - tells connections of max_connection_age to go;
 //   - holds at most 64 KiB of each in either direction: who does not read is
 //     not read from.
 // One thread, which never waits for a client.
@@ -35,6 +36,10 @@ class Relay {
     int port = 0;  // 0: any that is free
     int max_connections = 4096;
     int max_streams = 1024;  // of a connection
+    // A connection of this age is told to go, and is ended when what is under
+    // way has had its grace.
+    absl::Duration max_connection_age = absl::InfiniteDuration();
+    absl::Duration age_grace = absl::Seconds(30);
     // Null: bytes come as they are; else it outlives the relay.
     TlsCredentials* tls = nullptr;
   };

@@ -120,13 +120,8 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   context.priority = field(kPriorityKey);
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
-  if (environment.access != nullptr) {
-    // Not counted against its rate: the handler does that.
-    const auto grant =
-        environment.access->Find(FindField(*fields, "authorization"));
-    context.access = grant.status();
-    if (grant.ok()) context.client_key = (*grant)->rules().name;
-  }
+  // Not counted against its rate: the handler does that.
+  Identify(environment.access, field("authorization"), &context);
   const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
   const auto to_block = [&environment, &field](const Ending& ending) {
     return ToBlock(environment, field(kLoadFormatKey), ending);

@@ -64,6 +64,34 @@ TEST(ClientTest, EveryCallHasItsPriority) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ClientTest, AChatHasItsConversation) {
+  FakeServer server;
+  const auto client = Connect(server.address());
+  v1::GenerateRequest request;
+  const auto ask = [&] {
+    const auto nothing = [](const v1::GenerateResponse&) {
+      return absl::OkStatus();
+    };
+    EXPECT_TRUE(client->Generate(request, nothing).ok());
+    return server.last_conversation;
+  };
+  const auto add = [&request](const char* role, const char* content) {
+    v1::Chat::Message* const message = request.mutable_chat()->add_messages();
+    message->set_role(role);
+    message->set_content(content);
+  };
+  EXPECT_EQ(ask(), "");  // no chat
+  add("system", "be brief");
+  add("user", "Hi");
+  // As the Python client's.
+  EXPECT_EQ(ask(), "ca59675d");
+  add("assistant", "Hello.");
+  add("user", "Who are you?");
+  EXPECT_EQ(ask(), "ca59675d");
+  request.mutable_chat()->mutable_messages(1)->set_content("Ho");
+  EXPECT_NE(ask(), "ca59675d");
+}
+
 TEST(ClientTest, CallsEveryMethod) {
   FakeServer server;
   const auto client = Connect(server.address());

@@ -9,6 +9,16 @@
 #include "google/rpc/status.pb.h"
 
 namespace trivium {
+namespace {
+
+// Empty where there is none.
+std::string Metadata(const grpc::ServerContext& context, const char* key) {
+  const auto entry = context.client_metadata().find(key);
+  if (entry == context.client_metadata().end()) return "";
+  return {entry->second.data(), entry->second.size()};
+}
+
+}  // namespace
 
 FakeServer::FakeServer() {
   grpc::ServerBuilder builder;
@@ -241,11 +251,8 @@ grpc::Status FakeServer::Check(
 
 grpc::Status FakeServer::Begin(grpc::ServerContext* context) {
   context->AddTrailingMetadata("x-request-id", "r-17");
-  const auto priority = context->client_metadata().find("trivium-priority");
-  Keep(priority == context->client_metadata().end()
-           ? std::string()
-           : std::string(priority->second.data(), priority->second.size()),
-       &last_priority);
+  Keep(Metadata(*context, "trivium-priority"), &last_priority);
+  Keep(Metadata(*context, "x-conversation"), &last_conversation);
   while (hang && !context->IsCancelled()) {
     std::this_thread::yield();
   }

@@ -34,7 +34,7 @@ class FakeServer : public v1::Inference::Service,
 
   std::atomic<int> translate_calls{0}, encode_calls{0}, tokenize_calls{0};
   // Read them when no call runs.
-  std::string last_priority;  // as its metadata has it
+  std::string last_priority, last_conversation;  // as its metadata has them
   v1::EncodeRequest last_encode;
   v1::TranslateRequest last_translate;
   v1::ScoreRequest last_score;

@@ -6,6 +6,7 @@ and that what Kubernetes' files refer to is there.
 check_deploy.py [TEST...]; needs Debian's `prometheus` and `python3-yaml`.
 """
 
+import json
 import pathlib
 import re
 import shutil
@@ -133,9 +134,12 @@ class KubernetesTest(unittest.TestCase):
 
     def test_envoy_finds_the_server_in_its_pod(self):
         (envoy,) = parsed(DEPLOY / "envoy/envoy.yaml")
-        (cluster,) = envoy["static_resources"]["clusters"]
-        endpoint = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"]
-        address = endpoint[0]["endpoint"]["address"]["socket_address"]
+        (address,) = {
+            json.dumps(endpoint["endpoint"]["address"]["socket_address"])
+            for cluster in envoy["static_resources"]["clusters"]
+            for servers in cluster["load_assignment"]["endpoints"]
+            for endpoint in servers["lb_endpoints"]}
+        address = json.loads(address)
         (alias,) = self.pod["spec"]["hostAliases"]
         self.assertIn(address["address"], alias["hostnames"])
         listen = {variable["name"]: variable["value"]

@@ -6,7 +6,8 @@ killed than it may have had. A run is a sample: docs/operating.md says what
 several have shown.
 
     sudo /usr/bin/python3 tests/deploy/replicas.py build/release/bin/trivium-server \\
-      haproxy nginx round_robin envoy=PATH pods=PATH weights=PATH
+      haproxy nginx round_robin envoy=PATH pods=PATH weights=PATH \\
+      json=PATH tls=PATH affinity=PATH
 
 `haproxy` and `nginx` are Debian's packages, `round_robin` is gRPC's own
 balancing in the client (Debian's python3-grpcio), and PATH is Envoy's program
@@ -14,32 +15,25 @@ balancing in the client (Debian's python3-grpcio), and PATH is Envoy's program
 an Envoy before each server, and round_robin between them. `weights` is Envoy with
 the policy that its file has as a comment, and three servers that report their
 load: tells whether each has calls in proportion to how few seconds of a core one
-takes it. All of it runs in a network of its own that has nothing but loopback
+takes it. The last three are Envoy's other parts: JSON without gRPC, TLS with a
+certificate that is replaced, and conversations that stay with the server that
+has read them. All of it runs in a network of its own that has nothing but loopback
 addresses, for which it needs root.
 """
 
-import collections
 import json
 import os
 import pathlib
-import re
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DEPLOY = ROOT / "deploy"
-MODEL = ROOT / "model/embedded"
-# TranslateRequest { inputs(2) { text(1) } }
-TEXT = b"I ate an apple."
-REQUEST = bytes([0x12, len(TEXT) + 2, 0x0a, len(TEXT)]) + TEXT
-CALLERS = 8
-HOSTS = {1: "127.0.0.2", 2: "127.0.0.3", 3: "127.0.0.4"}
-DRAIN_DELAY = 2
+import envoy_parts
+from replica import (CALLERS, DEPLOY, HOSTS, Callers, Expectations, Replica,
+                     envoy_config, get, lost, wait_for)
+
 # What gRPC's documents call a service config. The server says in a trailer when
 # to come again, which gRPC obeys.
 ROUND_ROBIN = json.dumps({
@@ -50,74 +44,12 @@ ROUND_ROBIN = json.dumps({
         "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"]}}]})
 
 
-def get(address, path):
-    with urllib.request.urlopen(f"http://{address}{path}", timeout=5) as page:
-        return page.read().decode()
-
-
-def wait_for(what, ready, seconds=30):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            if ready():
-                return
-        except OSError:
-            pass
-        time.sleep(0.1)
-    raise SystemExit(f"{what}: not ready after {seconds} s")
-
-
-class Replica:
-    def __init__(self, program, number, *flags):
-        self._program = program
-        self._host = HOSTS[number]
-        self._flags = flags
-        self.start()
-
-    def start(self):
-        self._process = subprocess.Popen(
-            [self._program, "--listen", f"{self._host}:50051",
-             "--metrics-listen", f"{self._host}:9464", "--workers", "1",
-             "--drain-delay", str(DRAIN_DELAY), "--log-level", "error",
-             *self._flags, MODEL])
-
-    def wait_until_ready(self):
-        wait_for(self._host, lambda: get(f"{self._host}:9464", "/readyz"))
-
-    def answered(self):
-        """Translations so far, of this process."""
-        for line in get(f"{self._host}:9464", "/metrics").splitlines():
-            if line.startswith("trivium_texts_total"):
-                return float(line.rsplit(" ", 1)[1])
-        return 0.0
-
-    def cpu_seconds(self):
-        """Of all cores, so far."""
-        stat = pathlib.Path(f"/proc/{self._process.pid}/stat").read_text()
-        user, system = stat.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-    def restart(self):
-        self.stop()
-        self.start()
-        self.wait_until_ready()
-
-    def stop(self):
-        self._process.send_signal(signal.SIGTERM)
-        code = self._process.wait(60)
-        assert code == 0, f"a server ended with {code}"
-
-    def kill(self):
-        self._process.kill()
-        self._process.wait()
-
-
 class Pod(Replica):
     """With an Envoy of its own, as in deploy/kubernetes/deployment.yaml."""
 
     def __init__(self, program, number, envoy):
         host = HOSTS[number]
-        config = (DEPLOY / "envoy/envoy.yaml").read_text()
+        config = envoy_config()
         for old, new in (("{address: trivium,", "{address: %s," % host),
                          ("{address: 0.0.0.0,", "{address: %s," % host),
                          ("{address: 127.0.0.1,", "{address: %s," % host)):
@@ -151,76 +83,9 @@ class Pod(Replica):
         super().kill()
 
 
-class Callers:
-    """Call again and again, each one call at a time; a context."""
-
-    def __init__(self, target, options=()):
-        import grpc
-
-        self._grpc = grpc
-        self._channel = grpc.insecure_channel(
-            target, [("grpc.enable_http_proxy", 0), *options])
-        self._call = self._channel.unary_unary(
-            "/trivium.v1.Inference/Translate")
-        self._lock = threading.Lock()
-        self.outcomes = collections.Counter()
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run)
-                         for _ in range(CALLERS)]
-
-    def _run(self):
-        while not self._stop.is_set():
-            try:
-                answer = self._call(REQUEST, timeout=20, wait_for_ready=False)
-                outcome = "OK" if b"Apfel" in answer else "a wrong answer"
-            except self._grpc.RpcError as error:
-                outcome = f"{error.code().name}: {error.details()}"
-                time.sleep(0.05)
-            with self._lock:
-                self.outcomes[outcome] += 1
-
-    def wait_until_served(self):
-        wait_for("the balancer", lambda: self._served())
-
-    def _served(self):
-        try:
-            return b"Apfel" in self._call(REQUEST, timeout=5)
-        except self._grpc.RpcError:
-            return False
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        self._channel.close()
-
-    def take(self):
-        """What became of the calls since it was asked last."""
-        with self._lock:
-            taken = self.outcomes
-            self.outcomes = collections.Counter()
-        return taken
-
-
-def lost(outcomes):
-    return sum(outcomes.values()) - outcomes["OK"]
-
-
 def try_balancer(name, callers, replicas):
     callers.wait_until_served()
-    failed = []
-
-    def expect(what, holds, detail):
-        print(f"{name}: {what}: {'ok' if holds else 'FAILED'}: {detail}",
-              flush=True)
-        if not holds:
-            failed.append(what)
-
+    expect = Expectations(name)
     with callers:
         time.sleep(1)
         before = [replica.answered() for replica in replicas]
@@ -263,7 +128,7 @@ def try_balancer(name, callers, replicas):
         time.sleep(2)
         last = callers.take()
         expect("afterwards", lost(last) == 0 and last["OK"] > 0, dict(last))
-    return failed
+    return expect.failed
 
 
 def try_weights(callers, replicas):
@@ -294,25 +159,27 @@ def try_weights(callers, replicas):
 
 
 def weighted_config():
-    """Envoy's file with the policy that it has as a comment."""
-    config = (DEPLOY / "envoy/envoy.yaml").read_text()
-    commented = re.search(r"      # load_balancing_policy:\n(?:      #  .*\n)+", config)[0]
-    policy = re.sub(r"(?m)^      # ", "      ", commented)
+    config = envoy_config("load_balancing_policy")
     plain = "      lb_policy: LEAST_REQUEST\n"
     assert plain in config
-    return config.replace(commented, policy).replace(plain, "")
+    return config.replace(plain, "")
 
 
-def balancer_command(program, path):
+def balancer_command(name, path, folder):
+    """`folder`: where a test's own files are."""
+    configs = {"weights": weighted_config, "envoy": envoy_config,
+               "json": envoy_config, "affinity": envoy_config,
+               "tls": lambda: envoy_config("transport_socket").replace(
+                   "/etc/envoy/tls", str(folder / "tls"))}
+    if name in configs:
+        return [path, "-l", "error", "--config-yaml", configs[name]()]
     return {
-        "weights": [path, "-l", "error", "--config-yaml", weighted_config()],
         "haproxy": ["haproxy", "-q", "-f", DEPLOY / "haproxy/haproxy.cfg"],
         # Its pid file is removed when it ends, whatever it is.
         "nginx": ["nginx", "-g", "daemon off; pid "
                   f"{tempfile.gettempdir()}/trivium-nginx-{os.getpid()}.pid;",
                   "-c", DEPLOY / "nginx/nginx.conf"],
-        "envoy": [path, "-l", "error", "-c", DEPLOY / "envoy/envoy.yaml"],
-    }[program]
+    }[name]
 
 
 def try_one(program, name):
@@ -321,12 +188,19 @@ def try_one(program, name):
     begin = time.monotonic()
     replicas = []
     balancer = None
+    scratch = tempfile.TemporaryDirectory()
+    folder = pathlib.Path(scratch.name)
     try:
         for number in HOSTS:
             if name == "pods":
                 replicas.append(Pod(program, number, path))
             elif name == "weights":
                 replicas.append(Replica(program, number, "--load-reports", "all"))
+            elif name == "affinity":
+                replicas.append(Replica(
+                    program, number,
+                    model=folder / "chat" if number > 1
+                    else envoy_parts.make_chat_folder(folder / "chat")))
             else:
                 replicas.append(Replica(program, number))
         for replica in replicas:
@@ -336,8 +210,16 @@ def try_one(program, name):
             callers = Callers(f"dns:///trivium:{port}",
                               [("grpc.service_config", ROUND_ROBIN)])
         else:
-            balancer = subprocess.Popen(balancer_command(name, path))
+            if name == "tls":
+                envoy_parts.make_tls_files(folder)
+            balancer = subprocess.Popen(balancer_command(name, path, folder))
             callers = Callers("127.0.0.1:50050")
+        if name == "json":
+            return envoy_parts.try_json(callers)
+        if name == "tls":
+            return envoy_parts.try_tls(folder)
+        if name == "affinity":
+            return envoy_parts.try_affinity(replicas)
         if name == "weights":
             return try_weights(callers, replicas)
         return try_balancer(name, callers, replicas)
@@ -347,6 +229,7 @@ def try_one(program, name):
             balancer.wait(30)
         for replica in replicas:
             replica.kill()
+        scratch.cleanup()
         print(f"{name}: {time.monotonic() - begin:.0f} s", flush=True)
 
 

@@ -375,7 +375,11 @@ TEST_F(HttpTest, OpenAiCompletionsOptions) {
                                    {"temperature", 0}});
   EXPECT_THAT(german["choices"][0]["text"], HasSubstr("Haus"));
 
-  for (const json& bad : {json{{"prompt", {"a", "b"}}},
+  for (const json& bad : {json{{"prompt", {"a", 1}}},
+                          json{{"prompt", json::array()}},
+                          json{{"prompt", {{"a"}}}},
+                          json{{"prompt", {"a", json::array()}}},
+                          json{{"prompt", std::vector<std::string>(3000, "a")}},
                           json{{"prompt", nullptr}},
                           json{{"max_tokens", 0}},
                           json{{"max_tokens", 1.5}},
@@ -405,6 +409,49 @@ TEST_F(HttpTest, OpenAiCompletionsOptions) {
   body["model"] = "none";
   EXPECT_THAT(Refusal("/v1/completions", body, 404),
               HasSubstr("model_not_found"));
+}
+
+TEST_F(HttpTest, OpenAiCompletionsOfSeveralPrompts) {
+  json body = {{"model", "chat"}, {"max_tokens", 6}, {"seed", 7}, {"n", 2}};
+  std::vector<std::string> texts;  // of each prompt alone
+  int64_t prompt_tokens = 0;
+  for (const json& prompt : {json("Hello"), json{5, 6, 7}, json("you")}) {
+    body["prompt"] = prompt;
+    const json alone = PostJson("/v1/completions", body);
+    for (const json& choice : alone["choices"]) texts.push_back(choice["text"]);
+    prompt_tokens += alone["usage"]["prompt_tokens"].get<int64_t>();
+  }
+  body["prompt"] = {"Hello", {5, 6, 7}, "you"};
+  const json whole = PostJson("/v1/completions", body);
+  ASSERT_EQ(whole["choices"].size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(whole["choices"][i]["index"], i);
+    EXPECT_EQ(whole["choices"][i]["text"], texts[i]);
+    EXPECT_NE(whole["choices"][i]["finish_reason"], nullptr);
+  }
+  EXPECT_EQ(whole["usage"]["prompt_tokens"], prompt_tokens);
+
+  body["stream"] = true;
+  body["stream_options"] = {{"include_usage", true}};
+  std::vector<std::string> streamed(texts.size());
+  json usage;
+  for (const std::string& event :
+       Events(Post("/v1/completions", body.dump()).body)) {
+    if (event == "[DONE]") continue;
+    const json chunk = json::parse(event);
+    usage = chunk["usage"];
+    for (const json& choice : chunk["choices"]) {
+      streamed.at(choice["index"].get<size_t>()) +=
+          choice["text"].get<std::string>();
+    }
+  }
+  EXPECT_EQ(streamed, texts);
+  EXPECT_EQ(usage["prompt_tokens"], prompt_tokens);
+  EXPECT_EQ(usage["completion_tokens"], whole["usage"]["completion_tokens"]);
+
+  // One that cannot be answered is told by its place, and is the answer.
+  body = {{"model", "chat"}, {"prompt", {"Hello", {1 << 30}}}};
+  EXPECT_THAT(Refusal("/v1/completions", body), HasSubstr("prompt[1]"));
 }
 
 TEST_F(HttpTest, OpenAiChats) {

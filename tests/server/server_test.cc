@@ -48,6 +48,27 @@ TEST_F(ServerTest, HealthOfEachService) {
   EXPECT_EQ(Health("nobody"), HealthCheckResponse::SERVICE_UNKNOWN);
 }
 
+TEST_F(ServerTest, WhoWatchesHealthHearsOfItsEnd) {
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  HealthCheckRequest request;
+  HealthCheckResponse response;
+  const auto known_context = Context(), unknown_context = Context();
+  const auto known = stub->Watch(known_context.get(), request);
+  ASSERT_TRUE(known->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
+  request.set_service("nobody");
+  const auto unknown = stub->Watch(unknown_context.get(), request);
+  ASSERT_TRUE(unknown->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::SERVICE_UNKNOWN);
+  std::thread drain([this] { server_->Drain(); });
+  ASSERT_TRUE(known->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
+  // The streams end with the server, which waits for none.
+  EXPECT_FALSE(known->Read(&response));
+  EXPECT_FALSE(unknown->Read(&response));
+  drain.join();
+}
+
 TEST_F(ServerTest, MetricsCountCalls) {
   v1::TranslateResponse response;
   ASSERT_TRUE(Translate(TextsRequest({"abc"}), &response).ok());

@@ -22,6 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr char kToken[] = "a-token-of-somebody-who-may-call";
+constexpr char kLater[] = "a-token-of-somebody-who-has-time";
 constexpr char kLimited[] = "a-token-of-somebody-with-limits";
 
 // An entry of the tokens file.
@@ -41,7 +42,7 @@ class TokensTest : public RpcTest {
         << ","
         << Entry(kLimited, "limited",
                  R"(, "models": ["encoder"], "rate": 0.001, "burst": 2)")
-        << "]}";
+        << "," << Entry(kLater, "later", R"(, "priority": "batch")") << "]}";
     options_.http_listen = "127.0.0.1:0";
     StartServer();
   }
@@ -141,6 +142,46 @@ TEST_F(TokensTest, ReflectionNeedsOneAndHealthNone) {
                   .ok());
 }
 
+TEST_F(TokensTest, HealthMayNeedOne) {
+  using grpc::health::v1::HealthCheckResponse;
+  options_.open_health = false;
+  StartServer();
+  const auto health = grpc::health::v1::Health::NewStub(channel_);
+  const auto kserve = inference::GRPCInferenceService::NewStub(channel_);
+  HealthCheckResponse status;
+  inference::ServerReadyResponse ready;
+  for (const char* token : {"", "a-token-of-nobody"}) {
+    EXPECT_EQ(health->Check(With(token).get(), {}, &status).error_code(),
+              grpc::UNAUTHENTICATED);
+    const auto context = With(token);
+    const auto watch = health->Watch(context.get(), {});
+    EXPECT_FALSE(watch->Read(&status));
+    EXPECT_EQ(watch->Finish().error_code(), grpc::UNAUTHENTICATED);
+    EXPECT_EQ(kserve->ServerReady(With(token).get(), {}, &ready).error_code(),
+              grpc::UNAUTHENTICATED);
+  }
+  EXPECT_TRUE(health->Check(With(kToken).get(), {}, &status).ok());
+  EXPECT_EQ(status.status(), HealthCheckResponse::SERVING);
+  const auto context = With(kToken);
+  const auto watch = health->Watch(context.get(), {});
+  EXPECT_TRUE(watch->Read(&status));
+  EXPECT_EQ(status.status(), HealthCheckResponse::SERVING);
+  context->TryCancel();
+  watch->Finish();
+  EXPECT_TRUE(kserve->ServerReady(With(kToken).get(), {}, &ready).ok());
+  EXPECT_TRUE(ready.ready());
+}
+
+TEST_F(TokensTest, ATokenHasItsPriority) {
+  EXPECT_TRUE(Translate(kLater).ok());
+  EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBatch);
+  EXPECT_TRUE(Translate(kToken).ok());
+  EXPECT_EQ(batcher_->submitted().back().priority, Priority::kInteractive);
+  const std::string token = std::string("Authorization: Bearer ") + kLater;
+  EXPECT_EQ(Post(token + "\r\nTrivium-Priority: interactive\r\n").status, 200);
+  EXPECT_EQ(batcher_->submitted().back().priority, Priority::kBatch);
+}
+
 TEST_F(TokensTest, ATokenHasItsModels) {
   v1::ListModelsResponse models;
   ASSERT_TRUE(models_->ListModels(With(kLimited).get(), {}, &models).ok());
@@ -221,6 +262,13 @@ TEST(TokensFlagsTest, TheKeyOfClientsIsTheToken) {
   options.limits.client_key_header = "x-api-key";
   EXPECT_THAT(std::string(StartServer(options).status().message()),
               HasSubstr("--client-key-header"));
+}
+
+TEST(TokensFlagsTest, HealthWantsATokenOfTheFile) {
+  Options options;
+  options.open_health = false;
+  EXPECT_THAT(std::string(StartServer(options).status().message()),
+              HasSubstr("--health token needs --tokens-file"));
 }
 
 }  // namespace

@@ -358,7 +358,7 @@ class AsyncClient:
             return self._inference.Generate(
                 request,
                 timeout=seconds,
-                metadata=self.options.call_metadata(),
+                metadata=self.options.generate_metadata(request),
             )
 
         return AsyncGeneration(start, Attempts(self.options, timeout))

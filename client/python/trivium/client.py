@@ -380,7 +380,9 @@ class Client:
     ) -> Generation:
         def start(seconds: float) -> Any:
             return self._inference.Generate(
-                request, timeout=seconds, metadata=self.options.call_metadata()
+                request,
+                timeout=seconds,
+                metadata=self.options.generate_metadata(request),
             )
 
         return Generation(start, Attempts(self.options, timeout))

@@ -13,11 +13,15 @@ from typing import Any, Union
 import grpc
 
 from trivium.errors import TriviumError, from_rpc_error
+from trivium.inputs import conversation_of
 from trivium.retry import RetryPolicy
+from trivium.v1 import inference_pb2
 
 StrPath = Union[str, "os.PathLike[str]"]
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
+#: The metadata key with a chat's conversation.
+CONVERSATION = "x-conversation"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +62,18 @@ class Options:
         if self.priority is None:
             return tuple(self.metadata)
         return (*self.metadata, ("trivium-priority", self.priority))
+
+    def generate_metadata(
+        self, request: inference_pb2.GenerateRequest
+    ) -> tuple[tuple[str, str], ...]:
+        """With Generate, also the conversation of a chat, for balancers that send
+        its turns to the server that has read those before."""
+        metadata = self.call_metadata()
+        if not request.HasField("chat") or any(
+            key == CONVERSATION for key, _ in metadata
+        ):
+            return metadata
+        return (*metadata, (CONVERSATION, conversation_of(request.chat)))
 
     def channel_arguments(self) -> list[tuple[str, Any]]:
         arguments: list[tuple[str, Any]] = [

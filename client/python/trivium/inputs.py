@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union
 
@@ -109,6 +110,19 @@ def to_token_ids(
 ) -> list[common_pb2.TokenIds]:
     _refuse_string(values, "lists of ids")
     return [common_pb2.TokenIds(ids=_ids(value)) for value in values]
+
+
+def conversation_of(chat: inference_pb2.Chat) -> str:
+    """What tells a balancer which turns are of one conversation: the CRC-32 of
+    the messages until the user's first, which stay the same while it grows. The
+    C++ client says the same."""
+    total = 0
+    for message in chat.messages:
+        for text in (message.role, message.content):
+            total = zlib.crc32(text.encode() + b"\0", total)
+        if message.role == "user":
+            break
+    return f"{total:08x}"
 
 
 def to_chat(

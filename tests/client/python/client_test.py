@@ -80,6 +80,23 @@ class ClientTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "urgent"):
             trivium.Client(self.server.address, priority="urgent")
 
+    def test_a_chat_has_its_conversation(self):
+        messages = [{"role": "system", "content": "be brief"},
+                    {"role": "user", "content": "Hi"}]
+        self.client.chat(messages).text()
+        # As the C++ client's.
+        self.assertEqual(self.server.metadata["x-conversation"], "ca59675d")
+        messages += [{"role": "assistant", "content": "Hello."},
+                     {"role": "user", "content": "Who are you?"}]
+        self.client.chat(messages).text()
+        self.assertEqual(self.server.metadata["x-conversation"], "ca59675d")
+        with trivium.Client(self.server.address,
+                            metadata=(("x-conversation", "mine"),)) as client:
+            client.chat(messages).text()
+        self.assertEqual(self.server.metadata["x-conversation"], "mine")
+        self.client.generate("Hi").text()
+        self.assertNotIn("x-conversation", self.server.metadata)
+
     def test_both_clients_have_the_same_calls(self):
         for name, one in inspect.getmembers(trivium.Client, inspect.isfunction):
             if name.startswith("_"):

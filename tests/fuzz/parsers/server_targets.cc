@@ -7,10 +7,12 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "internal/completions.pb.h"
 #include "kserve/open_inference.pb.h"
 #include "nlohmann/json.hpp"
 #include "server/handlers/access.h"
 #include "server/http/codec.h"
+#include "server/http/form_body.h"
 #include "server/http/routes.h"
 #include "server/kserve/parameters.h"
 #include "server/kserve/tensors.h"
@@ -191,7 +193,9 @@ void RunKserve(std::string_view bytes) {
 void RunHttpBody(std::string_view bytes) {
   using google::protobuf::DescriptorPool;
   using google::protobuf::MessageFactory;
-  static const auto* const environment = new Environment;
+  static auto* const kept_files = new KeptFiles({}, Clock::Real());
+  static const auto* const environment =
+      new Environment{.kept_files = kept_files};
   const std::span<const Route> routes = Routes();
   const Route& route = routes[TakeByte(&bytes) % routes.size()];
   const bool json = TakeByte(&bytes) % 2 == 0;
@@ -200,17 +204,21 @@ void RunHttpBody(std::string_view bytes) {
                          : "application/";
   type += json ? "json" : "proto";
   const RequestHead head = {
-      std::string(route.method), std::string(route.path),
+      std::string(route.method), std::string(route.path), /*tls=*/false,
       [&type](const char* name) {
         return std::string_view(name) == "Content-Type" ? type : "";
       }};
   std::string method(RpcMethod(route.rpc));
   std::replace(method.begin(), method.end(), '/', '.');
+  // A request of several prompts is several of the call's.
+  const auto* const type_of_request = route.path == "/v1/completions"
+                                          ? internal::Completions::descriptor()
+                                          : DescriptorPool::generated_pool()
+                                                ->FindMethodByName(method)
+                                                ->input_type();
   const std::unique_ptr<google::protobuf::Message> request(
       MessageFactory::generated_factory()
-          ->GetPrototype(DescriptorPool::generated_pool()
-                             ->FindMethodByName(method)
-                             ->input_type())
+          ->GetPrototype(type_of_request)
           ->New());
   const std::unique_ptr<Codec> codec = route.codec(*environment, head);
   if (!codec->Check(head).ok()) return;
@@ -316,6 +324,20 @@ void RunMarkdown(std::string_view bytes) {
   RunMarkup(MarkupFormat::kMarkdown, bytes);
 }
 
+// The first line is the type, which has the boundary.
+void RunForm(std::string_view bytes) {
+  const std::string_view type = bytes.substr(0, bytes.find('\n'));
+  bytes.remove_prefix(std::min(bytes.size(), type.size() + 1));
+  const auto fields = ParseForm(type, bytes);
+  if (!fields.ok()) return;
+  size_t size = 0;
+  for (const FormField& field : *fields) {
+    size += field.name.size() + field.value.size();
+    Ensure(IsUtf8(field.value), "values are UTF-8");
+  }
+  Ensure(size <= bytes.size(), "fields are of the body");
+}
+
 void RunTimeout(std::string_view bytes) {
   const std::optional<absl::Duration> timeout = ParseTimeout(bytes);
   Ensure(!timeout || *timeout >= absl::ZeroDuration(),
@@ -335,6 +357,7 @@ std::span<const FuzzTarget> ServerTargets() {
       {"tokens", RunTokens},
       {"traceparent", RunTraceparent},
       {"protect", RunProtect},
+      {"form", RunForm},
       {"html", RunHtml},
       {"xml", RunXml},
       {"markdown", RunMarkdown},

@@ -9,6 +9,7 @@
 
 #include "server/handlers/call_context.h"
 #include "server/handlers/client_id.h"
+#include "server/handlers/priority.h"
 #include "server/handlers/status.h"
 #include "tests/support/fake_clock.h"
 
@@ -88,7 +89,9 @@ TEST_F(AccessTest, ATokenIsAClient) {
 TEST_F(AccessTest, ARateHasABurst) {
   Load(File(Entry("one", kFirstHash, R"(, "rate": 2, "burst": 3)")));
   const auto call = [this] {
-    return access_->Admit("Bearer first-token-of-the-test").status();
+    CallContext context;
+    Admit(access_.get(), "Bearer first-token-of-the-test", &context);
+    return context.access;
   };
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(call().ok()) << i;
   const absl::Status status = call();
@@ -100,6 +103,27 @@ TEST_F(AccessTest, ARateHasABurst) {
   clock_.Advance(absl::Milliseconds(500));
   EXPECT_TRUE(call().ok());
   EXPECT_FALSE(call().ok());
+}
+
+TEST_F(AccessTest, ATokenHasAHighestPriority) {
+  Load(File(Entry("one", kFirstHash, R"(, "priority": "batch")") + "," +
+            Entry("two", kSecondHash)));
+  const auto priority_of = [this](const char* token, const char* asked) {
+    CallContext context;
+    context.priority = asked;
+    Identify(access_.get(), token, &context);
+    return PriorityOf(context);
+  };
+  for (const char* asked : {"", "interactive", "batch"}) {
+    EXPECT_EQ(*priority_of("Bearer first-token-of-the-test", asked),
+              Priority::kBatch);
+  }
+  EXPECT_EQ(*priority_of("Bearer second-token-of-the-test", ""),
+            Priority::kInteractive);
+  EXPECT_EQ(*priority_of("Bearer second-token-of-the-test", "batch"),
+            Priority::kBatch);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      priority_of("Bearer first-token-of-the-test", "first").status()));
 }
 
 TEST_F(AccessTest, WhatIsRevokedIsRefused) {
@@ -134,6 +158,7 @@ TEST_F(AccessTest, ErrorsNameTheEntryAndWhatIsWrong) {
        {R"(, "models": [])", R"(, "models": [1])", R"(, "models": "m")",
         R"(, "rate": 0)", R"(, "rate": "1")", R"(, "burst": 2)",
         R"(, "rate": 1, "burst": 0.5)", R"(, "orders": 1)",
+        R"(, "priority": "first")", R"(, "priority": "")",
         R"(, "token": "plain")"}) {
     EXPECT_THAT(ErrorOf(File(Entry("one", kFirstHash, wrong))),
                 HasSubstr("tokens[0]: "))

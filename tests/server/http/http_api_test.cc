@@ -42,6 +42,7 @@ class HttpApiTest : public testing::Test {
     environment_.batcher = &batcher_;
     environment_.metrics = &metrics_;
     environment_.calls = &calls_;
+    environment_.kept_files = &kept_files_;
     environment_.tokenizing = &tokenizing_;
     environment_.delivery = &delivery_;
   }
@@ -75,6 +76,7 @@ class HttpApiTest : public testing::Test {
   Metrics metrics_{1};
   PuppetBatcher batcher_;
   CallRegistry calls_{Clock::Real()};
+  KeptFiles kept_files_{{}, Clock::Real()};
   int64_t memory_ = 0;
   OverloadManager overload_{{.limit_bytes = 1 << 30,
                              .memory = [this] { return memory_; },
@@ -143,6 +145,78 @@ TEST_F(LanguagesTest, AreWhatIsReachedByThePivot) {
 TEST_F(LanguagesTest, AreNoMoreWhereNobodyKnowsThePivot) {
   environment_.pivot_language = "ru";
   EXPECT_EQ(Get(), pairs_);
+}
+
+TEST_F(HttpApiTest, LibreTranslateTakesForms) {
+  Start();
+  const std::string type = "Content-Type: application/x-www-form-urlencoded";
+  const std::string form = "q=a+b%20c&source=en&target=de&alternatives=0";
+  const HttpResult answer = Post("/translate", form, type + "\r\n");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(json::parse(answer.body)["translatedText"], "a b c");
+  EXPECT_EQ(Post("/detect", "q=The+house+is+big.", type + "\r\n").status, 200);
+  // Other kinds of clients send JSON.
+  EXPECT_EQ(Post("/embed", "inputs=a", type + "\r\n").status, 415);
+  EXPECT_EQ(Post("/translate", form + "&q=again", type + "\r\n").status, 400);
+  EXPECT_EQ(Post("/translate", form + "&more=1", type + "\r\n").status, 400);
+}
+
+TEST_F(HttpApiTest, FormsOfWebPagesAreRefused) {
+  Start();
+  const std::string form = "q=abc&source=en&target=de";
+  for (const char* browsers :
+       {"Origin: https://example.org\r\n", "Origin: null\r\n",
+        "Sec-Fetch-Site: cross-site\r\n"}) {
+    for (const char* type : {"application/x-www-form-urlencoded",
+                             "multipart/form-data; boundary=b"}) {
+      for (const char* path : {"/translate", "/detect", "/translate_file"}) {
+        const HttpResult refused =
+            Post(path, form,
+                 std::string("Content-Type: ") + type + "\r\n" + browsers);
+        EXPECT_THAT(refused.status, testing::AnyOf(403, 415))
+            << path << type << browsers;
+        EXPECT_TRUE(json::parse(refused.body).contains("error"));
+      }
+    }
+  }
+  EXPECT_TRUE(batcher_.submitted().empty());
+}
+
+TEST_F(HttpApiTest, FilesAreTranslatedAndFetched) {
+  Start();
+  const auto post = [this](const std::string& name, const std::string& text,
+                           const std::string& more = "") {
+    const auto field = [](const std::string& head, const std::string& value) {
+      return "--b\r\nContent-Disposition: form-data; name=" + head +
+             "\r\n\r\n" + value + "\r\n";
+    };
+    return Post("/translate_file",
+                field("source", "en") + field("target", "de") +
+                    field("\"file\"; filename=\"" + name + "\"", text) + more +
+                    "--b--\r\n",
+                "Content-Type: multipart/form-data; boundary=b\r\n");
+  };
+  const HttpResult answer = post("my \xc3\xa4 page.html", "<p>abc</p>\r\n");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const auto url =
+      json::parse(answer.body)["translatedFileUrl"].get<std::string>();
+  EXPECT_THAT(url,
+              testing::MatchesRegex(
+                  "http://localhost/download_file/[0-9a-f]+.my____page.html"));
+  const std::string path = url.substr(url.find("/download_file"));
+  const HttpResult file = HttpGet(api_->port(), path);
+  EXPECT_EQ(file.status, 200);
+  EXPECT_EQ(file.body, "<p>abc</p>\r\n");
+  EXPECT_THAT(file.headers, HasSubstr("Content-Type: text/html"));
+  EXPECT_THAT(file.headers,
+              HasSubstr("attachment; filename=\"my____page.html"));
+  EXPECT_THAT(file.headers, HasSubstr("nosniff"));
+  EXPECT_EQ(HttpGet(api_->port(), "/download_file/0.a.txt").status, 404);
+
+  EXPECT_EQ(post("a.docx", "abc").status, 400);
+  EXPECT_EQ(post("a.txt", "\xff").status, 400);
+  EXPECT_EQ(post("a.txt", "abc", "--b\r\nnothing\r\n\r\n\r\n").status, 400);
+  EXPECT_EQ(Post("/translate_file", "{}").status, 415);
 }
 
 TEST_F(HttpApiTest, AHeaderHasThePriority) {

@@ -23,7 +23,8 @@ std::set<std::string> RoutesAsDescribed() {
   std::set<std::string> routes;
   for (const Route& route : Routes()) {
     std::string path(route.path);
-    if (path.ends_with('/')) path += "{model}";
+    if (path.ends_with('/'))
+      path += path == "/v1/models/" ? "{model}" : "{file}";
     routes.insert(std::string(route.method) + " " + path);
   }
   return routes;

@@ -127,7 +127,7 @@ TEST(MetricsTest, WhatHasNotHappenedIsThereWhereItMayAlarm) {
     EXPECT_THAT(text, HasSubstr("trivium_overload_actions_total{action=\"" +
                                 std::string(action) + "\"} 0\n"));
   }
-  for (const char* reason : {"evicted", "refused", "abuse"}) {
+  for (const char* reason : {"evicted", "refused", "abuse", "old"}) {
     EXPECT_THAT(text, HasSubstr("trivium_connections_ended_total{reason=\"" +
                                 std::string(reason) + "\"} 0\n"));
   }

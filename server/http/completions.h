@@ -1,0 +1,16 @@
+#ifndef TRIVIUM_SERVER_HTTP_COMPLETIONS_H_
+#define TRIVIUM_SERVER_HTTP_COMPLETIONS_H_
+
+#include "server/handlers/handlers.h"
+
+namespace trivium {
+
+// Several prompts at once: takes internal.Completions and makes a Generate call
+// of each of its requests, all at the same time. Their responses come as they
+// are made, with index = prompt * num_hypotheses + index of the hypothesis. The
+// first error ends them all, as the whole's.
+decltype(NewGenerate) NewCompletions;
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_HTTP_COMPLETIONS_H_

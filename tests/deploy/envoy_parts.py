@@ -1,0 +1,180 @@
+"""What Envoy does beside balancing: JSON without gRPC, TLS with a certificate that
+is replaced, and conversations that stay with one server. replicas.py tries it."""
+
+import collections
+import http.client
+import json
+import shutil
+import ssl
+import subprocess
+
+from replica import REQUEST, ROOT, TEXT, Expectations, wait_for
+
+# The address as the client knows it, which certificates name.
+BALANCER = "localhost:50050"
+
+
+def post(path, body, headers=(), tls=None):
+    """Status and answer of Envoy to JSON; `tls`: a context, None for none."""
+    connection = (http.client.HTTPConnection(BALANCER, timeout=60) if tls is None
+                  else http.client.HTTPSConnection(BALANCER, timeout=60, context=tls))
+    try:
+        connection.request("POST", path, body if isinstance(body, bytes)
+                           else json.dumps(body),
+                           {"Content-Type": "application/json", **dict(headers)})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        return answer.status, json.loads(text) if text.startswith(("{", "[")) else text
+    finally:
+        connection.close()
+
+
+TRANSLATE = "/trivium.v1.Inference/Translate"
+GENERATE = "/trivium.v1.Inference/Generate"
+ONE = {"inputs": [{"text": TEXT.decode()}]}
+
+
+def try_json(callers):
+    """Calls without gRPC, and beside gRPC's."""
+    expect = Expectations("json")
+    callers.wait_until_served()
+    status, answer = post(TRANSLATE, ONE)
+    expect("a call", status == 200 and "Apfel" in json.dumps(answer), answer)
+    status, answer = post(GENERATE, {"input": {"text": TEXT.decode()}})
+    text = "".join(one.get("piece", {}).get("text", "") for one in answer)
+    expect("a stream is a list", status == 200 and "Apfel" in text, text)
+    status, answer = post(TRANSLATE, {"inputs": [{"text": "x" * 1100000}] * 3})
+    expect("the server's own refusal", status == 400 and "bytes" in str(answer),
+           answer)
+    for what, wanted, path, body, headers in (
+            ("no message", 400, TRANSLATE, {"inputs": 1}, ()),
+            ("no JSON", 400, TRANSLATE, b"nothing", ()),
+            ("no such call", 404, TRANSLATE + "d", ONE, ()),
+            ("a body that is too large", 413, TRANSLATE, b" " * 5000000, ()),
+            ("a web page", 403, TRANSLATE, ONE, [("Origin", "https://x.org")])):
+        status, answer = post(path, body, headers)
+        expect(what, status == wanted, f"{status} {answer}")
+    return expect.failed
+
+
+def make_certificate(folder, name):
+    """Of localhost, signed by itself: NAME/tls.crt and NAME/tls.key."""
+    made = folder / name
+    made.mkdir()
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+         "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+         f"/CN={name}", "-addext", "subjectAltName=DNS:localhost", "-keyout",
+         made / "tls.key", "-out", made / "tls.crt"],
+        check=True, capture_output=True)
+
+
+def mount(folder, name):
+    """As Kubernetes has secrets: links to a folder, which is replaced at once."""
+    link = folder / "tls/..new"
+    link.symlink_to(folder / name)
+    link.rename(folder / "tls/..data")
+
+
+def make_tls_files(folder):
+    make_certificate(folder, "first")
+    (folder / "tls").mkdir()
+    mount(folder, "first")
+    for file in ("tls.crt", "tls.key"):
+        (folder / "tls" / file).symlink_to(f"..data/{file}")
+
+
+def try_tls(folder):
+    import grpc
+
+    expect = Expectations("tls")
+
+    def client(name):
+        context = ssl.create_default_context(cafile=folder / name / "tls.crt")
+        # What is wrong is an OSError, as where nobody listens.
+        return lambda: post(TRANSLATE, ONE, tls=context)[0] == 200
+
+    wait_for("Envoy", client("first"))
+    channel = grpc.secure_channel(BALANCER, grpc.ssl_channel_credentials(
+        (folder / "first/tls.crt").read_bytes()), [("grpc.enable_http_proxy", 0)])
+    call = channel.unary_unary(TRANSLATE)
+    expect("gRPC", b"Apfel" in call(REQUEST, timeout=20))
+    expect("JSON", client("first")())
+    try:
+        plain = str(post(TRANSLATE, ONE))
+    except (OSError, http.client.HTTPException) as error:
+        plain = ""
+        detail = type(error).__name__
+    expect("what is not TLS is refused", not plain, plain or detail)
+    make_certificate(folder, "second")
+    mount(folder, "second")
+    wait_for("the new certificate", client("second"))
+    expect("a new certificate", True, "is shown to new connections")
+    expect("an open connection", b"Apfel" in call(REQUEST, timeout=20))
+    channel.close()
+    return expect.failed
+
+
+CONVERSATIONS, TURNS = 12, 5
+
+
+def make_chat_folder(folder):
+    """As tests/integration/chat_folder.h."""
+    golden = ROOT / "tests/golden/qwen3.lm"
+    chats = ROOT / "tests/integration/chats"
+    folder.mkdir()
+    for file in (golden / "generation_config.json", golden / "model.safetensors",
+                 chats / "tokenizer.json", chats / "chat_template.jinja"):
+        shutil.copy(file, folder)
+    config = json.loads((golden / "config.json").read_text())
+    config["max_position_embeddings"] = 1024
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def converse(replicas, name, says_which):
+    """All conversations, a turn of each at a time; how many turns found what was
+    read before, of how many servers each conversation was answered."""
+    def figures(figure):
+        return [replica.figure(figure) for replica in replicas]
+
+    hits = sum(figures("trivium_prefix_hits_total"))
+    servers = collections.defaultdict(set)
+    # Nothing of one is the beginning of another.
+    chats = [[] for _ in range(CONVERSATIONS)]
+    for turn in range(TURNS):
+        for number, chat in enumerate(chats):
+            chat.append({"role": "user", "content":
+                         f"{name} {number}: " + "Hello you. " * (6 + turn)})
+            before = figures("trivium_texts_total")
+            status, answer = post(
+                GENERATE,
+                {"chat": {"messages": chat},
+                 "decoding": {"temperature": 0, "maxNewTokens": 8}},
+                [("x-conversation", f"{name}-{number}")] if says_which else ())
+            if status != 200:
+                raise SystemExit(f"affinity: {status} {answer}")
+            chat.append({"role": "assistant", "content": "".join(
+                one.get("piece", {}).get("text", "") for one in answer)})
+            servers[number] |= {i for i, (now, was) in enumerate(
+                zip(figures("trivium_texts_total"), before)) if now > was}
+    return (sum(figures("trivium_prefix_hits_total")) - hits,
+            [len(some) for some in servers.values()])
+
+
+def try_affinity(replicas):
+    """Turns that find what was read before, with conversations and without."""
+    expect = Expectations("affinity")
+    wait_for("Envoy", lambda: post(
+        "/trivium.v1.Models/ListModels", {})[0] == 200)
+    later = CONVERSATIONS * (TURNS - 1)
+    without, scattered = converse(replicas, "without", False)
+    found, servers = converse(replicas, "with", True)
+    expect("each conversation has one server", max(servers) == 1,
+           f"servers of each: {servers}; without x-conversation: {scattered}")
+    expect("later turns find what was read before", found >= later > without,
+           f"{found:.0f} of {later}; without x-conversation: {without:.0f}")
+    used = sum(1 for replica in replicas
+               if replica.figure("trivium_texts_total") > 0)
+    expect("all servers are used", used == len(replicas), used)
+    return expect.failed

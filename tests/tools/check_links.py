@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Checks that the links of all Markdown pages lead somewhere: to a file that is
+there and, where they name a heading (page.md#a-heading), to one of its page.
+
+Usage: check_links.py ROOT. Prints one line a problem and exits with 1 if there
+is any.
+"""
+
+import functools
+import pathlib
+import re
+import subprocess
+import sys
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
+FENCE = re.compile(r"^\s*(```|~~~)")
+CODE = re.compile(r"`[^`]*`")
+
+
+def prose(page):
+    """Number and text of the lines that are not within fences."""
+    within = False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if FENCE.match(line):
+            within = not within
+        elif not within:
+            yield number, line
+
+
+def anchor_of(heading):
+    """As GitHub makes it: lower case, hyphens for spaces, no other signs."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+
+
+@functools.cache
+def anchors_of(page):
+    anchors = set()
+    for _, line in prose(page):
+        heading = HEADING.match(line)
+        if not heading:
+            continue
+        first = anchor = anchor_of(heading[1])
+        times = 0
+        while anchor in anchors:  # a heading that is there already
+            times += 1
+            anchor = f"{first}-{times}"
+        anchors.add(anchor)
+    return anchors
+
+
+def check(page):
+    problems = []
+    for number, line in prose(page):
+        for target, anchor in LINK.findall(CODE.sub("", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path = page.parent / target if target else page
+            if not path.exists():
+                problems.append(f"{page}:{number}: there is no {target}")
+            elif anchor and path.suffix == ".md" and anchor not in anchors_of(path):
+                problems.append(f"{page}:{number}: {path.name} has no #{anchor}")
+    return problems
+
+
+def pages_of(root):
+    """Those that git knows or could know; without git, all."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=root, check=False, capture_output=True, text=True)
+    if listed.returncode == 0:
+        return [root / name for name in listed.stdout.splitlines()
+                if (root / name).exists()]
+    return sorted(root.rglob("*.md"))
+
+
+def main():
+    problems = [problem for page in pages_of(pathlib.Path(sys.argv[1]))
+                for problem in check(page)]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

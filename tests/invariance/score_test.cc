@@ -33,11 +33,11 @@ class ScoreAnswer : public RequestObserver {
 };
 
 // A model and a batcher that serves it.
-class Served {
+class OneModel {
  public:
   // `blocks`: of the cache; 0: more than enough.
-  Served(const std::string& folder, Precision precision, int threads,
-         int blocks = 0) {
+  OneModel(const std::string& folder, Precision precision, int threads,
+           int blocks = 0) {
     LoadOptions load;
     load.precision = precision;
     auto model = Model::Load(folder, load);
@@ -118,7 +118,7 @@ TEST(ScoreTest, IsTheLogSoftmaxOfTransformersLogits) {
     ASSERT_TRUE(golden.ok()) << golden.status();
     if ((*golden)->kind() == "encoder") continue;
     SCOPED_TRACE(entry.path().string());
-    Served served((*golden)->model_folder(), Precision::kF32, 1);
+    OneModel served((*golden)->model_folder(), Precision::kF32, 1);
     const bool decoder = (*golden)->kind() == "decoder";
     std::vector<Request> requests;
     std::vector<const TensorView*> expected;
@@ -174,7 +174,7 @@ TEST(ScoreTest, IsTheLogSoftmaxOfTransformersLogits) {
 // A beam search's total is that of its output, scored. Where it renormalizes,
 // as the folder says, it is of possible tokens only and a little greater.
 TEST(ScoreTest, BeamsTotalIsTheirOutputsScore) {
-  Served served("model/embedded", Precision::kF32, 1);
+  OneModel served("model/embedded", Precision::kF32, 1);
   const Model& model = served.model();
   std::vector<Request> searches;
   for (const char* text :
@@ -249,7 +249,7 @@ TEST(ScoreTest, SameBitsInAnyCompanyAndThreads) {
         {"tests/golden/llama.lm", Precision::kF32},
         {"tests/golden/gpt2.lm", Precision::kInt8}}) {
     SCOPED_TRACE(folder);
-    Served alone(folder, precision, 1);
+    OneModel alone(folder, precision, 1);
     if (!alone.model().info().batch_invariant) continue;
     const std::vector<Request> requests = Crowd(alone.model());
     std::vector<RequestResult> expected;
@@ -260,7 +260,7 @@ TEST(ScoreTest, SameBitsInAnyCompanyAndThreads) {
     for (const auto& [threads, blocks] :
          std::vector<std::pair<int, int>>{{1, 0}, {2, 24}, {3, 0}, {8, 24}}) {
       SCOPED_TRACE(threads);
-      Served together(folder, precision, threads, blocks);
+      OneModel together(folder, precision, threads, blocks);
       const auto results = together.Run(requests);
       for (size_t i = 0; i < requests.size(); ++i) {
         SCOPED_TRACE(i);

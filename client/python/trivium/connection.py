@@ -69,9 +69,7 @@ class Options:
         """With Generate, also the conversation of a chat, for balancers that send
         its turns to the server that has read those before."""
         metadata = self.call_metadata()
-        if not request.HasField("chat") or any(
-            key == CONVERSATION for key, _ in metadata
-        ):
+        if not request.HasField("chat") or any(key == CONVERSATION for key, _ in metadata):
             return metadata
         return (*metadata, (CONVERSATION, conversation_of(request.chat)))
 

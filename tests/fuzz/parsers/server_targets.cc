@@ -227,7 +227,7 @@ void RunHttpBody(std::string_view bytes) {
     Ensure(request->IsInitialized(), "a request is whole");
     return;
   }
-  const HttpAnswer answer = codec->Finish({status, "id"}, nullptr);
+  const auto answer = codec->Finish({status, "id"}, nullptr);
   Ensure(nlohmann::json::accept(answer.body) || codec->streams(),
          "an error is JSON");
 }

@@ -33,6 +33,13 @@ std::vector<std::string> WarningsOf(const std::string& path,
   if (const std::string& why = folder.chat_templates.refusal(); !why.empty()) {
     warnings.push_back(fmt::format("the model takes no chats: {}", why));
   }
+  if (const auto& decoder = folder.description.decoder) {
+    for (const RotaryDescription& rotary : decoder->rotary) {
+      if (!rotary.caveat.empty()) {
+        warnings.push_back("config.json: " + rotary.caveat);
+      }
+    }
+  }
   if (!folder.lexical_shortlist.empty() &&
       folder.description.shortlist == nullptr) {
     warnings.push_back(fmt::format(

@@ -14,6 +14,27 @@ namespace {
 constexpr int kMost = 1 << 24;
 constexpr double kSmallest = 1e-6;  // for factors that must not be zero
 
+void ReadEndGrowth(ConfigReader* config, DecodingOptions* options) {
+  constexpr std::string_view kKey = "exponential_decay_length_penalty";
+  const ConfigReader::Layer found = config->Find(kKey);
+  if (found.json == nullptr) return;
+  const nlohmann::json& pair = *found.json;
+  if (pair.is_array() && pair.size() == 2 && pair[0].is_number_integer() &&
+      pair[1].is_number()) {
+    const auto start = pair[0].get<int64_t>();
+    const auto factor = pair[1].get<double>();
+    if (start >= 0 && start <= kMost && factor >= kSmallest &&
+        factor <= kMost) {
+      options->end_growth_start = static_cast<int>(start);
+      options->end_growth = static_cast<float>(factor);
+      return;
+    }
+  }
+  config->Report(kKey, found,
+                 "give [start, factor]: the new tokens behind which end tokens "
+                 "become likelier, and by what factor with each, more than 0");
+}
+
 void ReadSearch(ConfigReader* config, DecodingOptions* options) {
   options->beam_size =
       config->Integer("num_beams", 1, kMaxBeamSize).value_or(1);
@@ -37,6 +58,7 @@ void ReadSearch(ConfigReader* config, DecodingOptions* options) {
   }
   options->temperature =
       config->Real("temperature", kSmallest, kMost).value_or(1);
+  ReadEndGrowth(config, options);
   options->top_k = config->Integer("top_k", 0, kMost).value_or(50);
   options->top_p = config->Real("top_p", kSmallest, 1).value_or(1);
   options->min_p = config->Real("min_p", 0, 1).value_or(0);
@@ -94,8 +116,8 @@ void RefuseOthers(ConfigReader* config) {
                                harmless));
   }
   for (const char* name :
-       {"exponential_decay_length_penalty", "sequence_bias", "force_words_ids",
-        "constraints", "dola_layers", "stop_strings", "watermarking_config"}) {
+       {"sequence_bias", "force_words_ids", "constraints", "dola_layers",
+        "stop_strings", "watermarking_config"}) {
     const ConfigReader::Layer found = config->Find(name);
     if (found.json == nullptr) continue;
     config->Report(name, found, "this version does not search so; remove it");

@@ -91,6 +91,12 @@ class Reader {
     if (type == "default") return;
     if (type == "dynamic") {
       Required("factor", 1);
+      rotary_.caveat = fmt::format(
+          "rotary positions of the type dynamic are scaled for texts longer "
+          "than max_position_embeddings, {}: such texts are refused, and "
+          "shorter ones need no scaling; for longer ones give the type yarn or "
+          "linear and a larger max_position_embeddings",
+          defaults_.max_positions);
     } else if (type == "linear") {
       const auto factor = static_cast<float>(Required("factor", 1));
       for (float& frequency : rotary_.frequencies) frequency /= factor;
@@ -201,8 +207,18 @@ class Reader {
         factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original_));
     rotary_.magnitude = static_cast<float>(
         config_->Real("attention_factor", 0, kMost).value_or(usual));
-    const std::vector<float>& factors =
-        defaults_.max_positions > original_ ? long_factors : short_factors;
+    const bool is_long = defaults_.max_positions > original_;
+    if (is_long) {
+      rotary_.caveat = fmt::format(
+          "rotary positions of the type longrope have their long factors for "
+          "every text, whose keys are kept for texts of any length, where "
+          "Transformers gives one of up to {0} tokens the short ones: its "
+          "answers differ a little; to serve only such texts, and with the "
+          "short factors, set max_position_embeddings to {0} and factor to "
+          "{1:.9g}",
+          original_, factor);
+    }
+    const std::vector<float>& factors = is_long ? long_factors : short_factors;
     for (size_t i = 0; i < factors.size(); ++i) {
       rotary_.frequencies[i] = 1 / (factors[i] * waves_[i]);
     }

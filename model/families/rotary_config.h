@@ -26,7 +26,10 @@ struct RotaryDefaults {
 // - dynamic: those of texts within max_position_embeddings, which are not
 //   scaled, and longer ones are not served;
 // - longrope: the long factors where max_position_embeddings exceeds what the
-//   model was first trained for, else the short ones.
+//   model was first trained for, else the short ones. (So do vLLM and llama.cpp
+//   choose: by the longest text that is served. Transformers chooses anew for
+//   each step's length, with the keys of shorter ones cached.)
+// Both say so in RotaryDescription::caveat.
 RotaryDescription ReadRotary(ConfigReader* config,
                              const RotaryDefaults& defaults);
 

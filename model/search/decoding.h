@@ -106,6 +106,10 @@ struct DecodingOptions {
   std::optional<int32_t> forced_first_id;
   // The last new token where max_new_tokens cuts; forced_eos_token_id.
   std::optional<int32_t> forced_last_id;
+  // Behind so many new tokens each one more makes end tokens likelier by this
+  // factor, or less likely by one below 1: exponential_decay_length_penalty.
+  int end_growth_start = 0;  // >= 0
+  float end_growth = 1.0f;   // > 0; 1 = none
   bool renormalize_logits = false;
 
   // What the encoder read; only for these two rules. A text repeats none of the

@@ -1,6 +1,7 @@
 #include "model/search/logits_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace trivium {
@@ -27,7 +28,8 @@ double LogitsEdits::Apply(size_t i, double logit) const {
   if (change.repeated) {
     logit = logit < 0 ? logit * repetition_penalty : logit / repetition_penalty;
   }
-  return logit - change.loss;
+  logit -= change.loss;
+  return logit + std::abs(logit) * change.growth;
 }
 
 LogitsRules::LogitsRules(const DecodingOptions& options)
@@ -39,6 +41,8 @@ LogitsRules::LogitsRules(const DecodingOptions& options)
       min_new_tokens_(options.min_new_tokens),
       max_new_tokens_(options.max_new_tokens),
       end_ids_(options.end_ids),
+      end_growth_start_(options.end_growth_start),
+      end_growth_(options.end_growth),
       stop_ids_(options.stop_ids),
       forced_first_id_(options.forced_first_id),
       forced_last_id_(options.forced_last_id),
@@ -117,7 +121,7 @@ void LogitsRules::EditsAfter(std::span<const int32_t> history, int new_tokens,
   Watch(history, new_tokens, edits);
   edits->changes.reserve(edits->watched.size());
   for (const int32_t token : edits->watched) {
-    edits->changes.push_back(ChangeOf(token, *edits));
+    edits->changes.push_back(ChangeOf(token, new_tokens, *edits));
   }
 }
 
@@ -139,10 +143,13 @@ void LogitsRules::Watch(std::span<const int32_t> history, int new_tokens,
   }
   for (const auto& [token, bias] : bias_) watched.push_back(token);
   watched.insert(watched.end(), source_.begin(), source_.end());
+  if (EndsGrow(new_tokens)) {
+    watched.insert(watched.end(), end_ids_.begin(), end_ids_.end());
+  }
   SortUnique(&watched);
 }
 
-LogitsEdits::Change LogitsRules::ChangeOf(int32_t token,
+LogitsEdits::Change LogitsRules::ChangeOf(int32_t token, int new_tokens,
                                           const LogitsEdits& edits) const {
   const auto has = [token](const std::vector<int32_t>& sorted) {
     return std::binary_search(sorted.begin(), sorted.end(), token);
@@ -161,6 +168,12 @@ LogitsEdits::Change LogitsRules::ChangeOf(int32_t token,
       std::lower_bound(bias_.begin(), bias_.end(), token,
                        [](const auto& a, int32_t b) { return a.first < b; });
   if (bias != bias_.end() && bias->first == token) change.bias = bias->second;
+  if (EndsGrow(new_tokens) && Contains(end_ids_, token)) {
+    // Bounded, for an infinite logit leaves no probabilities.
+    constexpr double kMost = 1e30;
+    change.growth = std::min(
+        std::pow(end_growth_, new_tokens - end_growth_start_) - 1, kMost);
+  }
   return change;
 }
 

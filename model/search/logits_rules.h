@@ -25,7 +25,8 @@ struct LogitsEdits {
     bool repeated = false;   // the repetition penalty applies
     bool of_source = false;  // the source's bonus applies
     double bias = 0;
-    double loss = 0;  // for how often it was written
+    double loss = 0;    // for how often it was written
+    double growth = 0;  // of an end token in a long text
   };
   std::vector<Change> changes;  // [watched]
   double repetition_penalty = 1;
@@ -40,14 +41,15 @@ struct LogitsEdits {
 // The rules that change logits before a token is chosen, with Transformers'
 // meaning and in its order: bias, the source's bonus, repetition penalty, no
 // repeated n-grams, none of the source's, banned sequences, minimum of new
-// tokens, suppressed tokens, forced first token, forced last token. Penalties
-// for frequency and presence, which it does not have, come after the one for
-// repetition, as in vLLM:
+// tokens, forced first token, forced last token, growth of end tokens,
+// suppressed tokens. Penalties for frequency and presence, which it does not
+// have, come after the one for repetition, as in vLLM:
 //
 //   x <- x + bias
 //   x <- x < 0 ? x / bonus : x * bonus                 of tokens in the source
 //   x <- x < 0 ? x * repetition : x / repetition       of tokens that were read
 //   x <- x - frequency * count - presence * (count > 0)  count of new tokens
+//   x <- x + |x| (growth^(new tokens - start) - 1)     of end tokens
 class LogitsRules {
  public:
   explicit LogitsRules(const DecodingOptions& options);
@@ -67,7 +69,11 @@ class LogitsRules {
   }
   void Watch(std::span<const int32_t> history, int new_tokens,
              LogitsEdits* edits) const;
-  LogitsEdits::Change ChangeOf(int32_t token, const LogitsEdits& edits) const;
+  LogitsEdits::Change ChangeOf(int32_t token, int new_tokens,
+                               const LogitsEdits& edits) const;
+  bool EndsGrow(int new_tokens) const {
+    return end_growth_ != 1 && new_tokens > end_growth_start_;
+  }
   void BanAlways(const std::vector<std::vector<int32_t>>& sequences);
   void BanSourceNgrams(std::span<const int32_t> source, size_t size);
   void BanRepeatedNgrams(std::span<const int32_t> history,
@@ -83,6 +89,8 @@ class LogitsRules {
   const int min_new_tokens_;
   const int max_new_tokens_;
   const std::vector<int32_t> end_ids_;
+  const int end_growth_start_;
+  const double end_growth_;
   const std::vector<int32_t> stop_ids_;
   const std::optional<int32_t> forced_first_id_;
   const std::optional<int32_t> forced_last_id_;

@@ -177,6 +177,9 @@ absl::Status ValidateDecodingOptions(const DecodingOptions& options,
       CheckRange("max_new_tokens", options.max_new_tokens, 1, kMost));
   TRIVIUM_RETURN_IF_ERROR(CheckRange("min_new_tokens", options.min_new_tokens,
                                      0, options.max_new_tokens));
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckRange("end_growth_start", options.end_growth_start, 0, kMost));
+  TRIVIUM_RETURN_IF_ERROR(CheckPositive("end_growth", options.end_growth));
   TRIVIUM_RETURN_IF_ERROR(CheckPositive("temperature", options.temperature));
   TRIVIUM_RETURN_IF_ERROR(CheckRange("top_k", options.top_k, 0, kMost));
   TRIVIUM_RETURN_IF_ERROR(CheckShare("top_p", options.top_p));

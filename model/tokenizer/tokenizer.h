@@ -127,10 +127,13 @@ class Tokenizer {
   // token is made of text that is in a literal part, be it a byte of it.
   // Special tokens are here: those that the folder says are special, those that
   // have a role in it (SpecialTokenIds), and those that are written "<|...|>",
-  // which some folders forget to call special. Other added tokens, as "<think>"
-  // or runs of spaces often are, are found everywhere. (The tokenizers library
-  // does so with encode_special_tokens.) A template's special tokens stay
-  // whatever literal text is beside them.
+  // which some folders forget to call special. Other added tokens, as
+  // "<think>",
+  // "<tool_call>" or runs of spaces often are, are words of the vocabulary that
+  // models learned in people's texts, too, and are found everywhere. (So does
+  // the tokenizers library with encode_special_tokens, and llama.cpp with its
+  // user-defined tokens where it parses no special ones.) A template's special
+  // tokens stay whatever literal text is beside them.
   //
   //   {{"<|im_start|>user\n"}, {message, /*literal=*/true}, {"<|im_end|>\n"}}
   //

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -68,6 +69,9 @@ struct SublayerNorms {
 struct RotaryDescription {
   std::vector<float> frequencies;  // [pairs], in radians a token
   float magnitude = 1;  // of cosines and sines (YaRN, Peng et al. 2023)
+  // Where they differ from those that the model's authors would give a text, a
+  // sentence for whoever serves it; empty: nowhere.
+  std::string caveat = {};
 
   int64_t bytes() const {
     return static_cast<int64_t>(frequencies.size() * sizeof(float));

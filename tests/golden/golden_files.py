@@ -24,6 +24,8 @@ def randomize(model):
     """Weights several times larger than a fresh model's, so that attention is
     not uniform."""
     for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:  # sinusoids
+            continue
         # Conv1D's weights are [in, out], all others [out, in].
         scale = 1 / max(parameter.shape[-1], 1) ** 0.5 if parameter.dim() > 1 else 0.3
         norm = any(part in name.lower() for part in ("norm", "ln_"))

@@ -8,7 +8,8 @@ Transformers computes with it.
         _remove_final_layer_norm=true seed=26
 
 KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
-`dtype` is what they are saved as, `longest` is the third prompt's length.
+`dtype` is what they are saved as, `prompts` are others than PROMPTS, `longest`
+is the length of the one that is null.
 Weights are several times larger than those of a fresh model, so that attention
 is not uniform. Each prompt runs alone, without padding, in f32, and is
 continued without an end token. Names of searches are make_golden.py's. Needs
@@ -83,12 +84,13 @@ def search(model, prompt, name):
 def main():
     folder, architecture, options = read_arguments(__doc__)
     dtype = options.pop("dtype", "float32")
+    prompts = options.pop("prompts", PROMPTS)
     longest = options.pop("longest", 23)
     model = saved(make_model(architecture, options), folder, dtype)
 
     generator = torch.Generator().manual_seed(1)
     runs, tensors = [], {}
-    for i, prompt in enumerate(PROMPTS):
+    for i, prompt in enumerate(prompts):
         if prompt is None:
             shape = (longest,)
             prompt = torch.randint(model.config.vocab_size, shape, generator=generator).tolist()

@@ -33,6 +33,12 @@ RULES = [
     {"num_beams": 4, "max_length": 14, "forced_eos_token_id": 9,
      "bad": 2, "renormalize_logits": True},
     {"num_beams": 4, "max_new_tokens": 12, "min_new_tokens": 12},
+    {"max_length": 24, "exponential_decay_length_penalty": [6, 1.3]},
+    {"num_beams": 4, "max_length": 24,
+     "exponential_decay_length_penalty": [4, 1.05]},
+    {"num_beams": 3, "max_length": 24, "length_penalty": 2.0,
+     "exponential_decay_length_penalty": [0, 0.9],
+     "repetition_penalty": 1.2},
 ]
 
 

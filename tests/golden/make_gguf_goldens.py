@@ -22,10 +22,12 @@ ARCHITECTURES = {
     "gpt2": gguf.MODEL_ARCH.GPT2,
     "gpt_oss": gguf.MODEL_ARCH.GPT_OSS,
     "llama": gguf.MODEL_ARCH.LLAMA,
+    "mistral": gguf.MODEL_ARCH.LLAMA,
     "mixtral": gguf.MODEL_ARCH.LLAMA,
     "qwen2": gguf.MODEL_ARCH.QWEN2,
     "qwen3": gguf.MODEL_ARCH.QWEN3,
     "qwen3_moe": gguf.MODEL_ARCH.QWEN3MOE,
+    "smollm3": gguf.MODEL_ARCH.SMOLLM3,
 }
 
 
@@ -38,7 +40,7 @@ def interleave(weight, heads):
 def change(config, name, weight):
     """What the converter does to a tensor of that name."""
     kind = config["model_type"]
-    if kind in ("llama", "mixtral"):
+    if kind in ("llama", "mistral", "mixtral", "smollm3"):
         if "q_proj" in name:
             return interleave(weight, config["num_attention_heads"])
         if "k_proj" in name:

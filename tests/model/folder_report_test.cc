@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "nlohmann/json.hpp"
 #include "tests/model/weights/weight_files.h"
 
 namespace trivium {
@@ -110,6 +111,18 @@ TEST(FolderReportTest, OfGpt3) {
                             "176 GB of weights, and .* of keys and values for "
                             "each token under way: .* GB for the longest "
                             "sequence, of 2048 tokens"));
+}
+
+TEST(FolderReportTest, WarnsOfRotaryPositionsThatDiffer) {
+  const TemporaryFolder folder;
+  nlohmann::json config =
+      nlohmann::json::parse(ReadWholeFile("tests/golden/llama.lm/config.json"));
+  config["rope_parameters"] = {
+      {"rope_type", "dynamic"}, {"rope_theta", 1e4}, {"factor", 2}};
+  folder.Write("config.json", config.dump());
+  const FolderReport report = ReportFolder(folder.path(), kInF32);
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("config.json: rotary")));
 }
 
 TEST(FolderReportTest, ProblemsAreToldWithoutWeightsToo) {

@@ -99,6 +99,20 @@ TEST(GenerationConfigTest, ReadsWhatLooksAtTheSourceAndWhatIsSuppressed) {
   EXPECT_THAT(options.first_suppressed_ids, ElementsAre(7));
 }
 
+TEST(GenerationConfigTest, ReadsHowEndTokensGrow) {
+  constexpr char kKey[] = "exponential_decay_length_penalty";
+  const Read read = ReadBoth({{kKey, {15, 1.6}}}, kStart);
+  EXPECT_THAT(read.problems, IsEmpty());
+  EXPECT_EQ(read.config.options.end_growth_start, 15);
+  EXPECT_EQ(read.config.options.end_growth, 1.6f);
+  for (const char* text : {"1.6", "[15]", "[15, 1.6, 1]", "[-1, 1.6]",
+                           "[1.5, 1.6]", "[15, 0]", "[15, \"big\"]"}) {
+    EXPECT_THAT(ReadBoth({{kKey, json::parse(text)}}, kStart).problems,
+                ElementsAre(HasSubstr("give [start, factor]")))
+        << text;
+  }
+}
+
 TEST(GenerationConfigTest, OtherSearchesAreRefusedByName) {
   EXPECT_THAT(ReadBoth(json::parse(R"({"num_beam_groups": 1, "top_h": null,
                          "diversity_penalty": 0.0, "guidance_scale": 1,

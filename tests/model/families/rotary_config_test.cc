@@ -135,6 +135,33 @@ TEST(RotaryConfigTest, LongRopeIsLongWhereTheModelIs) {
   EXPECT_THAT(problems, IsEmpty());
 }
 
+// What it advises gives short texts what Transformers gives them.
+TEST(RotaryConfigTest, SaysWhatItDoesOtherwise) {
+  const std::string set = R"({"original_max_position_embeddings": 4096,
+      "rope_scaling": {"type": "longrope", )" +
+                          std::string(kLongRope);
+  const json config = json::parse(set + "}}");
+  Problems problems;
+  EXPECT_THAT(Read(config, 131072, &problems).caveat,
+              HasSubstr("one of up to 4096 tokens the short ones: its answers "
+                        "differ a little; to serve only such texts, and with "
+                        "the short factors, set max_position_embeddings to "
+                        "4096 and factor to 32"));
+  const json advised = json::parse(set + R"(, "factor": 32}})");
+  const RotaryDescription rotary = Read(advised, 4096, &problems);
+  EXPECT_THAT(rotary.caveat, IsEmpty());
+  ExpectFrequencies(rotary, 1.19023807f,
+                    {1, 0.316227764f, 0.1f, 0.0287479796f, 0.00833333284f,
+                     0.00243252143f, 0.00066666666f, 0.000158113893f});
+
+  const json dynamic = {{"rope_scaling", {{"type", "dynamic"}, {"factor", 4}}}};
+  EXPECT_THAT(Read(dynamic, 2048, &problems).caveat,
+              HasSubstr("longer than max_position_embeddings, 2048: such texts "
+                        "are refused"));
+  EXPECT_THAT(Read(json::object(), 2048, &problems).caveat, IsEmpty());
+  EXPECT_THAT(problems, IsEmpty());
+}
+
 TEST(RotaryConfigTest, SaysWhatItCannotUse) {
   const auto problem = [](const char* text) {
     Problems problems;

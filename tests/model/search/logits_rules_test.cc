@@ -71,6 +71,29 @@ TEST(LogitsRulesTest, CountsNewTokensAndAddsBiasesFirst) {
   EXPECT_EQ(edits.Apply(3, 6), 7);
 }
 
+TEST(LogitsRulesTest, EndTokensGrowInALongText) {
+  DecodingOptions options;
+  options.end_ids = {7, 2};
+  options.stop_ids = {4};
+  options.end_growth_start = 3;
+  options.end_growth = 2;
+  EXPECT_THAT(EditsFor(options, {0, 1, 1, 1}, 3).watched, IsEmpty());
+  const LogitsEdits edits = EditsFor(options, {0, 1, 1, 1, 1, 1}, 5);
+  ASSERT_THAT(edits.watched, ElementsAre(2, 7));
+  EXPECT_EQ(edits.Apply(0, 6), 6 + 6 * 3);
+  EXPECT_EQ(edits.Apply(1, -6), -6 + 6 * 3);
+
+  // After the other rules, and a text of any length has probabilities.
+  options.repetition_penalty = 2;
+  options.suppressed_ids = {7};
+  const LogitsEdits both = EditsFor(options, {0, 2, 2, 2, 2}, 4);
+  ASSERT_THAT(both.watched, ElementsAre(0, 2, 7));
+  EXPECT_EQ(both.Apply(1, -3), -6 + 6);
+  EXPECT_EQ(both.Apply(2, -3), -INFINITY);
+  options.end_growth = 1000;
+  EXPECT_TRUE(std::isfinite(EditsFor(options, {2}, 4000).Apply(0, 5)));
+}
+
 TEST(LogitsRulesTest, TellsWhyATokenEndsTheText) {
   DecodingOptions options;
   options.end_ids = {7};

@@ -56,6 +56,10 @@ struct RandomCase {
     }
     if (Int(0, 5) == 0) options.forced_first_id = Token();
     if (Int(0, 5) == 0) options.forced_last_id = Token();
+    if (Int(0, 3) == 0) {
+      options.end_growth_start = Int(0, 6);
+      options.end_growth = ties ? 1.13f : (Int(0, 1) ? 1.6f : 0.7f);
+    }
     prefix.resize(Int(1, 4));
     for (int32_t& token : prefix) token = Token();
     if (Int(0, 5) == 0) options.suppressed_ids = {Token(), Token()};

@@ -104,6 +104,19 @@ void EncoderNoRepeatNgram(const DecodingOptions& options,
   }
 }
 
+void ExponentialDecayLengthPenalty(const DecodingOptions& options,
+                                   int new_tokens, Row* row) {
+  const int behind = new_tokens - options.end_growth_start;
+  if (options.end_growth == 1 || behind <= 0) return;
+  const double growth = std::pow(double{options.end_growth}, behind) - 1;
+  const std::set<int32_t> ends(options.end_ids.begin(), options.end_ids.end());
+  for (const int32_t id : ends) {
+    double& x = (*row)[id];
+    // Transformers has not a number where it is impossible.
+    if (x > -kInfinity) x += std::abs(x) * growth;
+  }
+}
+
 void Force(int32_t token, Row* row) {
   std::fill(row->begin(), row->end(), -kInfinity);
   (*row)[token] = 0;
@@ -124,6 +137,7 @@ Row Process(const DecodingOptions& options, size_t prefix_size,
     for (const int32_t id : options.end_ids) row[id] = -kInfinity;
     for (const int32_t id : options.stop_ids) row[id] = -kInfinity;
   }
+  ExponentialDecayLengthPenalty(options, new_tokens, &row);
   for (const int32_t id : options.suppressed_ids) row[id] = -kInfinity;
   if (new_tokens == (options.forced_first_id ? 1 : 0)) {
     for (const int32_t id : options.first_suppressed_ids) {

@@ -86,6 +86,9 @@ TEST(ValidationTest, NamesEachBadOption) {
       {"end_ids", [](O* o) { o->end_ids = {100}; }},
       {"forced_first_id", [](O* o) { o->forced_first_id = -1; }},
       {"forced_last_id", [](O* o) { o->forced_last_id = 100; }},
+      {"end_growth_start", [](O* o) { o->end_growth_start = -1; }},
+      {"end_growth", [](O* o) { o->end_growth = 0; }},
+      {"end_growth", [=](O* o) { o->end_growth = nan; }},
       {"suppressed_ids",
        [](O* o) {
          o->suppressed_ids = {1, 100};

@@ -18,7 +18,7 @@ using Shape = RandomTransformer::Shape;
 
 constexpr float kHiddenFactor = 50, kNormFactor = 30;
 constexpr int kOneIn = 32;  // so many dimensions have one outlier
-constexpr size_t kTargets = 20;
+constexpr size_t kTargetTokens = 20;
 
 // A description with outliers that change nothing of what it computes: some
 // dimensions of norms, and of what is between a feed-forward's products, are
@@ -111,8 +111,8 @@ std::vector<float> Logits(const TransformerDescription& description,
   StepResult result;
   EXPECT_TRUE(engine->Step(plan, &result).ok());
   std::vector<float> all;
-  for (const std::vector<float>& logits :
-       Decode(engine.get(), source, RandomIds(kTargets, vocabulary, 2), 1)) {
+  for (const std::vector<float>& logits : Decode(
+           engine.get(), source, RandomIds(kTargetTokens, vocabulary, 2), 1)) {
     all.insert(all.end(), logits.begin(), logits.end());
   }
   return all;

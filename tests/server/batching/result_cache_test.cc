@@ -110,6 +110,8 @@ TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
       },
       [](Request* r) { r->decoding->forced_first_id = 0; },
       [](Request* r) { r->decoding->forced_last_id = 0; },
+      [](Request* r) { r->decoding->end_growth_start = 3; },
+      [](Request* r) { r->decoding->end_growth = 1.5f; },
       [](Request* r) { r->decoding->renormalize_logits = true; },
       [](Request* r) { r->decoding->suppressed_ids = {1}; },
       [](Request* r) { r->decoding->first_suppressed_ids = {1}; },

@@ -1,0 +1,52 @@
+// The chat templates of published models, which are downloaded and not part of
+// the repository; CTest runs this apart, and shows it as skipped without them.
+// What they render, tests/fuzz/compare_templates compares with jinja2.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "model/chat_template.h"
+#include "tests/model/weights/weight_files.h"
+
+namespace trivium {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+TEST(DownloadedTemplatesTest, ParseOrAreRefusedByName) {
+  const std::filesystem::path material = "../shared/material/chat_templates";
+  if (!std::filesystem::exists(material)) {
+    GTEST_SKIP() << "skipped: there is no folder " << material;
+  }
+  int templates = 0, rendered = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(material)) {
+    if (entry.path().extension() != ".jinja") continue;
+    SCOPED_TRACE(entry.path().filename());
+    ++templates;
+    const auto parsed =
+        ChatTemplate::Parse(ReadWholeFile(entry.path()),
+                            {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+    if (!parsed.ok()) {
+      EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("line "));
+      continue;
+    }
+    const auto segments = parsed->Render(
+        {.messages = R"([{"role": "user", "content": "Hello, <s>"}])"});
+    ASSERT_TRUE(segments.ok()) << segments.status();
+    bool has_message = false;
+    for (const ChatSegment& segment : *segments) {
+      has_message |= !segment.from_template && segment.text == "Hello, <s>";
+    }
+    EXPECT_TRUE(has_message);
+    ++rendered;
+  }
+  EXPECT_EQ(templates, 55);
+  EXPECT_EQ(rendered, 55);
+}
+
+}  // namespace
+}  // namespace trivium

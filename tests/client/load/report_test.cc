@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const absl::Time kStart = absl::FromUnixSeconds(1000);
+const absl::Time kBegin = absl::FromUnixSeconds(1000);
 
 TEST(DistributeTest, PercentilesAreValuesThatOccurred) {
   std::vector<double> values(100);
@@ -39,16 +39,16 @@ TEST(DistributeTest, PercentilesAreValuesThatOccurred) {
 
 Sample SampleAt(double intended, double started, double finished,
                 CallOutcome outcome = {}) {
-  return {kStart + absl::Seconds(intended), kStart + absl::Seconds(started),
-          kStart + absl::Seconds(finished), std::move(outcome)};
+  return {kBegin + absl::Seconds(intended), kBegin + absl::Seconds(started),
+          kBegin + absl::Seconds(finished), std::move(outcome)};
 }
 
 Report ReportAt(Recorder recorder, double to) {
-  return MakeReport(std::move(recorder).Finish(kStart + absl::Seconds(to)));
+  return MakeReport(std::move(recorder).Finish(kBegin + absl::Seconds(to)));
 }
 
 TEST(RecorderTest, LatencyCountsFromTheIntendedStart) {
-  Recorder recorder(kStart);
+  Recorder recorder(kBegin);
   recorder.Add(SampleAt(1, 5, 6));
   const Report report = ReportAt(std::move(recorder), 10);
   EXPECT_NEAR(report.latency.p50, 5, 1e-9);
@@ -56,7 +56,7 @@ TEST(RecorderTest, LatencyCountsFromTheIntendedStart) {
 }
 
 TEST(RecorderTest, TheWarmUpAndTheStragglersDoNotCount) {
-  Recorder recorder(kStart + absl::Seconds(10));
+  Recorder recorder(kBegin + absl::Seconds(10));
   CallOutcome outcome;
   outcome.source_tokens = 3;
   outcome.new_tokens = 5;
@@ -74,7 +74,7 @@ TEST(RecorderTest, TheWarmUpAndTheStragglersDoNotCount) {
 }
 
 TEST(RecorderTest, TimesOutsideTheModelAndBetweenPieces) {
-  Recorder recorder(kStart);
+  Recorder recorder(kBegin);
   CallOutcome outcome;
   outcome.model_time = absl::Milliseconds(300);
   outcome.piece_gaps = {0.1, 0.2};
@@ -92,7 +92,7 @@ TEST(RecorderTest, TimesOutsideTheModelAndBetweenPieces) {
 }
 
 TEST(RecorderTest, CountsErrorsByStatus) {
-  Recorder recorder(kStart);
+  Recorder recorder(kBegin);
   CallOutcome full;
   full.code = grpc::StatusCode::RESOURCE_EXHAUSTED;
   full.message = "full \xff";
@@ -114,7 +114,7 @@ TEST(RecorderTest, CountsErrorsByStatus) {
 }
 
 TEST(RecorderTest, AbortsAreNoFailures) {
-  Recorder recorder(kStart);
+  Recorder recorder(kBegin);
   Sample sample = SampleAt(1, 1, 2);
   sample.texts = 3;
   recorder.Add(sample);
@@ -133,7 +133,7 @@ TEST(RecorderTest, AbortsAreNoFailures) {
 }
 
 TEST(RecorderTest, AMixTellsOfEachCall) {
-  Recorder recorder(kStart);
+  Recorder recorder(kBegin);
   Sample sample = SampleAt(1, 1, 2);
   recorder.Add(sample);
   sample.kind = CallKind::kEncode;
@@ -184,8 +184,8 @@ TEST(PageRunTest, SlicesHaveWhatBeganAndEndedInThem) {
   Sample aborted = SampleAt(3.1, 3.1, 3.2);
   aborted.aborted = true;
   const Recording recording = {
-      kStart,
-      kStart + absl::Seconds(20.5),
+      kBegin,
+      kBegin + absl::Seconds(20.5),
       {SampleAt(-1, -1, 0.05), SampleAt(1.1, 1.1, 1.15),
        SampleAt(1.15, 1.15, 3.15), SampleAt(2, 2, 2.1, failure), aborted,
        SampleAt(20.45, 20.45, 21)}};
@@ -217,7 +217,7 @@ TEST(PageRunTest, EveryLatencyIsBetweenItsBounds) {
   }
   samples[3].kind = CallKind::kEncode;
   const nlohmann::json run =
-      PageRun("", {kStart, kStart + absl::Seconds(1), samples});
+      PageRun("", {kBegin, kBegin + absl::Seconds(1), samples});
   const std::vector<double> bounds = run["latencies"]["bounds"];
   const std::vector<int> counts = run["latencies"]["counts"];
   ASSERT_EQ(bounds.size(), counts.size() + 1);
@@ -244,7 +244,7 @@ TEST(PageRunTest, EveryLatencyIsBetweenItsBounds) {
 }
 
 TEST(PageRunTest, NothingIsAPageToo) {
-  const nlohmann::json run = PageRun("", {kStart, kStart, {}});
+  const nlohmann::json run = PageRun("", {kBegin, kBegin, {}});
   EXPECT_TRUE(run["latencies"]["counts"].empty());
   EXPECT_EQ(run["slices"]["calls"].size(), 1u);
 }

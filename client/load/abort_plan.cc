@@ -6,7 +6,7 @@ namespace trivium {
 namespace {
 
 // Beside those of workload.cc.
-enum Purpose : uint64_t { kWhether = 100, kWhen };
+enum AbortPurpose : uint64_t { kWhether = 100, kWhen };
 
 }  // namespace
 

@@ -130,7 +130,7 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
       if (left >= lanes) {
         hn::StoreU(y, d, to);
       } else {
-        StoreSome(y, d, to, left);
+        StoreFirst(y, hn::FirstN(d, static_cast<size_t>(left)), d, to);
       }
     }
   }

@@ -170,7 +170,7 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
       if (left >= kPairLanes) {
         hn::StoreU(y, d, to);
       } else {
-        StoreSome(y, d, to, left);
+        StoreFirst(y, hn::FirstN(d, static_cast<size_t>(left)), d, to);
       }
     }
   }

@@ -248,11 +248,12 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
                      hn::ConvertTo(d, lower[q][g]));
       auto y = hn::Mul(sum, hn::Set(d, scale[q]));
       float* to = rows.out[q] + head.offset + begin;
-      if (HWY_UNLIKELY(later)) y = hn::Add(LoadSome(d, to, left), y);
+      const auto valid = hn::FirstN(d, static_cast<size_t>(left));
+      if (HWY_UNLIKELY(later)) y = hn::Add(LoadFirst(valid, d, to), y);
       if (left >= lanes) {
         hn::StoreU(y, d, to);
       } else {
-        StoreSome(y, d, to, left);
+        StoreFirst(y, valid, d, to);
       }
     }
   }

@@ -172,7 +172,8 @@ HWY_INLINE void MultiplyPanels(const PanelCall& call, int row, int column,
       if (left >= kLanes) {
         hn::StoreU(sum[r][v], d, y + v * kLanes);
       } else if (left > 0) {
-        StoreSome(sum[r][v], d, y + v * kLanes, left);
+        StoreFirst(sum[r][v], hn::FirstN(d, static_cast<size_t>(left)), d,
+                   y + v * kLanes);
       }
     }
   }

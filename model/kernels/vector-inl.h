@@ -27,35 +27,37 @@ using VI32 = hn::Vec<I32>;
 alignas(64) inline constexpr int32_t kQuadsOfFour[] = {
     0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
-// Whether Highway's masked loads and stores touch only what the mask names;
-// elsewhere they read all lanes, and write back what they read.
+// Highway's MaskedLoad and BlendedStore for masks of FirstN, that touch nothing
+// beyond the mask: where a CPU has no such instructions, Highway's read all
+// lanes, and write back what they read.
 constexpr bool kMasksMemory = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
 
-// The first `count` values of p, at most a vector, then zeros; touches nothing
-// beyond.
 template <class D>
-HWY_INLINE hn::Vec<D> LoadSome(D d, const hn::TFromD<D>* p, int count) {
+HWY_INLINE hn::Vec<D> LoadFirst(hn::Mask<D> mask, D d, const hn::TFromD<D>* p) {
   if constexpr (kMasksMemory) {
-    return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
+    return hn::MaskedLoad(mask, d, p);
   } else {
-    constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
-    HWY_ALIGN hn::TFromD<D> lanes[kLanes] = {};
-    for (int i = 0; i < kLanes && i < count; ++i) lanes[i] = p[i];
+    HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())] = {};
+    for (size_t i = 0; i < hn::CountTrue(d, mask); ++i) lanes[i] = p[i];
     return hn::Load(d, lanes);
   }
 }
-
-// ... and back.
 template <class D>
-HWY_INLINE void StoreSome(hn::Vec<D> v, D d, hn::TFromD<D>* p, int count) {
+HWY_INLINE void StoreFirst(hn::Vec<D> v, hn::Mask<D> mask, D d,
+                           hn::TFromD<D>* p) {
   if constexpr (kMasksMemory) {
-    hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(count)), d, p);
+    hn::BlendedStore(v, mask, d, p);
   } else {
-    constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
-    HWY_ALIGN hn::TFromD<D> lanes[kLanes];
+    HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
     hn::Store(v, d, lanes);
-    for (int i = 0; i < kLanes && i < count; ++i) p[i] = lanes[i];
+    for (size_t i = 0; i < hn::CountTrue(d, mask); ++i) p[i] = lanes[i];
   }
+}
+
+// The first `count` values of p, then zeros; touches nothing beyond.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadSome(D d, const hn::TFromD<D>* p, int count) {
+  return LoadFirst(hn::FirstN(d, static_cast<size_t>(count)), d, p);
 }
 
 // How ForEachVector's function reads and writes: whole vectors, kTurn 0 to 3
@@ -96,7 +98,7 @@ struct PartVector {
   }
   template <class D>
   HWY_INLINE void Store(hn::Vec<D> v, D d, hn::TFromD<D>* p) const {
-    StoreSome(v, d, p, count);
+    StoreFirst(v, hn::FirstN(d, static_cast<size_t>(count)), d, p);
   }
   template <class D>
   HWY_INLINE hn::Vec<D> Mask(D d, hn::Vec<D> v) const {

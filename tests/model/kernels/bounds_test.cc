@@ -1,6 +1,6 @@
 // Arrays that end where memory does: a kernel that reads or writes beyond them
 // dies. Masked instructions leave alone what lies there; where a CPU has none,
-// the kernels have to (LoadSome, StoreSome).
+// the kernels have to (LoadFirst, StoreFirst).
 #include <sys/mman.h>
 #include <unistd.h>
 

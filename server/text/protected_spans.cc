@@ -12,7 +12,9 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
+#include <ctime>
 
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "server/text/characters.h"
 
@@ -75,17 +77,16 @@ RE2::Options Quiet() {
   return options;
 }
 
-// How often this thread's searches lacked memory for an automaton's states, and
-// did without.
-thread_local int slow_searches = 0;
+// What searches for a caller's patterns may take in a text, of a core's time: a
+// hundred times what they usually do.
+constexpr absl::Duration kMostTime = absl::Milliseconds(100);
+constexpr absl::Duration kMostTimeOfByte = absl::Microseconds(1);
 
-void CountSlowSearches() {
-  static const bool counts = [] {
-    re2::hooks::SetDFASearchFailureHook(
-        [](const re2::hooks::DFASearchFailure&) { ++slow_searches; });
-    return true;
-  }();
-  static_cast<void>(counts);
+// What this thread has taken so far.
+absl::Duration ThreadTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return absl::DurationFromTimespec(time);
 }
 
 // Its spans are what group 1 matches.
@@ -215,7 +216,6 @@ bool HasLetters(std::string_view text) {
 absl::StatusOr<ProtectedSpans> ProtectedSpans::Create(
     const std::vector<ProtectedKind>& kinds,
     const std::vector<std::string>& patterns) {
-  CountSlowSearches();
   ProtectedSpans result;
   result.kinds_ = kinds;
   for (size_t i = 0; i < patterns.size(); ++i) {
@@ -254,15 +254,18 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
                                }),
                 spans.end());
   }
+  absl::Duration left =
+      kMostTime + static_cast<double>(text.size()) * kMostTimeOfByte;
+  absl::Duration since = ThreadTime();
   for (size_t i = 0; i < patterns_.size(); ++i) {
     size_t searches = 0;
-    int slow = slow_searches;
     const auto next = [&]() -> absl::Status {
-      if (slow_searches != slow) {
+      left -= ThreadTime() - since;
+      if (left < absl::ZeroDuration()) {
         return absl::InvalidArgumentError(fmt::format(
-            "patterns[{}]: needs too many states; give a smaller number of "
-            "repetitions, or none of what may begin anywhere",
-            i));
+            "patterns[{}]: takes too long in a text of {} bytes; give smaller "
+            "numbers of repetitions, or fewer patterns",
+            i, text.size()));
       }
       if (++searches > kMostMatches) {
         return absl::InvalidArgumentError(fmt::format(
@@ -271,7 +274,7 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
             i, kMostMatches));
       }
       const absl::Status status = wanted ? wanted() : absl::OkStatus();
-      slow = slow_searches;  // another's work may have been done meanwhile
+      since = ThreadTime();  // others' work may have been done meanwhile
       return status;
     };
     TRIVIUM_RETURN_IF_ERROR(AddMatches(text, *patterns_[i], /*group=*/0,

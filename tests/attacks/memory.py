@@ -124,9 +124,10 @@ class Memory(attack.Attack):
         start = inference_pb2.TranslateStreamRequest()
         start.start.options.split = inference_pb2.SPLIT_NONE
         start.start.options.truncate = True
-        start.start.options.decoding.beam_size = 1
-        start.start.options.decoding.min_new_tokens = 200
-        start.start.options.decoding.max_new_tokens = 200
+        # So that they wait for long.
+        start.start.options.decoding.beam_size = 8
+        start.start.options.decoding.min_new_tokens = 400
+        start.start.options.decoding.max_new_tokens = 400
         item = inference_pb2.TranslateStreamRequest()
         item.item.input.text = "An apple. " * 100000
         payload = item.SerializeToString()

@@ -32,12 +32,13 @@ struct Slice {
 json ToSlices(const Recording& recording) {
   const double seconds = absl::ToDoubleSeconds(recording.to - recording.from);
   const double width = SliceSeconds(seconds);
-  std::vector<Slice> slices(std::max(1.0, std::ceil(seconds / width - 1e-6)));
+  // What is left is a slice of its own, unless it is next to nothing.
+  std::vector<Slice> slices(std::max(1.0, std::ceil(seconds / width - 0.1)));
   // Null where nothing is measured any more, or not yet.
-  const auto slice_at = [&](absl::Time time) {
+  const auto slice_at = [&](absl::Time time) -> Slice* {
+    if (time < recording.from || time > recording.to) return nullptr;
     const double at = absl::ToDoubleSeconds(time - recording.from) / width;
-    return at >= 0 && at < slices.size() ? &slices[static_cast<size_t>(at)]
-                                         : nullptr;
+    return &slices[std::min(slices.size() - 1, static_cast<size_t>(at))];
   };
   for (const Sample& sample : recording.samples) {
     if (Slice* const slice = slice_at(sample.intended)) {
@@ -55,8 +56,8 @@ json ToSlices(const Recording& recording) {
   }
   json calls = json::array();
   for (size_t i = 0; i < slices.size(); ++i) {
-    // The last slice may be cut short.
-    const double part = std::min(width, seconds - i * width);
+    // The last slice may be of another length.
+    const double part = i + 1 < slices.size() ? width : seconds - i * width;
     const auto rate = [part](int count) { return part > 0 ? count / part : 0; };
     const Slice& slice = slices[i];
     json call = {{"p50", nullptr},

@@ -243,6 +243,15 @@ TEST(PageRunTest, EveryLatencyIsBetweenItsBounds) {
   EXPECT_EQ(encodes.back(), 1);
 }
 
+TEST(PageRunTest, ALastSliceIsNotNextToNothing) {
+  const nlohmann::json run = PageRun(
+      "",
+      {kBegin, kBegin + absl::Seconds(2.001), {SampleAt(1.95, 1.95, 2.0005)}});
+  const nlohmann::json& slices = run["slices"]["calls"];
+  ASSERT_EQ(slices.size(), 20u);
+  EXPECT_NEAR(slices[19]["done"], 1 / 0.101, 1e-6);
+}
+
 TEST(PageRunTest, NothingIsAPageToo) {
   const nlohmann::json run = PageRun("", {kBegin, kBegin, {}});
   EXPECT_TRUE(run["latencies"]["counts"].empty());

@@ -261,6 +261,7 @@ TEST_F(LoadCommandTest, WritesAPage) {
   data = page();
   EXPECT_EQ(data["runs"].size(), 4u);
   EXPECT_EQ(data["comparison"]["ratios"][0]["rounds"].size(), 2u);
+  server_.calls_left = 20;
   run = Run({"--html", path, "--find-rate", "--p99", "1h", "--rate", "50",
              "--duration", "0.05", "--tolerance", "1"});
   data = page();

@@ -334,7 +334,7 @@ const comparison = {
     {name: 'requests/s', median: 1.25, rounds: [1.25]},
     {name: 'p99', median: .5, rounds: [.5]}]},
 };
-const drawn = (page, id, tag) => page.byId(id).querySelectorAll(tag);
+const shapesIn = (page, id, tag) => page.byId(id).querySelectorAll(tag);
 
 test('a load says what it was and what came of it', () => {
   const page = new Page('load', load);
@@ -352,7 +352,7 @@ test('a load says what it was and what came of it', () => {
 
 test('lines over time have gaps where nothing was measured', () => {
   const page = new Page('load', load);
-  const lines = drawn(page, 'latency-plot', 'path');
+  const lines = shapesIn(page, 'latency-plot', 'path');
   assert.deepEqual(lines.map((one) => one.getAttribute('class')),
                    ['line p50', 'line p95', 'line p99']);
   for (const one of lines) {
@@ -361,7 +361,7 @@ test('lines over time have gaps where nothing was measured', () => {
   }
   // What never occurs has no line.
   assert.equal(page.text('rate-legend'), 'starteddonefailed');
-  assert.equal(drawn(page, 'rate-plot', 'path').length, 3);
+  assert.equal(shapesIn(page, 'rate-plot', 'path').length, 3);
 });
 
 test('a time is told to who points at it and to who comes by keys', () => {
@@ -385,7 +385,7 @@ test('a time is told to who points at it and to who comes by keys', () => {
 
 test('latencies are counted, of each call too', () => {
   const page = new Page('load', load);
-  const bars = drawn(page, 'latencies-plot', 'rect');
+  const bars = shapesIn(page, 'latencies-plot', 'rect');
   assert.equal(bars.length, 3);
   const height = (bar) => +bar.getAttribute('height');
   assert.equal(height(bars[1]), 0);
@@ -403,7 +403,7 @@ test('a search opens on the rate that it found', () => {
   const page = new Page('load', search);
   assert.equal(page.text('search-title'), '80 calls a second, with p99 within 500 ms');
   assert.equal(page.text('run-title'), '80/s');
-  assert.deepEqual(drawn(page, 'search-plot', 'circle').map((one) => one.getAttribute('class')),
+  assert.deepEqual(shapesIn(page, 'search-plot', 'circle').map((one) => one.getAttribute('class')),
                    ['dot failed', 'dot', 'dot failed']);
   page.byId('runs').children[2].click();
   assert.equal(page.text('run-title'), '89/s');
@@ -415,8 +415,8 @@ test('a search opens on the rate that it found', () => {
 test('a comparison has a dot for each round', () => {
   const page = new Page('load', comparison);
   assert.equal(page.text('comparison-title'), '127.0.0.1:1 over http://127.0.0.1:2');
-  const dots = drawn(page, 'comparison-plot', 'circle').map((one) => +one.getAttribute('cx'));
-  const one = +drawn(page, 'comparison-plot', 'line').find(
+  const dots = shapesIn(page, 'comparison-plot', 'circle').map((one) => +one.getAttribute('cx'));
+  const one = +shapesIn(page, 'comparison-plot', 'line').find(
       (line) => line.getAttribute('class') === 'mark').getAttribute('x1');
   assert.ok(dots[0] > one && dots[1] < one);
   assert.match(page.text('comparison-plot'), /requests\/s 1\.250p99 0\.500/);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/integration/server_process.h"
+#include "tests/support/http_get.h"
 
 namespace trivium {
 namespace {

@@ -140,7 +140,6 @@ const prompt = map('decoder', PROMPT, PROMPT, (layer, head, q, k) =>
     k > q || (layer === 0 && k < q - 1) ? 0 : (k + 1) / 20,
     {seen_first: 1, boundary: 3, windows: [2, 0], prompt: true, heads_per_kv: 2});
 const answer = {model: 'smollm2', bits: 16, texts: ['A B C', ' D E'], maps: [prompt]};
-const drawn = (page) => page.byId('canvas').calls;
 
 test('a prompt and its answer are told apart', () => {
   const page = new Page('attention', answer, '#view=matrix');
@@ -167,7 +166,8 @@ test('a row sees itself and what came before, of a window the nearest', () => {
   assert.deepEqual(list(), [' D0.2000', ' C0.1500']);
   assert.match(page.text('legend'), /A window: this layer sees the last 2 tokens\./);
   // Nothing that a row may not see is a number in its cells.
-  const hatched = () => drawn(page).filter(([name]) => name === 'fillRect').length;
+  const hatched = () => page.byId('canvas').calls.filter(
+      ([name]) => name === 'fillRect').length;
   assert.equal(hatched(), 4 + 3);
   page.press('ArrowDown');
   assert.deepEqual(list(), [' D0.2000', ' C0.1500', ' B0.1000', 'A0.0500']);

@@ -67,14 +67,16 @@ class DecoderAttentionTest : public HandlersTest {
   // The last messages of all indices.
   std::vector<v1::GenerateResponse::Done> Dones() {
     std::vector<v1::GenerateResponse::Done> dones;
-    for (size_t i = 0; !transport_.finished(); ++i) {
-      WaitForDelivery();
+    for (size_t i = 0;; ++i) {
       const auto response = transport_.Response<v1::GenerateResponse>(i);
       if (response.has_done()) dones.push_back(response.done());
-      if (!transport_.finished()) handler_->OnWritten(true);
       WaitForDelivery();
+      if (!transport_.finished()) {
+        handler_->OnWritten(true);
+      } else if (i + 1 == transport_.written()) {
+        return dones;
+      }
     }
-    return dones;
   }
 
   std::string Refusal(const v1::GenerateRequest& request) {

@@ -252,7 +252,7 @@ def main():
     parser.add_argument("test")
     parser.add_argument("--programs", default="build/release/bin")
     parser.add_argument("--sentences", type=int, default=1500)
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--steps", type=int, default=2400)
     parser.add_argument("--kinds", default=",".join(KINDS),
                         type=lambda text: text.split(","))
     parser.add_argument("--models", help="keep them in this folder, and take "

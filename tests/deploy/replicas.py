@@ -15,9 +15,8 @@ balancing in the client (Debian's python3-grpcio), and PATH is Envoy's program
 an Envoy before each server, and round_robin between them. `weights` is Envoy with
 the policy that its file has as a comment, and three servers that report their
 load: tells whether each has calls in proportion to how few seconds of a core one
-takes it. The last three are Envoy's other parts: JSON without gRPC, TLS with a
-certificate that is replaced, and conversations that stay with the server that
-has read them. All of it runs in a network of its own that has nothing but loopback
+takes it. The last three are Envoy's other parts: JSON without gRPC, TLS, and
+conversations that stay with the server that has read them. All of it runs in a network of its own that has nothing but loopback
 addresses, for which it needs root.
 """
 

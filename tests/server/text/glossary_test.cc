@@ -11,7 +11,8 @@ using testing::IsEmpty;
 std::vector<std::string> Found(const Glossary& glossary,
                                std::string_view text) {
   std::vector<std::string> found;
-  for (const Glossary::Match& match : *glossary.Find(text, nullptr)) {
+  const auto matches = glossary.Find(text, nullptr);
+  for (const Glossary::Match& match : *matches) {
     found.push_back(std::to_string(match.term) + " " +
                     std::string(match.span.Of(text)));
   }

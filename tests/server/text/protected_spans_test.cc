@@ -146,16 +146,20 @@ TEST(ProtectedSpansTest, PatternsTakeBoundedTime) {
 
   // Each match looks for a b in all that follows.
   const std::string row(1 << 20, 'a');
-  const auto looks_on = ProtectedSpans::Create({}, {"b", "a[^b]*b|a"});
+  const auto looks_on = ProtectedSpans::Create({}, {"a[^b]*b|a"});
   ASSERT_TRUE(looks_on.ok());
-  EXPECT_THAT(std::string(looks_on->Find(row, wanted).status().message()),
+  EXPECT_TRUE(absl::IsInvalidArgument(looks_on->Find(row, wanted).status()));
+  EXPECT_THAT(Found(*looks_on, row.substr(0, 2000)),
+              ElementsAre(row.substr(0, 2000)));
+
+  const auto many = ProtectedSpans::Create({}, {"b", "a"});
+  ASSERT_TRUE(many.ok());
+  EXPECT_THAT(std::string(many->Find(row, wanted).status().message()),
               HasSubstr("patterns[1]: matches more than 65536 times"));
-  EXPECT_THAT(Found(*looks_on, row.substr(0, 60'000)),
-              ElementsAre(row.substr(0, 60'000)));
 }
 
 TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {
-  const auto spans = ProtectedSpans::Create({}, {"<a*>", "x+$"});
+  const auto spans = ProtectedSpans::Create({}, {"<a*>", "x+$", "y+"});
   const std::string match = "<" + std::string(1022, 'a') + ">";
   for (size_t before = 0; before < 5000; before += 97) {
     const std::string text = std::string(before, '.') + match + "ä<a>..x.xx";
@@ -163,7 +167,7 @@ TEST(ProtectedSpansTest, MatchesAreFoundAcrossWindows) {
   }
   // Longer ones: in pieces, which are one, or not at all.
   const std::string text =
-      "<" + std::string(5000, 'a') + "> " + std::string(5000, 'x');
+      "<" + std::string(5000, 'a') + "> " + std::string(5000, 'y');
   EXPECT_THAT(Found(*spans, text), ElementsAre(text.substr(5003)));
 }
 

@@ -42,7 +42,8 @@ std::vector<std::string> TokenizersBelow(const char* root) {
   return paths;
 }
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> Load(const std::string& path) {
+absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizerOf(
+    const std::string& path) {
   return path.ends_with(".gguf") ? LoadGgufVocabulary(path)
                                  : LoadTokenizer(path);
 }
@@ -96,7 +97,7 @@ std::map<int32_t, std::string> SpecialTokens(const Tokenizer& tokenizer,
 class SpecialTokensTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    auto tokenizer = Load(GetParam());
+    auto tokenizer = LoadTokenizerOf(GetParam());
     if (absl::IsUnimplemented(tokenizer.status())) {
       GTEST_SKIP() << tokenizer.status();
     }

@@ -168,8 +168,7 @@ Subcommand AddAttention(CLI::App& app) {
   sub->add_option_function<uint32_t>(
       "--max-new-tokens",
       [decoding](uint32_t most) { decoding->set_max_new_tokens(most); },
-      "Of the translation, or of the answer to a prompt (default there: 16); "
-      "the last one is not read any more, so 1 shows a prompt alone");
+      "At most so many; an answer's default: 16, a prompt alone: 1");
   AttentionReader::Choice* choice = &command->choice_;
   sub->add_option_function<std::string>(
          "--kind",
@@ -180,7 +179,7 @@ Subcommand AddAttention(CLI::App& app) {
                {"decoder", AttentionKind::kDecoder}};
            choice->kinds.push_back(names.at(name));
          },
-         "encoder, cross or decoder (repeatable); default: all")
+         "encoder, cross, decoder (repeatable); default: all")
       ->check(CLI::IsMember({"encoder", "cross", "decoder"}))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse();

@@ -42,6 +42,12 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<Response> {
     StartWrite(&response_);
   }
 
+  // The same for who holds its HealthService's lock under another name.
+  void TellHeld() {
+    health_->mutex_.AssertHeld();
+    TellLocked();
+  }
+
   void OnWriteDone(bool ok) override {
     MutexLock lock(&health_->mutex_);
     writing_ = false;
@@ -76,7 +82,7 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<Response> {
 void HealthService::SetServing(bool serving) {
   MutexLock lock(&mutex_);
   serving_ = serving;
-  for (Watcher* watcher : watchers_) watcher->TellLocked();
+  for (Watcher* watcher : watchers_) watcher->TellHeld();
 }
 
 grpc::ServerUnaryReactor* HealthService::Check(

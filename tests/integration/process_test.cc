@@ -181,9 +181,10 @@ TEST_F(ProgramsTest, TheContainersHealthCheckFindsThePort) {
   dockerfile << std::ifstream("Dockerfile").rdbuf();
   const std::string place = "/dev/shm/trivium.ports";
   EXPECT_THAT(dockerfile.str(), HasSubstr("ENV TRIVIUM_PORT_FILE=" + place));
-  EXPECT_THAT(dockerfile.str(),
-              HasSubstr("CMD [\"trivium\", \"health\", \"--port-file\", \"" +
-                        place + "\"]"));
+  EXPECT_THAT(
+      dockerfile.str(),
+      HasSubstr("CMD [\"/usr/bin/trivium\", \"health\", \"--port-file\", \"" +
+                place + "\"]"));
   const std::string ports = testing::TempDir() + "/container.ports";
   std::ofstream(ports) << server_->port_file();
   const ProcessResult run =

@@ -35,7 +35,8 @@ TEST(DownloadedTemplatesTest, ParseOrAreRefusedByName) {
       continue;
     }
     const auto segments = parsed->Render(
-        {.messages = R"([{"role": "user", "content": "Hello, <s>"}])"});
+        {.messages = R"([{"role": "user", "content": "Hello, <s>"}])",
+         .variables = R"({"functions": "[]", "datetime": "now"})"});
     ASSERT_TRUE(segments.ok()) << segments.status();
     bool has_message = false;
     for (const ChatSegment& segment : *segments) {

@@ -109,7 +109,7 @@ TEST(FolderReportTest, OfGpt3) {
       DescribeMemory(report),
       testing::MatchesRegex("gpt_neo, 175 billion parameters; as int8 about "
                             "176 GB of weights, and .* of keys and values for "
-                            "each token under way: .* GB for the longest "
+                            "each token under way.*: .* GB for the longest "
                             "sequence, of 2048 tokens"));
 }
 

@@ -168,7 +168,7 @@ Subcommand AddAttention(CLI::App& app) {
   sub->add_option_function<uint32_t>(
       "--max-new-tokens",
       [decoding](uint32_t most) { decoding->set_max_new_tokens(most); },
-      "At most so many; an answer's default: 16, a prompt alone: 1");
+      "Most tokens to write (1 shows a prompt alone)");
   AttentionReader::Choice* choice = &command->choice_;
   sub->add_option_function<std::string>(
          "--kind",

@@ -176,7 +176,7 @@ int64_t TextBytes(const v1::Input& in);
 int64_t TextBytes(const v1::TranslateOptions& in);
 
 // Options for one input: max_new_tokens resolved (`source_tokens` decides the
-// default where `per_source`, as for Translate) and checked against what the
+// default where `per_source`, as for translations) and checked against what the
 // model has left after the prefix.
 absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const PreparedInput& input,

@@ -53,6 +53,7 @@ absl::Status Translation::ReadSplit(const v1::TranslateOptions& options,
     return InvalidField(path + ".split", fmt::format("has no value {}",
                                                      static_cast<int>(split_)));
   }
+  per_source_ = !IsOtherTask(options);
   // A summary is of a whole text.
   if (split_ == v1::SPLIT_UNSPECIFIED && IsOtherTask(options)) {
     split_ = v1::SPLIT_NONE;
@@ -253,7 +254,7 @@ absl::Status Translation::AddRequest(Asked asked, Item* item) const {
   const CallDecoding& call = DecodingOf(asked);
   TRIVIUM_ASSIGN_OR_RETURN(DecodingOptions decoding,
                            ForInput(call, asked.input, input_options_.direction,
-                                    /*per_source=*/true, item->path, *model_));
+                                    per_source_, item->path, *model_));
   if (glossary_) {
     glossary_->Require(asked.terms.phrases, *input_options_.limits, &decoding);
     item->response_bytes += static_cast<int64_t>(asked.terms.uses) * kUseBytes;

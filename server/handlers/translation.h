@@ -169,6 +169,8 @@ class Translation {
   bool tokens_ = false;
   std::string path_;                         // of the options
   v1::Split split_ = v1::SPLIT_UNSPECIFIED;  // as the request's
+  // A translation is about as long as its source, a summary as the task says.
+  bool per_source_ = true;
   bool sentences_ = false;
   std::optional<SentenceSplitter> splitter_;  // unless SPLIT_NONE
   std::optional<v1::TextFormat> format_;      // of markup

@@ -37,8 +37,7 @@ RULES = [
     {"num_beams": 4, "max_length": 24,
      "exponential_decay_length_penalty": [4, 1.05]},
     {"num_beams": 3, "max_length": 24, "length_penalty": 2.0,
-     "exponential_decay_length_penalty": [0, 0.9],
-     "repetition_penalty": 1.2},
+     "exponential_decay_length_penalty": [0, 0.9]},
 ]
 
 # Rules of RULES by folder under which two hypotheses are as good but for the

@@ -119,6 +119,9 @@ def describe(writer, config):
             [kind == "sliding_attention" for kind in get("layer_types")]
         )
         return
+    if get("sliding_window") and config["model_type"] in ("mistral", "mixtral"):
+        # What the converter leaves out.
+        writer.add_sliding_window(get("sliding_window"))
     writer.add_rope_freq_base(rope["rope_theta"])
     writer.add_rope_dimension_count(head_size)
     if experts := get("num_local_experts") or get("num_experts"):

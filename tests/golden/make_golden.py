@@ -54,12 +54,12 @@ def search(model, input_ids, name):
         output_scores=True,
         **options,
     )
-    pad = model.generation_config.pad_token_id
+    end = model.generation_config.eos_token_id
     results = []
     for i, sequence in enumerate(out.sequences.tolist()):
         ids = sequence[1:]  # without the start token
-        while ids and ids[-1] == pad:
-            ids.pop()
+        if end in ids:  # padding follows
+            ids = ids[: ids.index(end) + 1]
         score = out.sequences_scores[i].item() if options["num_beams"] > 1 else None
         results.append({"ids": ids, "score": score})
     return results

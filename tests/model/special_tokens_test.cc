@@ -90,7 +90,9 @@ std::map<int32_t, std::string> SpecialTokens(const Tokenizer& tokenizer,
       specials[id] = text;
     }
   }
-  specials.erase(tokenizer.special_token_ids().unknown);
+  const SpecialTokenIds roles = tokenizer.special_token_ids();
+  // (Of GPT-2's kind it is the end token, too, and no text becomes it.)
+  if (roles.unknown != roles.end) specials.erase(roles.unknown);
   return specials;
 }
 

@@ -90,9 +90,9 @@ ENCODERS = {
 
 DECODERS = {
     "openai-gpt.h20": ("OpenAIGPTLMHeadModel", "n_embd=60", "n_head=3",
-        "n_layer=1", "vocab_size=311", "seed=31"),
+        "n_layer=1", "vocab_size=311", "seed=40"),
     "openai-gpt.h24": ("OpenAIGPTLMHeadModel", "n_embd=72", "n_head=3",
-        "n_layer=5", "vocab_size=313", "longest=40", "seed=32"),
+        "n_layer=5", "vocab_size=313", "longest=40", "seed=33"),
     "gpt2.h20": ("GPT2LMHeadModel", "n_embd=100", "n_head=5", "n_layer=5",
         "n_inner=77", "scale_attn_by_inverse_layer_idx=true",
         "vocab_size=317", "seed=33"),
@@ -105,7 +105,7 @@ DECODERS = {
         "seed=35"),
     "opt.h20": ("OPTForCausalLM", "hidden_size=60", "num_attention_heads=3",
         "num_hidden_layers=3", "ffn_dim=90", "word_embed_proj_dim=44",
-        "do_layer_norm_before=false", "vocab_size=347", "seed=36"),
+        "do_layer_norm_before=false", "vocab_size=347", "seed=51"),
     "opt.h80": ("OPTForCausalLM", "hidden_size=160", "num_attention_heads=2",
         "num_hidden_layers=1", "ffn_dim=77", "word_embed_proj_dim=160",
         "vocab_size=349", "longest=40", "seed=37"),

@@ -40,10 +40,6 @@ RULES = [
      "exponential_decay_length_penalty": [0, 0.9]},
 ]
 
-# Rules of RULES by folder under which two hypotheses are as good but for the
-# last bits of their scores.
-UNDECIDED = {"m2m_100.translate": [len(RULES) - 1]}
-
 
 @torch.no_grad()
 def generate(model, ids, config):
@@ -74,9 +70,7 @@ def compute(folder):
     plain = plains[0]
     common = sorted(set(plain), key=plain.count, reverse=True)
     cases = []
-    for i, rule in enumerate(RULES):
-        if i in UNDECIDED.get(folder.name, []):
-            continue
+    for rule in RULES:
         config = {**base, **rule}
         if "suppress" in config:
             config["suppress_tokens"] = common[:config.pop("suppress")]

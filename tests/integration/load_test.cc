@@ -65,7 +65,6 @@ TEST_F(LoadTest, MixesCallsOverEitherTransport) {
     EXPECT_GT(report["new_tokens_per_second"], 0);
     const json& generate = report["calls"]["generate"];
     EXPECT_EQ(generate["first_piece_seconds"]["count"], generate["succeeded"]);
-    EXPECT_GT(generate["piece_gap_seconds"]["count"], 0);
   }
 }
 

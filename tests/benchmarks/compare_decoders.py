@@ -37,7 +37,7 @@ def parse_arguments():
         description="Compares this engine with llama.cpp and OpenVINO GenAI on "
         "a decoder.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, choices=(1, 2, 4, 8))
     parser.add_argument("--prompt-tokens", type=int, default=512)
     parser.add_argument("--new-tokens", type=int, default=128,
                         help="of each stream")
@@ -97,6 +97,13 @@ class OwnEngine:
         return self._run(prompts, 256, 1, new_tokens, "--choose-rows")
 
 
+def measure_limits(options, threads):
+    """Of one thread the peak, of all together the stream."""
+    together = f"/real_time/threads:{threads}" if threads > 1 else ""
+    return limits.measure(options.programs,
+                          f"Peak/int8|Read/268435456{together}$")
+
+
 def most(work, found, threads):
     """Tokens a second of nothing but multiplications, or reading weights."""
     peak, stream = threads * found["peak"], found["stream"]
@@ -116,9 +123,9 @@ def compare_peers(options, work):
         sides.append(decoder_peers.LlamaCpp(options.llama, gguf, *sizes))
     if "openvino" in options.peers:
         sides.append(decoder_peers.OpenVino(gguf, *sizes))
-    found = limits.measure(options.programs, "Peak/int8|Read/268435456")
-    print(f"int8 {found['peak'] / 1e9:,.0f} Gop/s, memory "
-          f"{found['stream'] / 1e9:.1f} GB/s, of one thread\n")
+    found = measure_limits(options, options.threads)
+    print(f"int8 {found['peak'] / 1e9:,.0f} Gop/s of one thread, memory "
+          f"{found['stream'] / 1e9:.1f} GB/s of {options.threads}\n")
     print("| " + " | ".join(["tokens/s", *(side.name for side in sides),
                              *(f"/ {side.name}" for side in sides[1:]),
                              "share of the limit", "floor"])
@@ -153,9 +160,14 @@ def compare_threads(options, work):
         for threads, rounds in zip((1, 2), speeds):
             rounds.append(own.streams(1, threads))
     one, two = map(max, speeds)
+    found = [measure_limits(options, threads) for threads in (1, 2)]
+    share = two / most("1", found[1], 2)
     print(f"One stream: {one:,.0f} tokens/s with 1 thread, {two:,.0f} with 2 "
-          f"threads of one worker, {two / one:.2f} times as many (floor 1.6)\n")
-    return {"one": speeds[0], "two": speeds[1], "ratio": two / one}
+          f"threads of one worker, {two / one:.2f} times as many (floor 1.6), "
+          f"{share:.0%} of the limit; memory {found[0]['stream'] / 1e9:.1f} "
+          f"GB/s of one thread, {found[1]['stream'] / 1e9:.1f} of two\n")
+    return {"one": speeds[0], "two": speeds[1], "ratio": two / one,
+            "share": share, "limits": found}
 
 
 class Served:

@@ -42,6 +42,13 @@ void Read(benchmark::State& state) {
   state.SetBytesProcessed(state.range(0) * state.iterations());
 }
 BENCHMARK(Read)->Arg(16 << 10)->Arg(512 << 10)->Arg(8 << 20)->Arg(256 << 20);
+// Of threads together.
+BENCHMARK(Read)
+    ->Arg(256 << 20)
+    ->Threads(2)
+    ->Threads(4)
+    ->Threads(8)
+    ->UseRealTime();
 
 #if defined(__x86_64__)
 // Multiplications alone, in registers: what no product can pass.

@@ -29,6 +29,8 @@ LONG_SECONDS = 4
 # the worker seldom waits for one.
 OWN_CORES = 4
 MOST_WAITED = 0.05
+# Of the calls begun, how many may have been answered in time and arrive late.
+MOST_ON_THEIR_WAY = 0.05
 DEADLINES = (0.05, 0.2, 1)
 # Alike in length, so that a rate of calls is a rate of work.
 SENTENCES = [
@@ -111,7 +113,7 @@ class OverloadAttack(attack.Attack):
             fastest = min(fastest, refused["p99"])
             if seconds >= LONG_SECONDS:
                 self.judge(good / capacity, refused["p99"], waited, missed,
-                           counted)
+                           counted, begun)
         # What a quiet machine does is in the table. Whatever else runs on this
         # one may spoil a measurement, but not all.
         self.assertGreater(best, 0.5 * capacity)
@@ -124,12 +126,13 @@ class OverloadAttack(attack.Attack):
               f"{after['latency_seconds']['p99'] * 1e3:.0f} ms", flush=True)
         self.assertLess(after["failed"], 0.05 * after["succeeded"])
 
-    def judge(self, goodput, refused, waited, missed, counted):
+    def judge(self, goodput, refused, waited, missed, counted, begun):
         """What a row must come to, in long runs, where the machine lets it be
         seen."""
-        # The server counts those of the warm-up, too, and not what was on its
-        # way when the client's time was over.
-        self.assertGreaterEqual(counted, 0.9 * missed - 10)
+        # The server counts those of the warm-up, too, and not answers that were
+        # on their way when the client's time was over.
+        on_their_way = MOST_ON_THEIR_WAY * begun
+        self.assertGreaterEqual(counted, 0.9 * missed - on_their_way)
         if os.cpu_count() < OWN_CORES or waited > MOST_WAITED:
             print(f"  not judged: {os.cpu_count()} cores for the server and "
                   f"its load, and its worker waited {waited:.0%} of the time "

@@ -10,6 +10,14 @@ namespace {
 // Forecasts are of means, and a call that is answered too late costs as much as
 // one in time: what is taken has this much more time than it is said to need.
 constexpr double kMargin = 1.25;
+// Its text is still to be tokenized, and the answer to get to its client, on
+// cores that are busy.
+constexpr absl::Duration kTransit = absl::Milliseconds(3);
+
+// Zero where the answer is.
+absl::Duration WithMargin(absl::Duration answer) {
+  return answer > absl::ZeroDuration() ? kMargin * answer + kTransit : answer;
+}
 
 // What a call really asks for may be less than is usual: about a sentence.
 constexpr int64_t kLittleTokens = 256;
@@ -20,7 +28,7 @@ Submission CheckTime(const Forecast::Times& times, absl::Time now,
                      absl::Time deadline, absl::Duration most_wait) {
   Submission refusal;
   // Who is too late already hears so from the queue.
-  if (deadline > now && now + kMargin * times.answer > deadline) {
+  if (deadline > now && now + WithMargin(times.answer) > deadline) {
     refusal.status = absl::ResourceExhaustedError(fmt::format(
         "the answer would take about {:.3g} s and the call's deadline is in "
         "{:.3g} s: come back later, or give it more time",

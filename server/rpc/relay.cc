@@ -49,7 +49,7 @@ constexpr int kSpareConnections = 16;
 // How long to wait where it has none.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 constexpr absl::Duration kStopGrace = absl::Seconds(1);
-constexpr absl::Duration kRefusingRound = absl::Milliseconds(1);
+constexpr absl::Duration kRefusingRound = absl::Microseconds(1500);
 
 // Of epoll's events; the rest are the connections'.
 constexpr uint64_t kWake = 0;

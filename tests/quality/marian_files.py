@@ -11,12 +11,15 @@ and with a beam of four, and tells how many translations are equal and what both
 engines' are worth. So for each model's .npz, its int8 .bin as marian-conv makes
 it, and that as Bergamot's fork of Marian has it; Marian translates with the
 .bin's weights in f32 and, of its own .bin, also with int8 activations, which is
-told and not judged. Ends with 1 where scores are more than 0.1 BLEU apart.
+told and not judged. With `--bergamot PYTHON`, a Python that has PyPI's bergamot
+(translate_with_bergamot.py), Bergamot translates its fork's .bin, too, greedily.
+Ends with 1 where scores are more than 0.1 BLEU apart.
 """
 
 import argparse
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -50,30 +53,49 @@ def make_binary(model, folder):
     binary.dequantize(items, folder / "model.npz")
 
 
-def compare(folder, pairs, programs):
+def by_bergamot(python, folder, texts):
+    """Its translations, greedily."""
+    script = pathlib.Path(__file__).parent / "translate_with_bergamot.py"
+    lines = subprocess.run(
+        [python, script, folder], input="".join(text + "\n" for text in texts),
+        text=True, check=True, stdout=subprocess.PIPE).stdout.split("\n")[:-1]
+    if len(lines) != len(texts):
+        raise SystemExit(f"Bergamot gave {len(lines)} translations of "
+                         f"{len(texts)}")
+    return lines
+
+
+def compare(folder, pairs, programs, bergamot):
     """Whether the engines agree about the model in a folder."""
     texts = [source for source, _ in pairs]
     references = [[target for _, target in pairs]]
+
+    def score(translations):
+        return sacrebleu.corpus_bleu(translations, references).score
+
     agree = True
     with Served(programs, folder, precision="f32") as served:
         for beam in marian.BEAMS:
-            theirs = marian.translate(folder, texts, beam)
             ours = [one["result"]["hypotheses"][0].get("text", "")
                     for one in served.translate(
                         texts, "de", beam,
                         ["--no-split", "--max-new-tokens=200"])]
-            equal = sum(a == b for a, b in zip(ours, theirs))
-            scores = [sacrebleu.corpus_bleu(side, references).score
-                      for side in (ours, theirs)]
-            agree &= abs(scores[0] - scores[1]) <= FARTHEST
+            peers = [("Marian", marian.translate(folder, texts, beam), True)]
             if folder.suffix == ".bin":
-                int8 = marian.translate(folder, texts, beam, model="model.bin")
-                equal_int8 = sum(a == b for a, b in zip(ours, int8))
-                score = sacrebleu.corpus_bleu(int8, references).score
-                print(f"{folder.name}, beam {beam}: {equal_int8} equal to "
-                      f"Marian's with int8 activations, BLEU {score:.2f}")
-            print(f"{folder.name}, beam {beam}: {equal} of {len(texts)} equal, "
-                  f"BLEU {scores[0]:.2f}, Marian's {scores[1]:.2f}")
+                peers.append((
+                    "Marian with int8 activations",
+                    marian.translate(folder, texts, beam, model="model.bin"),
+                    False))
+            if folder.suffix == ".fork" and bergamot and beam == 1:
+                peers.append(("Bergamot", by_bergamot(bergamot, folder, texts),
+                              True))
+            for name, theirs, judged in peers:
+                equal = sum(a == b for a, b in zip(ours, theirs))
+                print(f"{folder.name}, beam {beam}: {equal} of {len(texts)} "
+                      f"equal to {name}'s, BLEU {score(ours):.2f}, "
+                      f"{name}'s {score(theirs):.2f}", flush=True)
+                if judged:
+                    agree &= abs(score(ours) - score(theirs)) <= FARTHEST
     return agree
 
 
@@ -86,6 +108,8 @@ def main():
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--models", help="keep them in this folder, and take "
                         "those that are there already")
+    parser.add_argument("--bergamot", metavar="PYTHON",
+                        help="a Python with PyPI's bergamot")
     arguments = parser.parse_args()
     pairs = marian.read_pairs(arguments.pairs)
     test = marian.read_pairs(arguments.test, 1000)[:arguments.sentences]
@@ -96,11 +120,13 @@ def main():
             folder = models / kind
             if not (folder / "model.npz").is_file():
                 marian.train(folder, pairs, arguments.updates, *SIZES, *options)
-            agree &= compare(folder, test, arguments.programs)
+            agree &= compare(folder, test, arguments.programs,
+                             arguments.bergamot)
             for form in (".bin", ".fork"):
                 other = models / (kind + form)
                 make_binary(folder, other)
-                agree &= compare(other, test, arguments.programs)
+                agree &= compare(other, test, arguments.programs,
+                                 arguments.bergamot)
     return 0 if agree else 1
 
 

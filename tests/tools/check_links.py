@@ -9,7 +9,6 @@ is any.
 import functools
 import pathlib
 import re
-import subprocess
 import sys
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
@@ -65,14 +64,9 @@ def check(page):
 
 
 def pages_of(root):
-    """Those that git knows or could know; without git, all."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
-        cwd=root, check=False, capture_output=True, text=True)
-    if listed.returncode == 0:
-        return [root / name for name in listed.stdout.splitlines()
-                if (root / name).exists()]
-    return sorted(root.rglob("*.md"))
+    """All but what is built."""
+    return sorted(page for page in root.rglob("*.md")
+                  if page.relative_to(root).parts[0] != "build")
 
 
 def main():

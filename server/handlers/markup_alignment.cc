@@ -91,7 +91,7 @@ Alignment WithRestored(Alignment alignment,
   Alignment out;
   for (const AlignedWords& words : alignment) {
     if (const auto moved = Moved(words.target, places)) {
-      out.push_back({*moved, words.source, words.weight});
+      out.push_back({*moved, words.source, words.weight, words.whole});
     }
   }
   AddRestored(places, spans, &out);
@@ -101,7 +101,8 @@ Alignment WithRestored(Alignment alignment,
 void AddRestored(std::span<const Restored::Place> places,
                  std::span<const TextSpan> spans, Alignment* alignment) {
   for (const Restored::Place& place : places) {
-    alignment->push_back({place.restored, spans[place.span], kCertain});
+    alignment->push_back(
+        {place.restored, spans[place.span], kCertain, /*whole=*/true});
   }
   std::stable_sort(alignment->begin(), alignment->end(),
                    [](const AlignedWords& a, const AlignedWords& b) {
@@ -110,7 +111,8 @@ void AddRestored(std::span<const Restored::Place> places,
 }
 
 std::vector<Alignment> JoinAlignments(
-    const TextParts::Part& part, const TextParts& pieces,
+    const TextParts::Part& part, std::span<const TextSpan> spans,
+    const TextParts& pieces,
     const std::vector<std::vector<Alignment>>& of_pieces,
     const v1::TranslateResult& joined) {
   std::vector<Alignment> alignments(joined.hypotheses_size());
@@ -148,7 +150,7 @@ std::vector<Alignment> JoinAlignments(
       behind_joined = target.byte_end();
     }
     add_kept(part.span.end - part.span.begin);
-    AddRestored(kept, part.kept, &alignment);
+    AddRestored(kept, spans, &alignment);
   }
   return alignments;
 }

@@ -45,9 +45,11 @@ void AddRestored(std::span<const Restored::Place> places,
                  std::span<const TextSpan> spans, Alignment* alignment);
 
 // [hypotheses] of a part whose pieces were joined, which tells where they are;
-// what is between them is as it was. `of_pieces`: [pieces][hypotheses].
+// what is between them, the part's `kept`, is as it was, and stands for `spans`
+// of the source, [kept]. `of_pieces`: [pieces][hypotheses].
 std::vector<Alignment> JoinAlignments(
-    const TextParts::Part& part, const TextParts& pieces,
+    const TextParts::Part& part, std::span<const TextSpan> spans,
+    const TextParts& pieces,
     const std::vector<std::vector<Alignment>>& of_pieces,
     const v1::TranslateResult& joined);
 

@@ -24,6 +24,7 @@ constexpr std::string_view kAuto = "auto";
 constexpr std::string_view kPivotOptions[] = {
     "source_language", "target_language", "decoding", "truncate",
     "split",           "sentences",       "checks",   "truncation_direction",
+    "protect",         "format",
 };
 constexpr std::string_view kPivotDecoding[] = {
     "beam_size",
@@ -58,10 +59,9 @@ absl::Status CheckOnly(const google::protobuf::Message& message,
 
 absl::Status CheckPivot(const v1::TranslateOptions& options,
                         const std::string& path, const std::string& pivot) {
-  v1::TranslateOptions given = options;
-  if (given.format() == v1::TEXT_FORMAT_PLAIN) given.clear_format();
-  TRIVIUM_RETURN_IF_ERROR(CheckOnly(given, kPivotOptions, path, pivot));
-  return CheckOnly(given.decoding(), kPivotDecoding, path + ".decoding", pivot);
+  TRIVIUM_RETURN_IF_ERROR(CheckOnly(options, kPivotOptions, path, pivot));
+  return CheckOnly(options.decoding(), kPivotDecoding, path + ".decoding",
+                   pivot);
 }
 
 // A router's refusal as one of the options'.
@@ -104,6 +104,13 @@ void AddStep(const v1::TranslateResult& before, v1::TranslateResult* result) {
     }
   }
   // What is wrong with the first translation is so with all that is made of it.
+  for (const v1::UnkeptSpan& unkept : before.unkept()) {
+    for (int h = 0; h < result->hypotheses_size(); ++h) {
+      v1::UnkeptSpan* const added = result->add_unkept();
+      *added = unkept;
+      added->set_hypothesis(static_cast<uint32_t>(h));
+    }
+  }
   for (const v1::Suspicion& suspicion : before.suspicions()) {
     for (int h = 0; h < result->hypotheses_size(); ++h) {
       const bool known =
@@ -190,7 +197,7 @@ RoutedTranslation::MakeWay(const TranslationRoute& route,
     TRIVIUM_ASSIGN_OR_RETURN(
         Translation translation,
         Translation::Create(call_->environment(), *step.model, own, path_,
-                            wanted_));
+                            /*goes_on=*/i + 1 < count, wanted_));
     way->steps.push_back({step.model, std::move(translation)});
     if (!tell) continue;
     v1::TranslationStep& told = way->told.emplace_back();
@@ -205,8 +212,16 @@ RoutedTranslation::MakeWay(const TranslationRoute& route,
 absl::Status RoutedTranslation::ReadPatternsAndTerms() {
   const auto options = std::exchange(unread_options_, nullptr);
   if (options == nullptr) return absl::OkStatus();
-  // They are of one model.
-  return way_->steps[0].translation.ReadPatternsAndTerms(*options, path_);
+  return ReadPatternsAndTerms(*options, way_.get());
+}
+
+absl::Status RoutedTranslation::ReadPatternsAndTerms(
+    const v1::TranslateOptions& options, Way* way) const {
+  for (Way::Step& step : way->steps) {
+    TRIVIUM_RETURN_IF_ERROR(
+        step.translation.ReadPatternsAndTerms(options, path_));
+  }
+  return absl::OkStatus();
 }
 
 int64_t RoutedTranslation::TextBytes(const v1::Input& input) const {
@@ -229,8 +244,7 @@ absl::StatusOr<const RoutedTranslation::Way*> RoutedTranslation::WayFrom(
       call_->Use(route.steps[0].model);
       if (on_model_) TRIVIUM_RETURN_IF_ERROR(on_model_());
     }
-    TRIVIUM_RETURN_IF_ERROR(
-        way->steps[0].translation.ReadPatternsAndTerms(*auto_options_, path_));
+    TRIVIUM_RETURN_IF_ERROR(ReadPatternsAndTerms(*auto_options_, way.get()));
     found = ways_.emplace(source, std::move(way)).first;
   }
   return found->second.get();
@@ -324,13 +338,9 @@ absl::Status RoutedTranslation::Advance(Item* item) {
   const std::vector<Way::Step>& steps = item->way->steps;
   if (item->done() && item->step + 1 < steps.size()) {
     item->before = std::move(item->results);
-    std::vector<std::string> texts;
-    for (const v1::TranslateResult& result : item->before) {
-      texts.push_back(result.hypotheses(0).text());
-    }
     ++item->step;
     TRIVIUM_RETURN_IF_ERROR(
-        steps[item->step].translation.PrepareParts(texts, item));
+        steps[item->step].translation.PrepareParts(item->before, item));
   }
   for (Request& request : item->requests) {
     request.model = steps[item->step].model;

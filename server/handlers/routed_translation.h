@@ -81,6 +81,8 @@ class RoutedTranslation {
   absl::Status Choose(const v1::Input& input, const std::string& path,
                       Item* item);
   absl::StatusOr<const Way*> WayFrom(const TranslationRoute& route);
+  absl::Status ReadPatternsAndTerms(const v1::TranslateOptions& options,
+                                    Way* way) const;
   // Goes on with the next step where one is done.
   static absl::Status Advance(Item* item);
 

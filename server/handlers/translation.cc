@@ -202,7 +202,7 @@ absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
 
 absl::StatusOr<Translation> Translation::Create(
     const Environment& environment, const ServedModel& served,
-    const v1::TranslateOptions& options, const std::string& path,
+    const v1::TranslateOptions& options, const std::string& path, bool goes_on,
     std::function<absl::Status()> wanted) {
   const Model& model = *served.model;
   if (model.info().design != Design::kEncoderDecoder) {
@@ -213,6 +213,7 @@ absl::StatusOr<Translation> Translation::Create(
   }
   Translation result;
   result.model_ = &model;
+  result.goes_on_ = goes_on;
   InputOptions& input = result.input_options_;
   TRIVIUM_ASSIGN_OR_RETURN(input.direction,
                            ConvertDirection(options, path + ".", model));

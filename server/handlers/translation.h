@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "server/handlers/convert.h"
 #include "server/handlers/markup_alignment.h"
+#include "server/handlers/pivot_text.h"
 #include "server/handlers/protection.h"
 #include "server/handlers/result_checks.h"
 #include "server/handlers/terminology.h"
@@ -32,12 +33,12 @@ absl::StatusOr<std::optional<Markup>> ParseMarkup(v1::TextFormat format,
 // result. Immutable.
 class Translation {
  public:
-  // `path` of `options` in its message, "options"; `wanted` as
-  // InputOptions'.
+  // `path` of `options` in its message, "options"; `goes_on`: another model
+  // translates what this one writes (PrepareParts); `wanted` as InputOptions'.
   static absl::StatusOr<Translation> Create(
       const Environment& environment, const ServedModel& model,
       const v1::TranslateOptions& options, const std::string& path,
-      std::function<absl::Status()> wanted);
+      bool goes_on, std::function<absl::Status()> wanted);
 
   // What is asked of the model for a part: the part itself, with placeholders
   // for what is protected, or what is between, piece after piece.
@@ -46,7 +47,7 @@ class Translation {
     PreparedInput input;
     int style = 0;        // of the placeholders, or kInPieces
     bool second = false;  // what checks found is tried again
-    TextSpan words;       // of the item's text: the part, or a piece of it
+    TextSpan words;       // of what is read: the part, or a piece of it
     // [input.source.ids], in the item's text; empty where tags need no words.
     std::vector<TextSpan> tokens = {};
     Terminology::Terms terms = {};  // of the glossary
@@ -79,7 +80,12 @@ class Translation {
     std::deque<Asked> asked;  // what no result was taken of, in order
     std::vector<v1::TranslateResult> results;  // [text.parts], the best so far
     std::vector<int> losses;                   // [text.parts] of these
-    std::map<size_t, Pieces> pieces;           // of parts that are in pieces
+    std::vector<Alignment> alignments;  // [text.parts] of these, if it goes on
+    std::map<size_t, Pieces> pieces;    // of parts that are in pieces
+    // What another model has made of each of the parts, and this one reads.
+    std::optional<PivotText> pivot;
+
+    const TextParts& read() const { return pivot ? pivot->text : text; }
   };
 
   // Reads what Create has left of the options because it takes long: the
@@ -92,9 +98,10 @@ class Translation {
   absl::StatusOr<Item> Prepare(
       const v1::Input& input, const std::string& path,
       std::optional<Markup> markup = std::nullopt) const;
-  // The same of an item whose parts another model has translated to `texts`,
-  // [item->text.parts], each of which is asked about as it is, undivided.
-  absl::Status PrepareParts(const std::vector<std::string>& texts,
+  // The same of an item whose parts another model, whose Translation went on,
+  // has translated to `results`, [item->text.parts]; the first hypothesis of
+  // each is asked about as it is, undivided.
+  absl::Status PrepareParts(const std::vector<v1::TranslateResult>& results,
                             Item* item) const;
   absl::Status Take(Item* item, RequestResult result) const;
   v1::TranslateResult Result(Item item) const;
@@ -136,6 +143,10 @@ class Translation {
   // whether.
   absl::StatusOr<bool> Ask(const v1::Input& input, bool divides, Asked asked,
                            Item* item) const;
+  // The same of a part, with placeholders for what of it is kept; where no
+  // style is left, in pieces.
+  absl::StatusOr<bool> AskPart(v1::Input input, bool divides, Asked asked,
+                               Item* item) const;
   // Of what is read, once that is tokenized.
   absl::Status FindTerms(std::string_view text, Asked* asked) const;
   absl::Status AddRequest(Asked asked, Item* item) const;
@@ -146,8 +157,8 @@ class Translation {
   // Asks again about a part of which checks found something.
   absl::Status TryAgain(Asked asked, Item* item) const;
   // Takes what was made of a part, unless what is there is as good.
-  static void Keep(v1::TranslateResult made, int losses, const Asked& asked,
-                   Item* item);
+  static void Keep(v1::TranslateResult made, Alignment alignment, int losses,
+                   const Asked& asked, Item* item);
   v1::TranslateResult PartResult(const Asked& asked, const Item& item,
                                  RequestResult result) const;
   // Where there is markup: what hypotheses' words stand for, and the part's
@@ -167,6 +178,7 @@ class Translation {
   InputOptions input_options_;
   CallDecoding decoding_;
   bool tokens_ = false;
+  bool goes_on_ = false;
   std::string path_;                         // of the options
   v1::Split split_ = v1::SPLIT_UNSPECIFIED;  // as the request's
   // A translation is about as long as its source, a summary as the task says.

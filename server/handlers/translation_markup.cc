@@ -72,6 +72,7 @@ absl::Status Translation::PutMarkup(const Item& item,
     if (input_options_.wanted) {
       TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
     }
+    if (goes_on_) break;  // who reads it wants words
     v1::Hypothesis& hypothesis = *result->mutable_hypotheses(i);
     hypothesis.set_text(
         markup.Place(sentence, hypothesis.text(), alignments[i]));

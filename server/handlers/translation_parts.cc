@@ -89,28 +89,40 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
   }
   item.results.resize(item.text.parts.size());
   item.losses.resize(item.text.parts.size(), -1);
+  item.alignments.resize(item.text.parts.size());
   return item;
 }
 
-absl::Status Translation::PrepareParts(const std::vector<std::string>& texts,
-                                       Item* item) const {
-  item->results.assign(texts.size(), {});
-  item->losses.assign(texts.size(), -1);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (IsBlank(texts[i])) {
+absl::Status Translation::PrepareParts(
+    const std::vector<v1::TranslateResult>& results, Item* item) const {
+  PivotText& pivot = item->pivot.emplace();
+  for (size_t i = 0; i < results.size(); ++i) {
+    pivot.Add(results[i].hypotheses(0).text(), std::move(item->alignments[i]));
+  }
+  item->results.assign(results.size(), {});
+  item->losses.assign(results.size(), -1);
+  item->alignments.assign(results.size(), {});
+  for (size_t i = 0; i < results.size(); ++i) {
+    const TextParts::Part& part = pivot.text.parts[i];
+    v1::Input one;
+    one.set_text(std::string(part.span.Of(pivot.text.text)));
+    if (IsBlank(one.text())) {
       for (int h = 0; h < decoding_.options.hypotheses; ++h) {
         item->results[i].add_hypotheses()->set_finish_reason(
             v1::FINISH_REASON_END);
       }
+      TRIVIUM_RETURN_IF_ERROR(
+          PutMarkup(*item, item->text.parts[i],
+                    std::vector<Alignment>(decoding_.options.hypotheses),
+                    &item->results[i]));
       continue;
     }
-    v1::Input one;
-    one.set_text(texts[i]);
     Asked asked;
     asked.part = i;
-    asked.words = item->text.parts[i].span;
+    asked.words = part.span;
     const absl::Status status =
-        Ask(one, /*divides=*/false, std::move(asked), item).status();
+        AskPart(std::move(one), /*divides=*/false, std::move(asked), item)
+            .status();
     if (absl::IsInvalidArgument(status)) {
       return InvalidField(
           item->path + ".text",
@@ -259,26 +271,13 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
   asked.part = item->text.parts.size();
   asked.words = span;
   item->text.parts.push_back({span, cut, inner});
-  if (!inner.empty()) {
-    while (asked.style < kInPieces) {
-      if (auto read = WithPlaceholders(text, span, inner, asked.style)) {
-        one.set_text(*std::move(read));
-        break;
-      }
-      ++asked.style;
-    }
-    if (asked.style == kInPieces && !protection_->pieces()) {
-      return InvalidField(item->path + ".text",
-                          "has <x1>, {1} and %1, so no placeholder is left; "
-                          "protect those, too, or leave out protect.pieces");
-    }
-    if (asked.style == kInPieces) return TryInPieces(asked, item);
-  }
-  TRIVIUM_ASSIGN_OR_RETURN(bool fits, Ask(one, divides, asked, item));
+  TRIVIUM_ASSIGN_OR_RETURN(bool fits, AskPart(one, divides, asked, item));
   if (fits) return absl::OkStatus();
 
   const size_t border = ClauseBorder(sentence, Shifted(inner, span.begin));
-  if (border == 0) return Ask(one, /*divides=*/false, asked, item).status();
+  if (border == 0) {
+    return AskPart(one, /*divides=*/false, asked, item).status();
+  }
   item->text.parts.pop_back();
   TRIVIUM_RETURN_IF_ERROR(CheckSeveral(input, item->path));
   const size_t middle = span.begin + border;
@@ -317,13 +316,37 @@ absl::Status Translation::AddHalves(const v1::Input& input, TextSpan span,
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> Translation::AskPart(v1::Input input, bool divides,
+                                          Asked asked, Item* item) const {
+  const TextParts& text = item->read();
+  const TextParts::Part& part = text.parts[asked.part];
+  if (part.kept.empty()) {
+    return Ask(input, divides, std::move(asked), item);
+  }
+  for (; asked.style < kInPieces; ++asked.style) {
+    auto read = WithPlaceholders(text.text, part.span, part.kept, asked.style);
+    if (!read) continue;
+    input.set_text(*std::move(read));
+    return Ask(input, divides, std::move(asked), item);
+  }
+  if (!protection_->pieces()) {
+    return InvalidField(item->path + ".text",
+                        "has <x1>, {1} and %1, so no placeholder is left; "
+                        "protect those, too, or leave out protect.pieces");
+  }
+  TRIVIUM_RETURN_IF_ERROR(TryInPieces(std::move(asked), item));
+  return true;
+}
+
 absl::StatusOr<bool> Translation::Ask(const v1::Input& input, bool divides,
                                       Asked asked, Item* item) const {
   InputOptions options = input_options_;
   options.divides = divides;
-  const TextParts::Part& part = item->text.parts[asked.part];
+  const TextParts& read = item->read();
+  const TextParts::Part& part = read.parts[asked.part];
   const bool tags_need_words =
-      item->markup && item->markup->NeedsWords(item->markup->In(part.span));
+      item->markup && item->markup->NeedsWords(
+                          item->markup->In(item->text.parts[asked.part].span));
   options.tokens = options.tokens || tags_need_words;
   TRIVIUM_ASSIGN_OR_RETURN(asked.input,
                            ConvertInput(input, item->path, options));
@@ -332,12 +355,15 @@ absl::StatusOr<bool> Translation::Ask(const v1::Input& input, bool divides,
   if (tags_need_words) {
     std::vector<Restored::Place> places;
     if (asked.style < kInPieces && !part.kept.empty()) {
-      places = RestoreSpans(input.text(), item->text.KeptOf(part), asked.style)
-                   .places;
+      places =
+          RestoreSpans(input.text(), read.KeptOf(part), asked.style).places;
     }
     asked.tokens =
         PlaceTokens(std::exchange(asked.input.tokens, {}),
                     options.direction.text_prefix.size(), asked.words, places);
+    if (item->pivot) {
+      asked.tokens = item->pivot->InText(asked.part, asked.tokens);
+    }
   }
   TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), item));
   return true;
@@ -354,10 +380,11 @@ absl::Status Translation::FindTerms(std::string_view text, Asked* asked) const {
 }
 
 absl::Status Translation::Try(Asked asked, Item* item) const {
-  const TextParts::Part& sentence = item->text.parts[asked.part];
+  const TextParts& text = item->read();
+  const TextParts::Part& sentence = text.parts[asked.part];
   for (; asked.style < kInPieces; ++asked.style) {
-    const std::optional<std::string> read = WithPlaceholders(
-        item->text.text, sentence.span, sentence.kept, asked.style);
+    const std::optional<std::string> read =
+        WithPlaceholders(text.text, sentence.span, sentence.kept, asked.style);
     if (!read) continue;
     v1::Input one;
     one.set_text(*read);
@@ -370,10 +397,11 @@ absl::Status Translation::Try(Asked asked, Item* item) const {
 }
 
 absl::Status Translation::TryInPieces(Asked asked, Item* item) const {
-  const TextParts::Part& sentence = item->text.parts[asked.part];
+  const TextParts& text = item->read();
+  const TextParts::Part& sentence = text.parts[asked.part];
   TextParts pieces;
   pieces.split = true;
-  pieces.text = std::string(sentence.span.Of(item->text.text));
+  pieces.text = std::string(sentence.span.Of(text.text));
   for (const TextSpan& words :
        WordsBetween(pieces.text, {0, pieces.text.size()},
                     Shifted(sentence.kept, sentence.span.begin))) {
@@ -400,16 +428,15 @@ absl::Status Translation::TryInPieces(Asked asked, Item* item) const {
 
 absl::Status Translation::TryAgain(Asked asked, Item* item) const {
   asked.second = true;
-  if (item->text.parts[asked.part].kept.empty()) {
-    return AddRequest(std::move(asked), item);
-  }
+  const TextParts::Part& part = item->read().parts[asked.part];
+  if (part.kept.empty()) return AddRequest(std::move(asked), item);
   asked.style = 0;
-  asked.words = item->text.parts[asked.part].span;
+  asked.words = part.span;
   return Try(std::move(asked), item);
 }
 
-void Translation::Keep(v1::TranslateResult made, int losses, const Asked& asked,
-                       Item* item) {
+void Translation::Keep(v1::TranslateResult made, Alignment alignment,
+                       int losses, const Asked& asked, Item* item) {
   v1::TranslateResult& best = item->results[asked.part];
   int& least = item->losses[asked.part];
   const uint32_t tries = asked.second ? 1 : 0;
@@ -418,6 +445,7 @@ void Translation::Keep(v1::TranslateResult made, int losses, const Asked& asked,
        ResultChecks::Findings(made) < ResultChecks::Findings(best))) {
     least = losses;
     best = std::move(made);
+    item->alignments[asked.part] = std::move(alignment);
     best.set_second_kept_count(tries);
   }
   best.set_second_try_count(tries);
@@ -429,6 +457,10 @@ absl::Status Translation::Take(Item* item, RequestResult result) const {
   std::vector<Alignment> alignments = Align(asked, result);
   v1::TranslateResult made = PartResult(asked, *item, std::move(result));
   const TextParts::Part& part = item->text.parts[asked.part];
+  const TextParts& read = item->read();
+  const TextParts::Part& read_part = read.parts[asked.part];
+  const std::vector<TextSpan>& kept =
+      item->pivot ? item->pivot->kept[asked.part] : part.kept;
   int losses = 0;
   if (asked.style == kInPieces) {
     Pieces& pieces = item->pieces[asked.part];
@@ -438,22 +470,23 @@ absl::Status Translation::Take(Item* item, RequestResult result) const {
       return absl::OkStatus();
     }
     made = JoinParts(pieces.text, pieces.results, /*sentences=*/true);
-    alignments = JoinAlignments(part, pieces.text, pieces.alignments, made);
+    alignments =
+        JoinAlignments(read_part, kept, pieces.text, pieces.alignments, made);
     made.clear_sentences();
     TRIVIUM_ASSIGN_OR_RETURN(
-        losses, protection_->CheckPieces(item->text, part, pieces.results,
+        losses, protection_->CheckPieces(read, read_part, pieces.results,
                                          input_options_.wanted, &made));
     item->pieces.erase(asked.part);
-  } else if (!part.kept.empty()) {
+  } else if (!read_part.kept.empty()) {
     std::vector<std::vector<Restored::Place>> places;
     TRIVIUM_ASSIGN_OR_RETURN(
-        losses, protection_->Restore(item->text, part, asked.style,
+        losses, protection_->Restore(read, read_part, asked.style,
                                      input_options_.wanted, &made, &places));
     for (size_t i = 0; i < places.size(); ++i) {
-      alignments[i] =
-          WithRestored(std::move(alignments[i]), places[i], part.kept);
+      alignments[i] = WithRestored(std::move(alignments[i]), places[i], kept);
     }
   }
+  if (item->pivot) item->pivot->PlaceUnkept(asked.part, &made);
   if (glossary_) {
     TRIVIUM_RETURN_IF_ERROR(glossary_->Report(part.span.Of(item->text.text),
                                               part.span, part.kept,
@@ -463,12 +496,14 @@ absl::Status Translation::Take(Item* item, RequestResult result) const {
     checks_->LookAtTexts(part.span.Of(item->text.text), part.span, &made);
   }
   TRIVIUM_RETURN_IF_ERROR(PutMarkup(*item, part, alignments, &made));
-  Keep(std::move(made), losses, asked, item);
+  Keep(std::move(made),
+       goes_on_ && !alignments.empty() ? std::move(alignments[0]) : Alignment(),
+       losses, asked, item);
   if (losses > 0 && asked.style != kInPieces) {
     const size_t before = item->asked.size();
     Asked next;
     next.part = asked.part;
-    next.words = part.span;
+    next.words = read_part.span;
     next.style = asked.style + 1;
     next.second = asked.second;
     TRIVIUM_RETURN_IF_ERROR(Try(std::move(next), item));

@@ -20,6 +20,8 @@ struct AlignedWords {
   TextSpan target;
   TextSpan source;
   float weight = 0;  // over 0; more: surer
+  // They are the same, and a word each, into which no tag comes.
+  bool whole = false;
 };
 
 // A text with markup, taken apart: what is there to translate, and for each

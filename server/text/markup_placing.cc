@@ -29,8 +29,10 @@ class MarkupPlacing {
 
   MarkupPlan Run(std::span<const AlignedWords> words) {
     GrowTree();
-    FindSourceWords();
-    targets_ = WordsOf(translation_, {});
+    FindSourceWords(WholeOf(words, &AlignedWords::source, sentence_.plain));
+    targets_ = WordsOf(
+        translation_, {},
+        WholeOf(words, &AlignedWords::target, {0, translation_.size()}));
     FindOwners(words);
     nodes_[0].end = static_cast<int>(targets_.size());
     Assign(0);
@@ -104,8 +106,31 @@ class MarkupPlacing {
     }
   }
 
+  // Which of a text's words are whole, from the text's begin on.
+  static std::vector<TextSpan> WholeOf(std::span<const AlignedWords> words,
+                                       TextSpan AlignedWords::*side,
+                                       TextSpan text) {
+    std::vector<TextSpan> whole;
+    for (const AlignedWords& one : words) {
+      const TextSpan span = one.*side;
+      if (!one.whole || span.begin < text.begin || span.end > text.end) {
+        continue;
+      }
+      whole.push_back({span.begin - text.begin, span.end - text.begin});
+    }
+    const auto begins_before = [](TextSpan a, TextSpan b) {
+      return a.begin < b.begin;
+    };
+    std::sort(whole.begin(), whole.end(), begins_before);
+    const auto overlaps = [](TextSpan a, TextSpan b) {
+      return b.begin < a.end;
+    };
+    whole.erase(std::unique(whole.begin(), whole.end(), overlaps), whole.end());
+    return whole;
+  }
+
   // And whose they are.
-  void FindSourceWords() {
+  void FindSourceWords(const std::vector<TextSpan>& whole) {
     const TextSpan plain = sentence_.plain;
     std::vector<size_t> cuts;
     for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
@@ -116,7 +141,7 @@ class MarkupPlacing {
         cuts.push_back(at - plain.begin + kObject.size());
       }
     }
-    sources_ = WordsOf(plain.Of(markup_.plain_), cuts);
+    sources_ = WordsOf(plain.Of(markup_.plain_), cuts, whole);
     for (Word& word : sources_) {
       word.span.begin += plain.begin;
       word.span.end += plain.begin;

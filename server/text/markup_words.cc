@@ -26,13 +26,14 @@ WordKind KindOf(std::string_view text) {
 }  // namespace
 
 std::vector<Word> WordsOf(std::string_view text,
-                          const std::vector<size_t>& cuts) {
+                          const std::vector<size_t>& cuts,
+                          const std::vector<TextSpan>& whole) {
   static const icu::BreakIterator* const prototype = [] {
     UErrorCode error = U_ZERO_ERROR;
     return icu::BreakIterator::createWordInstance(icu::Locale::getRoot(),
                                                   error);
   }();
-  std::vector<size_t> borders = cuts;
+  std::vector<size_t> borders;
   UErrorCode error = U_ZERO_ERROR;
   const std::unique_ptr<icu::BreakIterator> iterator(
       prototype == nullptr ? nullptr : prototype->clone());
@@ -47,8 +48,20 @@ std::vector<Word> WordsOf(std::string_view text,
   }
   utext_close(utext);
   borders.push_back(text.size());
-  std::inplace_merge(borders.begin(), borders.begin() + cuts.size(),
-                     borders.end());
+  const auto is_within = [&whole](size_t at) {
+    const auto next =
+        std::partition_point(whole.begin(), whole.end(),
+                             [at](TextSpan span) { return span.end <= at; });
+    return next != whole.end() && next->begin < at;
+  };
+  borders.erase(std::remove_if(borders.begin(), borders.end(), is_within),
+                borders.end());
+  for (const TextSpan& span : whole) {
+    borders.push_back(span.begin);
+    borders.push_back(span.end);
+  }
+  borders.insert(borders.end(), cuts.begin(), cuts.end());
+  std::sort(borders.begin(), borders.end());
   std::vector<Word> words;
   size_t begin = 0;
   for (const size_t border : borders) {

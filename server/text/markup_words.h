@@ -18,10 +18,12 @@ struct Word {
 };
 
 // ICU's words (dictionaries tell those of Chinese, Japanese and Thai) and what
-// else is no white space, in order. None reaches across one of `cuts`, bytes of
-// the text, which ascend.
+// else is no white space, in order. Each of `whole`, which ascend and are
+// apart, is a word by itself; none reaches across one of `cuts`, bytes of the
+// text.
 std::vector<Word> WordsOf(std::string_view text,
-                          const std::vector<size_t>& cuts);
+                          const std::vector<size_t>& cuts,
+                          const std::vector<TextSpan>& whole);
 
 }  // namespace trivium
 

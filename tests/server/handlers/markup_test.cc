@@ -102,6 +102,15 @@ TEST_F(MarkupCallTest, WhatIsNotTranslatedIsAPlaceholder) {
   EXPECT_EQ(Result().unkept_size(), 0);
 }
 
+TEST_F(MarkupCallTest, NoTagComesIntoAProtectedSpan) {
+  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
+  Start({"U <b>%d</b> v", "%<i>s</i> o"});
+  Expect(0, "U <x1> v", {"v <x1> U"});
+  Expect(1, "<x1> o", {"o <x1>"});
+  EXPECT_EQ(Result().hypotheses(0).text(), "v <b>%d</b> U");
+  EXPECT_EQ(Result(1).hypotheses(0).text(), "o <i>%s</i>");
+}
+
 TEST_F(MarkupCallTest, PiecesHaveTheirTags) {
   Start({"U <code>x</code> <b>o</b>, v <kbd>y</kbd>"});
   Expect(0, "U <x1> o, v <x2>", {"none"});

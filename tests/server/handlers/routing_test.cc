@@ -2,6 +2,7 @@
 // model is named, and by way of a pivot language.
 #include <gmock/gmock.h>
 
+#include <cctype>
 #include <map>
 
 #include "server/handlers/status.h"
@@ -54,9 +55,27 @@ class RoutingTest : public HandlersTest {
     return request.model->name + ": " +
            PuppetTokenizer().Decode(request.source.ids);
   }
+  // Where it is asked for, letters look at the same ones of the source, large
+  // or small.
   void AnswerWith(size_t i, const std::string& text) {
+    const Request& request = batcher_.Wait(i);
     RequestResult result;
-    result.source_tokens = static_cast<int>(batcher_.Wait(i).source.ids.size());
+    result.source_tokens = static_cast<int>(request.source.ids.size());
+    if (request.cross_attention) {
+      AttentionMap& map = result.cross_attention.emplace_back();
+      map.layers = map.heads = 1;
+      map.queries = static_cast<int>(text.size()) + 1;
+      map.keys = result.source_tokens;
+      for (const char c : text + '\0') {
+        for (const int32_t id : request.source.ids) {
+          const int key = id - PuppetTokenizer::kFirst;
+          map.weights.push_back(std::tolower(static_cast<unsigned char>(c)) ==
+                                        std::tolower(key)
+                                    ? 0.5f
+                                    : 0.01f);
+        }
+      }
+    }
     Hypothesis& hypothesis = result.hypotheses.emplace_back();
     for (const char c : text) {
       hypothesis.ids.push_back(PuppetTokenizer::kFirst +
@@ -65,7 +84,7 @@ class RoutingTest : public HandlersTest {
     hypothesis.ids.push_back(PuppetTokenizer::kEnd);
     hypothesis.logprobs.resize(hypothesis.ids.size());
     hypothesis.reason = FinishReason::kEnd;
-    batcher_.Wait(i).observer->OnDone(std::move(result));
+    request.observer->OnDone(std::move(result));
   }
   v1::TranslateResponse Response() {
     const Ending ending = transport_.WaitForFinish();
@@ -314,10 +333,85 @@ TEST_F(PivotTest, WhatChecksFindOfEitherStepIsTold) {
   EXPECT_EQ(result.suspicions(0).source().byte_end(), 3);
 }
 
+TEST_F(PivotTest, TagsGoWhereTheirWordsGoInBothSteps) {
+  options()->set_format(v1::TEXT_FORMAT_HTML);
+  options()->set_sentences(true);
+  Start({"<p>U <b>o</b> <i>e</i>.</p>\n<hr><p>A <b>&amp;</b>.</p>"}, "fr",
+        "de");
+  EXPECT_EQ(Asked(0), "fr-en: U o e.");
+  EXPECT_EQ(Asked(1), "fr-en: A &.");
+  AnswerWith(0, "E O U.");
+  AnswerWith(1, "& A.");
+  EXPECT_EQ(Asked(2), "translator: E O U.");
+  EXPECT_EQ(Asked(3), "translator: & A.");
+  AnswerWith(2, "o u e.");
+  AnswerWith(3, "a &.");
+  const v1::TranslateResult result = Response().results(0);
+  EXPECT_EQ(result.hypotheses(0).text(),
+            "<p><b>o</b> u <i>e</i>.</p>\n<hr><p>a <b>&amp;</b>.</p>");
+  ASSERT_EQ(result.sentences_size(), 2);
+  EXPECT_EQ(result.sentences(0).source().byte_begin(), 3);
+  EXPECT_EQ(result.sentences(0).source().byte_end(), 3 + 20);
+  EXPECT_EQ(result.sentences(0).targets(0).byte_end(), 3 + 20);
+}
+
+TEST_F(PivotTest, TagsStayWhereNothingIsLeftOfASentence) {
+  options()->set_format(v1::TEXT_FORMAT_HTML);
+  Start({"<p>U <b>o</b>.</p>"}, "fr", "de");
+  AnswerWith(0, "");
+  EXPECT_EQ(Response().results(0).hypotheses(0).text(), "<p><b></b></p>");
+}
+
+TEST_F(PivotTest, SpansAreProtectedInBothSteps) {
+  options()->set_format(v1::TEXT_FORMAT_HTML);
+  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
+  Start({"U %s <b>%d</b> <code>x</code>."}, "fr", "de");
+  EXPECT_EQ(Asked(0), "fr-en: U <x1> <x2> <x3>.");
+  AnswerWith(0, "<x3> <x2> U <x1>.");
+  EXPECT_EQ(Asked(1), "translator: <x1> <x2> U <x3>.");
+  AnswerWith(1, "<x3> U <x2> <x1>.");
+  const v1::TranslateResult result = Response().results(0);
+  EXPECT_EQ(result.hypotheses(0).text(), "%s U <b>%d</b> <code>x</code>.");
+  EXPECT_EQ(result.unkept_size(), 0);
+}
+
+TEST_F(PivotTest, TheSecondStepMayBeInPieces) {
+  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
+  Start({"U %s e %d."}, "fr", "de");
+  AnswerWith(0, "E <x2> u <x1>.");
+  for (size_t i = 1; i < 4; ++i) AnswerWith(i, "none");
+  EXPECT_EQ(Asked(4), "translator: E");
+  EXPECT_EQ(Asked(5), "translator: u");
+  AnswerWith(4, "A");
+  AnswerWith(5, "B");
+  const v1::TranslateResult result = Response().results(0);
+  EXPECT_EQ(result.hypotheses(0).text(), "A %d B %s.");
+  EXPECT_EQ(result.unkept_size(), 0);
+}
+
+TEST_F(PivotTest, WhatEitherStepLosesIsNamed) {
+  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
+  options()->mutable_protect()->set_pieces(false);
+  Start({"%s %d %c a"}, "fr", "de");
+  AnswerWith(0, "<x3> <x2> a");
+  AnswerWith(1, "{3} a {2}");
+  AnswerWith(2, "none");
+  // The first of the best.
+  EXPECT_EQ(Asked(3), "translator: <x1> <x2> a");
+  for (size_t i = 3; i < 6; ++i) AnswerWith(i, i == 3 ? "<x1> a" : "none");
+  const v1::TranslateResult result = Response().results(0);
+  EXPECT_EQ(result.hypotheses(0).text(), "%c a");
+  ASSERT_EQ(result.unkept_size(), 2);
+  EXPECT_EQ(result.unkept(0).text(), "%d");
+  EXPECT_EQ(result.unkept(0).source().byte_begin(), 3);
+  EXPECT_EQ(result.unkept(1).text(), "%s");
+  EXPECT_EQ(result.unkept(1).source().byte_begin(), 0);
+}
+
 TEST_F(PivotTest, WhatIsOfOneModelIsRefusedByName) {
-  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_URL);
+  options()->set_words(true);
   EXPECT_THAT(Refused({"a"}, "fr", "de"),
-              HasSubstr("options.protect: is of one model, and two translate, "
+              HasSubstr("options.words: is of one model, and two translate, "
                         "by way of 'en'"));
 }
 

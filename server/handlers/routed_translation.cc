@@ -24,7 +24,7 @@ constexpr std::string_view kAuto = "auto";
 constexpr std::string_view kPivotOptions[] = {
     "source_language", "target_language", "decoding", "truncate",
     "split",           "sentences",       "checks",   "truncation_direction",
-    "protect",         "format",
+    "protect",         "format",          "glossary",
 };
 constexpr std::string_view kPivotDecoding[] = {
     "beam_size",
@@ -217,9 +217,11 @@ absl::Status RoutedTranslation::ReadPatternsAndTerms() {
 
 absl::Status RoutedTranslation::ReadPatternsAndTerms(
     const v1::TranslateOptions& options, Way* way) const {
+  const std::string& language = way->steps[0].translation.source_language();
+  const Model& writer = *way->steps.back().model->model;
   for (Way::Step& step : way->steps) {
-    TRIVIUM_RETURN_IF_ERROR(
-        step.translation.ReadPatternsAndTerms(options, path_));
+    TRIVIUM_RETURN_IF_ERROR(step.translation.ReadPatternsAndTerms(
+        options, path_, language, writer));
   }
   return absl::OkStatus();
 }

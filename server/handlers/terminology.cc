@@ -144,9 +144,9 @@ std::optional<std::vector<int32_t>> WithoutSpace(
 
 absl::StatusOr<Terminology> Terminology::Create(
     const v1::Glossary& in, const std::string& path, std::string_view source,
-    const Model& model, const std::function<absl::Status()>& wanted) {
+    const Model& writer, const std::function<absl::Status()>& wanted) {
   TRIVIUM_RETURN_IF_ERROR(CheckTerms(in, path));
-  if (model.tokenizer() == nullptr) {
+  if (writer.tokenizer() == nullptr) {
     return absl::FailedPreconditionError(
         path +
         ": the model's folder has no tokenizer, so that no term can be "
@@ -170,7 +170,7 @@ absl::StatusOr<Terminology> Terminology::Create(
   }
   Terminology result(Glossary(terms, source, in.inflections()),
                      in.inflections());
-  const Tokenizer& tokenizer = *model.tokenizer();
+  const Tokenizer& tokenizer = *writer.tokenizer();
   for (int i = 0; i < in.terms_size(); ++i) {
     if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
     const std::string& target = in.terms(i).target();
@@ -197,24 +197,42 @@ absl::StatusOr<Terminology> Terminology::Create(
   return result;
 }
 
+absl::StatusOr<std::vector<Glossary::Match>> Terminology::Find(
+    std::string_view text, TextSpan part, const std::vector<TextSpan>& kept,
+    const std::function<absl::Status()>& wanted) const {
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<Glossary::Match> matches,
+                           glossary_.Find(part.Of(text), wanted));
+  std::erase_if(matches, [&](Glossary::Match& match) {
+    match.span = {part.begin + match.span.begin, part.begin + match.span.end};
+    const auto next = std::partition_point(
+        kept.begin(), kept.end(),
+        [&](TextSpan other) { return other.end <= match.span.begin; });
+    return next != kept.end() && next->begin < match.span.end;
+  });
+  return matches;
+}
+
 absl::StatusOr<Terminology::Terms> Terminology::TermsOf(
-    std::string_view text, std::span<const Token> tokens, size_t prefix_bytes,
+    std::string_view text, TextSpan part, const std::vector<TextSpan>& kept,
+    std::span<const TextSpan> tokens, bool all,
     const std::function<absl::Status()>& wanted) const {
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Glossary::Match> matches,
-                           glossary_.Find(text, wanted));
+                           Find(text, part, kept, wanted));
   Terms terms;
-  terms.uses = matches.size();
   for (const Glossary::Match& match : matches) {
-    if (terms.phrases.size() == kMaxRequiredPhrases) break;
-    RequiredPhrase& term = terms.phrases.emplace_back(phrases_[match.term]);
+    std::vector<int32_t> source;
     for (size_t i = 0; i < tokens.size(); ++i) {
-      const auto begin = static_cast<size_t>(tokens[i].byte_begin);
-      const auto end = static_cast<size_t>(tokens[i].byte_end);
-      if (begin < end && begin < match.span.end + prefix_bytes &&
-          end > match.span.begin + prefix_bytes) {
-        term.source.push_back(static_cast<int32_t>(i));
+      if (tokens[i].begin < tokens[i].end &&
+          tokens[i].begin < match.span.end &&
+          tokens[i].end > match.span.begin) {
+        source.push_back(static_cast<int32_t>(i));
       }
     }
+    if (source.empty() && !all) continue;
+    ++terms.uses;
+    if (terms.phrases.size() == kMaxRequiredPhrases) continue;
+    terms.phrases.emplace_back(phrases_[match.term]).source =
+        std::move(source);
   }
   return terms;
 }
@@ -231,22 +249,17 @@ void Terminology::Require(const std::vector<RequiredPhrase>& terms,
                std::min(decoding->beam_size + more, limits.max_beam_size));
 }
 
-absl::Status Terminology::Report(std::string_view source, TextSpan place,
+absl::Status Terminology::Report(std::string_view text, TextSpan part,
                                  const std::vector<TextSpan>& kept,
                                  const std::function<absl::Status()>& wanted,
                                  v1::TranslateResult* result) const {
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Glossary::Match> matches,
-                           glossary_.Find(source, wanted));
+                           Find(text, part, kept, wanted));
   // How often each target term was looked for so far.
   std::map<std::string_view, size_t> looked_for;
   std::map<std::pair<std::string_view, int>, size_t> counts;
   for (const Glossary::Match& match : matches) {
-    const TextSpan span = {place.begin + match.span.begin,
-                           place.begin + match.span.end};
-    const auto next = std::partition_point(
-        kept.begin(), kept.end(),
-        [span](TextSpan other) { return other.end <= span.begin; });
-    if (next != kept.end() && next->begin < span.end) continue;
+    const TextSpan span = match.span;
     v1::GlossaryUse* const use = result->add_glossary_uses();
     use->set_term(static_cast<uint32_t>(match.term));
     use->mutable_source()->set_byte_begin(static_cast<uint32_t>(span.begin));

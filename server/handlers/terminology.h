@@ -20,28 +20,30 @@ namespace trivium {
 // is held to its target term (DecodingOptions::required). Immutable.
 class Terminology {
  public:
-  // `path` of the message: "options.glossary"; `source`: the language's tag,
-  // empty where it is not known.
+  // `path` of the message: "options.glossary"; `source`: the tag of the texts'
+  // language, empty where it is not known; `writer`: the model that writes the
+  // translations.
   static absl::StatusOr<Terminology> Create(
       const v1::Glossary& in, const std::string& path, std::string_view source,
-      const Model& model, const std::function<absl::Status()>& wanted);
+      const Model& writer, const std::function<absl::Status()>& wanted);
 
-  // Terms of what the model reads. `tokens` are of the text, whose offsets
-  // begin `prefix_bytes` before it. `wanted` as Glossary::Find's.
+  // The terms of `part` of a text, outside of `kept`, spans of the text,
+  // ascending and apart. `tokens`: what of the text the tokens that the model
+  // reads stand for; empty spans: nothing. `all`: those of which no token is,
+  // too. `wanted` as Glossary::Find's.
   struct Terms {
     std::vector<RequiredPhrase> phrases;  // at most kMaxRequiredPhrases
     size_t uses = 0;                      // how many there are in all
   };
   absl::StatusOr<Terms> TermsOf(
-      std::string_view text, std::span<const Token> tokens, size_t prefix_bytes,
+      std::string_view text, TextSpan part, const std::vector<TextSpan>& kept,
+      std::span<const TextSpan> tokens, bool all,
       const std::function<absl::Status()>& wanted) const;
   // Holds the search to as many of them as it can, with beams for each.
   void Require(const std::vector<RequiredPhrase>& terms,
                const RequestLimits& limits, DecodingOptions* decoding) const;
-  // Tells result, which is the translation of `source`, the span `place` of the
-  // input's text, of its terms outside of `kept`, spans of the input's text,
-  // ascending and apart.
-  absl::Status Report(std::string_view source, TextSpan place,
+  // Tells result, which is the translation of the part, of its terms.
+  absl::Status Report(std::string_view text, TextSpan part,
                       const std::vector<TextSpan>& kept,
                       const std::function<absl::Status()>& wanted,
                       v1::TranslateResult* result) const;
@@ -49,6 +51,11 @@ class Terminology {
  private:
   Terminology(Glossary glossary, bool endings)
       : glossary_(std::move(glossary)), endings_(endings) {}
+
+  // In the text, of the part, outside of `kept`.
+  absl::StatusOr<std::vector<Glossary::Match>> Find(
+      std::string_view text, TextSpan part, const std::vector<TextSpan>& kept,
+      const std::function<absl::Status()>& wanted) const;
 
   Glossary glossary_;
   bool endings_;

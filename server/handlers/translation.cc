@@ -167,17 +167,20 @@ absl::Status Translation::ReadWords(const v1::TranslateOptions& options,
 }
 
 absl::Status Translation::ReadPatternsAndTerms(
-    const v1::TranslateOptions& options, const std::string& path) {
+    const v1::TranslateOptions& options, const std::string& path,
+    std::string_view language, const Model& writer) {
   if (options.has_protect()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         protection_,
         SpanProtection::Create(options.protect(), path + ".protect"));
   }
-  return ReadGlossary(options, path);
+  return ReadGlossary(options, path, language, writer);
 }
 
 absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
-                                       const std::string& path) {
+                                       const std::string& path,
+                                       std::string_view language,
+                                       const Model& writer) {
   if (!options.has_glossary()) return absl::OkStatus();
   const char* why = nullptr;
   if (IsOtherTask(options)) {
@@ -193,9 +196,9 @@ absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
                         fmt::format("{}; leave one of them out", why));
   }
   TRIVIUM_ASSIGN_OR_RETURN(
-      glossary_, Terminology::Create(options.glossary(), path + ".glossary",
-                                     input_options_.direction.source_language,
-                                     *model_, input_options_.wanted));
+      glossary_,
+      Terminology::Create(options.glossary(), path + ".glossary", language,
+                          writer, input_options_.wanted));
   input_options_.tokens = true;
   return absl::OkStatus();
 }
@@ -256,7 +259,7 @@ absl::Status Translation::AddRequest(Asked asked, Item* item) const {
   TRIVIUM_ASSIGN_OR_RETURN(DecodingOptions decoding,
                            ForInput(call, asked.input, input_options_.direction,
                                     per_source_, item->path, *model_));
-  if (glossary_) {
+  if (glossary_ && !goes_on_) {
     glossary_->Require(asked.terms.phrases, *input_options_.limits, &decoding);
     item->response_bytes += static_cast<int64_t>(asked.terms.uses) * kUseBytes;
   }

@@ -40,6 +40,11 @@ class Translation {
       const v1::TranslateOptions& options, const std::string& path,
       bool goes_on, std::function<absl::Status()> wanted);
 
+  // The tag of the language that the model reads; empty: not known.
+  const std::string& source_language() const {
+    return input_options_.direction.source_language;
+  }
+
   // What is asked of the model for a part: the part itself, with placeholders
   // for what is protected, or what is between, piece after piece.
   struct Asked {
@@ -48,7 +53,8 @@ class Translation {
     int style = 0;        // of the placeholders, or kInPieces
     bool second = false;  // what checks found is tried again
     TextSpan words;       // of what is read: the part, or a piece of it
-    // [input.source.ids], in the item's text; empty where tags need no words.
+    // [input.source.ids], in the item's text; empty where nobody asks what
+    // the translation's words stand for.
     std::vector<TextSpan> tokens = {};
     Terminology::Terms terms = {};  // of the glossary
   };
@@ -90,9 +96,13 @@ class Translation {
 
   // Reads what Create has left of the options because it takes long: the
   // patterns of protected spans, which are compiled, and the glossary's terms,
-  // which are tokenized; before the first input.
+  // which are tokenized; before the first input. `language`: the tag of that
+  // of the texts, empty where it is not known; `writer`: the model that writes
+  // their translations.
   absl::Status ReadPatternsAndTerms(const v1::TranslateOptions& options,
-                                    const std::string& path);
+                                    const std::string& path,
+                                    std::string_view language,
+                                    const Model& writer);
   // Splits and tokenizes. `path`: "inputs[3]"; `markup`: the text's, where the
   // caller has needed it already.
   absl::StatusOr<Item> Prepare(
@@ -114,7 +124,8 @@ class Translation {
   absl::Status CheckProtection(const v1::TranslateOptions& options,
                                const std::string& path) const;
   absl::Status ReadGlossary(const v1::TranslateOptions& options,
-                            const std::string& path);
+                            const std::string& path, std::string_view language,
+                            const Model& writer);
   absl::Status ReadFormat(const v1::TranslateOptions& options,
                           const std::string& path);
   absl::Status ReadChecks(const v1::TranslateOptions& options,
@@ -147,8 +158,13 @@ class Translation {
   // style is left, in pieces.
   absl::StatusOr<bool> AskPart(v1::Input input, bool divides, Asked asked,
                                Item* item) const;
-  // Of what is read, once that is tokenized.
-  absl::Status FindTerms(std::string_view text, Asked* asked) const;
+  // Whether tags of the part are put where words are.
+  static bool TagsNeedWords(const Item& item, size_t part);
+  // The glossary's terms in what is asked, and the places of its tokens where
+  // they are needed, once it is tokenized. `read`: the text, perhaps with
+  // placeholders.
+  absl::Status FindTermsAndWords(const std::string& read, const Item& item,
+                                 Asked* asked) const;
   absl::Status AddRequest(Asked asked, Item* item) const;
   // Asks for a protected part with placeholders of the style, or the next one
   // that serves, at last in pieces; does nothing where there is no other way.

@@ -82,8 +82,9 @@ absl::StatusOr<Translation::Item> Translation::Prepare(
                              ConvertInput(input, path, input_options_));
     if (!asked.input.blank) {
       item.text.text = input.text();
-      TRIVIUM_RETURN_IF_ERROR(FindTerms(input.text(), &asked));
-      item.text.parts.push_back({{0, input.text().size()}});
+      asked.words = {0, input.text().size()};
+      item.text.parts.push_back({asked.words});
+      TRIVIUM_RETURN_IF_ERROR(FindTermsAndWords(input.text(), item, &asked));
       TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), &item));
     }
   }
@@ -342,40 +343,47 @@ absl::StatusOr<bool> Translation::Ask(const v1::Input& input, bool divides,
                                       Asked asked, Item* item) const {
   InputOptions options = input_options_;
   options.divides = divides;
-  const TextParts& read = item->read();
-  const TextParts::Part& part = read.parts[asked.part];
-  const bool tags_need_words =
-      item->markup && item->markup->NeedsWords(
-                          item->markup->In(item->text.parts[asked.part].span));
-  options.tokens = options.tokens || tags_need_words;
+  options.tokens = options.tokens || TagsNeedWords(*item, asked.part);
   TRIVIUM_ASSIGN_OR_RETURN(asked.input,
                            ConvertInput(input, item->path, options));
   if (asked.input.too_long) return false;
-  TRIVIUM_RETURN_IF_ERROR(FindTerms(input.text(), &asked));
-  if (tags_need_words) {
-    std::vector<Restored::Place> places;
-    if (asked.style < kInPieces && !part.kept.empty()) {
-      places =
-          RestoreSpans(input.text(), read.KeptOf(part), asked.style).places;
-    }
-    asked.tokens =
-        PlaceTokens(std::exchange(asked.input.tokens, {}),
-                    options.direction.text_prefix.size(), asked.words, places);
-    if (item->pivot) {
-      asked.tokens = item->pivot->InText(asked.part, asked.tokens);
-    }
-  }
+  TRIVIUM_RETURN_IF_ERROR(FindTermsAndWords(input.text(), *item, &asked));
   TRIVIUM_RETURN_IF_ERROR(AddRequest(std::move(asked), item));
   return true;
 }
 
-absl::Status Translation::FindTerms(std::string_view text, Asked* asked) const {
-  if (!glossary_) return absl::OkStatus();
-  TRIVIUM_ASSIGN_OR_RETURN(
-      asked->terms,
-      glossary_->TermsOf(text, asked->input.tokens,
-                         input_options_.direction.text_prefix.size(),
-                         input_options_.wanted));
+bool Translation::TagsNeedWords(const Item& item, size_t part) {
+  return item.markup &&
+         item.markup->NeedsWords(item.markup->In(item.text.parts[part].span));
+}
+
+absl::Status Translation::FindTermsAndWords(const std::string& read,
+                                            const Item& item,
+                                            Asked* asked) const {
+  bool aligns = TagsNeedWords(item, asked->part);
+  if (!aligns && !glossary_) return absl::OkStatus();
+  const TextParts& text = item.read();
+  const TextParts::Part& read_part = text.parts[asked->part];
+  const bool in_pieces = asked->style == kInPieces;
+  std::vector<Restored::Place> places;
+  if (!in_pieces && !read_part.kept.empty()) {
+    places = RestoreSpans(read, text.KeptOf(read_part), asked->style).places;
+  }
+  std::vector<TextSpan> tokens = PlaceTokens(
+      asked->input.tokens, input_options_.direction.text_prefix.size(),
+      asked->words, places);
+  if (item.pivot) tokens = item.pivot->InText(asked->part, tokens);
+  if (glossary_) {
+    const TextParts::Part& part = item.text.parts[asked->part];
+    // Of what a model between has lost, the last one says it all the same.
+    TRIVIUM_ASSIGN_OR_RETURN(
+        asked->terms,
+        glossary_->TermsOf(item.text.text, part.span, part.kept, tokens,
+                           /*all=*/!in_pieces, input_options_.wanted));
+    aligns = aligns || (goes_on_ && asked->terms.uses > 0);
+  }
+  if (!words_) asked->input.tokens.clear();
+  if (aligns) asked->tokens = std::move(tokens);
   return absl::OkStatus();
 }
 
@@ -487,10 +495,10 @@ absl::Status Translation::Take(Item* item, RequestResult result) const {
     }
   }
   if (item->pivot) item->pivot->PlaceUnkept(asked.part, &made);
-  if (glossary_) {
-    TRIVIUM_RETURN_IF_ERROR(glossary_->Report(part.span.Of(item->text.text),
-                                              part.span, part.kept,
-                                              input_options_.wanted, &made));
+  if (glossary_ && !goes_on_) {
+    TRIVIUM_RETURN_IF_ERROR(glossary_->Report(item->text.text, part.span,
+                                              part.kept, input_options_.wanted,
+                                              &made));
   }
   if (checks_) {
     checks_->LookAtTexts(part.span.Of(item->text.text), part.span, &made);

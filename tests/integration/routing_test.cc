@@ -88,6 +88,26 @@ TEST_F(RoutingTest, ByWayOfThePivotIsAsTwoCalls) {
   EXPECT_EQ(result.route(1).target_language(), "fr");
 }
 
+TEST_F(RoutingTest, AGlossaryGoesByThePivotToo) {
+  v1::TranslateRequest request;
+  request.add_inputs()->set_text(std::string(kFirst) + " " + kSecond);
+  request.mutable_options()->set_source_language("de");
+  request.mutable_options()->set_target_language("fr");
+  v1::Glossary* const glossary = request.mutable_options()->mutable_glossary();
+  glossary->set_inflections(true);
+  v1::GlossaryTerm* const term = glossary->add_terms();
+  term->set_source("Hunde");
+  term->set_target("Dackel");
+  const auto response = client_->Translate(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  const v1::TranslateResult& result = response->results(0);
+  EXPECT_THAT(result.hypotheses(0).text(), HasSubstr("Dackel"));
+  EXPECT_THAT(result.hypotheses(0).text(),
+              testing::StartsWith(InTwoCalls(kFirst) + " "));
+  ASSERT_EQ(result.glossary_uses_size(), 1);
+  EXPECT_EQ(result.glossary_uses(0).missing_size(), 0);
+}
+
 TEST_F(RoutingTest, TheProgramTellsTheRoute) {
   const ProcessResult result =
       RunProgram({TRIVIUM_PROGRAM, "translate", "--address",

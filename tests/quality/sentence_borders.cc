@@ -105,6 +105,9 @@ void Add(const SentenceSplitter& splitter, const Paragraph& paragraph,
   for (const size_t at : wanted) {
     if (!found.contains(at)) tell("missing", at);
   }
+  for (const size_t at : bare) {
+    if (!found.contains(at)) tell("missing, bare", at);
+  }
   all->wanted += static_cast<int>(wanted.size() + bare.size());
   marked->wanted += static_cast<int>(wanted.size());
 }

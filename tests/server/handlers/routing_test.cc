@@ -408,6 +408,57 @@ TEST_F(PivotTest, WhatEitherStepLosesIsNamed) {
   EXPECT_EQ(result.unkept(1).source().byte_begin(), 0);
 }
 
+TEST_F(PivotTest, TermsAreTheLastModelsWhereTheFirstHasPutTheirWords) {
+  v1::GlossaryTerm* const term = options()->mutable_glossary()->add_terms();
+  term->set_source("yz");
+  term->set_target("Xylophon");
+  options()->mutable_protect()->add_kinds(v1::PROTECTED_KIND_PRINTF);
+  options()->set_format(v1::TEXT_FORMAT_HTML);
+  Start({"<b>a</b> yz %s. Un. Yz."}, "fr", "de");
+  // The first model is held to nothing, and only asked where words are.
+  EXPECT_EQ(Asked(0), "fr-en: a yz <x1>.");
+  EXPECT_TRUE(batcher_.Wait(0).decoding->required.empty());
+  EXPECT_TRUE(batcher_.Wait(0).cross_attention.has_value());
+  EXPECT_FALSE(batcher_.Wait(1).cross_attention.has_value());
+  EXPECT_TRUE(batcher_.Wait(2).cross_attention.has_value());
+  AnswerWith(0, "<x1> zy a.");
+  AnswerWith(1, "One.");
+  AnswerWith(2, "...");  // nothing of the term is in it
+  EXPECT_EQ(Asked(3), "translator: <x1> zy a.");
+  const Request& first = batcher_.Wait(3);
+  ASSERT_EQ(first.decoding->required.size(), 1u);
+  EXPECT_EQ(PuppetTokenizer().Decode(first.decoding->required[0].forms[0]),
+            "Xylophon");
+  EXPECT_THAT(first.decoding->required[0].source, ElementsAre(5, 6));
+  EXPECT_TRUE(batcher_.Wait(4).decoding->required.empty());
+  const Request& last = batcher_.Wait(5);
+  ASSERT_EQ(last.decoding->required.size(), 1u);
+  EXPECT_THAT(last.decoding->required[0].source, IsEmpty());
+  AnswerWith(3, "a Xylophon <x1>.");
+  AnswerWith(4, "Eins.");
+  AnswerWith(5, "Nichts.");
+  const v1::TranslateResult result = Response().results(0);
+  EXPECT_EQ(result.hypotheses(0).text(), "<b>a</b> Xylophon %s. Eins. Nichts.");
+  ASSERT_EQ(result.glossary_uses_size(), 2);
+  EXPECT_EQ(result.glossary_uses(0).source().byte_begin(), 9);
+  EXPECT_THAT(result.glossary_uses(0).missing(), IsEmpty());
+  EXPECT_THAT(result.glossary_uses(1).missing(), ElementsAre(0));
+}
+
+TEST_F(PivotTest, APlainTextsTermsGoByThePivotToo) {
+  v1::GlossaryTerm* const term = options()->mutable_glossary()->add_terms();
+  term->set_source("yz");
+  term->set_target("Xylophon");
+  options()->set_split(v1::SPLIT_NONE);
+  Start({"a yz."}, "fr", "de");
+  EXPECT_TRUE(batcher_.Wait(0).cross_attention.has_value());
+  AnswerWith(0, "yz a.");
+  EXPECT_THAT(batcher_.Wait(1).decoding->required[0].source,
+              ElementsAre(0, 1));
+  AnswerWith(1, "Xylophon a.");
+  EXPECT_EQ(Response().results(0).hypotheses(0).text(), "Xylophon a.");
+}
+
 TEST_F(PivotTest, WhatIsOfOneModelIsRefusedByName) {
   options()->set_words(true);
   EXPECT_THAT(Refused({"a"}, "fr", "de"),

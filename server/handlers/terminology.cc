@@ -222,8 +222,7 @@ absl::StatusOr<Terminology::Terms> Terminology::TermsOf(
   for (const Glossary::Match& match : matches) {
     std::vector<int32_t> source;
     for (size_t i = 0; i < tokens.size(); ++i) {
-      if (tokens[i].begin < tokens[i].end &&
-          tokens[i].begin < match.span.end &&
+      if (tokens[i].begin < tokens[i].end && tokens[i].begin < match.span.end &&
           tokens[i].end > match.span.begin) {
         source.push_back(static_cast<int32_t>(i));
       }
@@ -231,8 +230,7 @@ absl::StatusOr<Terminology::Terms> Terminology::TermsOf(
     if (source.empty() && !all) continue;
     ++terms.uses;
     if (terms.phrases.size() == kMaxRequiredPhrases) continue;
-    terms.phrases.emplace_back(phrases_[match.term]).source =
-        std::move(source);
+    terms.phrases.emplace_back(phrases_[match.term]).source = std::move(source);
   }
   return terms;
 }

@@ -196,9 +196,8 @@ absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
                         fmt::format("{}; leave one of them out", why));
   }
   TRIVIUM_ASSIGN_OR_RETURN(
-      glossary_,
-      Terminology::Create(options.glossary(), path + ".glossary", language,
-                          writer, input_options_.wanted));
+      glossary_, Terminology::Create(options.glossary(), path + ".glossary",
+                                     language, writer, input_options_.wanted));
   input_options_.tokens = true;
   return absl::OkStatus();
 }

@@ -496,9 +496,8 @@ absl::Status Translation::Take(Item* item, RequestResult result) const {
   }
   if (item->pivot) item->pivot->PlaceUnkept(asked.part, &made);
   if (glossary_ && !goes_on_) {
-    TRIVIUM_RETURN_IF_ERROR(glossary_->Report(item->text.text, part.span,
-                                              part.kept, input_options_.wanted,
-                                              &made));
+    TRIVIUM_RETURN_IF_ERROR(glossary_->Report(
+        item->text.text, part.span, part.kept, input_options_.wanted, &made));
   }
   if (checks_) {
     checks_->LookAtTexts(part.span.Of(item->text.text), part.span, &made);

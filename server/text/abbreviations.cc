@@ -40,7 +40,7 @@ const Tables& English() {
         Adj Adm Adv Asst Brig Capt Cdr Cmdr Col Comdr Cpl Cpt Dr Drs Ens Fr Ft
         Gen Gov Hon Insp Lt Maj Messrs Mlle Mme Mr Mrs Ms Mt Mts Msgr Ofc Pfc
         Pres Prof Pvt Rep Reps Rev Rt Sen Sens Sgt Supt approx ca cf eg e.g
-        esp i.e ie incl resp viz vs v)"),
+        esp excl i.e ie incl rep resp viz vs v)"),
                                                   .before_number = ListOf(R"(
         Apr App Art Aug Bl Ch Dec Eq Ex Feb Fig Figs Jan Jul Jun Mar No Nos
         Nov Oct Op Pt Reg Sec Sect Sep Sept Ser Vol Vols art ch circa col eq
@@ -48,8 +48,8 @@ const Tables& English() {
                                                   .anywhere = ListOf(R"(
         Assn Ave Blvd Bros Co Corp Dept Dist Esq Inc Jr LLC Ltd MD Mfg PhD
         Ph.D Pty Rd Sr St Univ a.m abbr al approx apt assoc ave avg cal cont
-        cu deg dept dist div ed eds est et etc ext ft govt hr hrs lb lbs max
-        mgr min misc mo mos oz p.m pkg pl pts qt seq sq tbsp tsp univ yd yr
+        cu deg dept dist div ed eds est et etc ext ft govt hr hrs inc lb lbs max
+        mgr min misc mo mos oz p.m pkg pl pts qt qty seq sq tbsp tsp univ yd yr
         yrs)"),
                                                   .starters = ListOf(R"(
         A About Additionally After All Although Also An And Another Any Are As At Because

@@ -1,6 +1,8 @@
-// Invariants: a border is only taken back, never moved; what is unknown ends a
-// sentence, as Unicode's rules (UAX #29) say, which also keep a full stop
-// before a small letter within its sentence.
+// Invariants: a border is taken back or added, never moved; what is unknown
+// ends a sentence, as Unicode's rules (UAX #29) say. These keep a full stop
+// before a number or a small letter within its sentence, any mark before a
+// dash or before quoted speech that begins small, and do not know that people
+// end sentences with emoticons and emoji, and Thai ones with particles.
 #include "server/text/sentence_rules.h"
 
 #include <unicode/uchar.h>
@@ -24,6 +26,10 @@ bool IsQuoteOrBracket(UChar32 c) {
   constexpr uint32_t kMask =
       U_GC_PS_MASK | U_GC_PE_MASK | U_GC_PI_MASK | U_GC_PF_MASK;
   return c == '"' || c == '\'' || (U_GET_GC_MASK(c) & kMask) != 0;
+}
+
+bool IsQuote(UChar32 c) {
+  return IsQuoteOrBracket(c) && u_hasBinaryProperty(c, UCHAR_QUOTATION_MARK);
 }
 
 bool IsLetter(UChar32 c) { return u_isalpha(c) != 0; }
@@ -130,18 +136,124 @@ bool EndsAfterNumber(std::string_view language, std::string_view number,
   return starter;
 }
 
+bool IsMark(UChar32 c) { return c == '.' || c == '!' || c == '?'; }
+
+// A full stop may end a sentence although what follows begins with a number,
+// which Unicode's rules do not tell from "No. 5".
+bool EndsBeforeNumber(std::string_view language, std::string_view left) {
+  left.remove_suffix(1);
+  const std::string_view word = LastWord(left);
+  return Characters(word) > 3 && word.size() < left.size() &&
+         All(word, IsLetter) && u_islower(Last(word)) &&
+         FindAbbreviation(language, word) == Abbreviation::kNone;
+}
+
+// "i slept. then i ate.": who writes without capitals ends sentences all the
+// same, with words that are no abbreviations as far as the tables know, nor
+// look like any.
+bool EndsWithWord(std::string_view language, std::string_view left) {
+  constexpr std::string_view kVowels[] = {"a", "e", "i", "o", "u",
+                                          "y", "ä", "ö", "ü"};
+  if (language != "en" && language != "de") return false;
+  left.remove_suffix(1);
+  const std::string_view word = LastWord(left);
+  if (Characters(word) < 3 || word.size() == left.size() ||
+      !All(word, [](UChar32 c) { return u_islower(c) != 0; })) {
+    return false;
+  }
+  std::string capital(word);
+  capital[0] = static_cast<char>(u_toupper(capital[0]));
+  return FindAbbreviation(language, word) == Abbreviation::kNone &&
+         FindAbbreviation(language, capital) == Abbreviation::kNone &&
+         std::any_of(std::begin(kVowels), std::end(kVowels),
+                     [word](std::string_view vowel) {
+                       return word.find(vowel) != word.npos;
+                     });
+}
+
+// "-- Then": dashes, white space and a capital.
+bool GoesOnLarge(std::string_view right) {
+  const auto skip = [&right](auto is) {
+    const size_t size = right.size();
+    while (!right.empty() && is(FirstCharacter(right))) {
+      right.remove_prefix(FirstCodePoint(right).size);
+    }
+    return right.size() < size;
+  };
+  return skip([](UChar32 c) { return u_charType(c) == U_DASH_PUNCTUATION; }) &&
+         skip([](UChar32 c) { return u_isUWhiteSpace(c) != 0; }) &&
+         !right.empty() && u_isupper(FirstCharacter(right));
+}
+
+// What Thai speech ends with, who speaks being polite; what Thai writes has no
+// other mark of an end.
+bool EndsWithThaiParticle(std::string_view left) {
+  for (const std::string_view particle :
+       {"ครับ", "ค่ะ", "คะ", "จ้ะ", "จ๊ะ", "จ้า"}) {
+    if (left.ends_with(particle)) return true;
+  }
+  return false;
+}
+
+// What stands between the last white space and the end, up to a few bytes.
+std::string_view LastRun(std::string_view text) {
+  constexpr size_t kMostBytes = 32;
+  size_t begin = text.size();
+  while (begin > 0 && text.size() - begin < kMostBytes) {
+    const size_t size = LastCharacterSize(text.substr(0, begin));
+    if (u_isUWhiteSpace(FirstCharacter(text.substr(begin - size)))) break;
+    begin -= size;
+  }
+  return text.substr(begin);
+}
+
+// ":-)", ";D", "=(", ":))" and the like, after white space.
+bool IsEmoticon(std::string_view left) {
+  std::string_view run = LastRun(left);
+  if (run.size() < 2 || run.size() == left.size()) return false;
+  if (std::string_view(":;=").find(run[0]) == run.npos) return false;
+  run.remove_prefix(1);
+  if (std::string_view("-'^o*").find(run[0]) != run.npos) run.remove_prefix(1);
+  if (run.empty()) return false;
+  return run.find_first_not_of(")(DP", 0) == run.npos;
+}
+
+bool IsEmoji(UChar32 c) {
+  return c > 0x7F && (u_hasBinaryProperty(c, UCHAR_EMOJI) ||
+                      u_hasBinaryProperty(c, UCHAR_EMOJI_COMPONENT));
+}
+
+// "As ever :) But the view ..." and "It's fine 😊 We will ...": behind a mark
+// or alone before a capital, else only before a usual first word.
+bool EndsWithSmile(std::string_view language, std::string_view left,
+                   std::string_view right) {
+  if (!u_isupper(FirstCharacter(right))) return false;
+  const std::string_view run = LastRun(left);
+  const bool emoji = All(run, IsEmoji);
+  if (run.size() == left.size()) return emoji;
+  if (!emoji && !IsEmoticon(left)) return false;
+  std::string_view before = left.substr(0, left.size() - run.size());
+  while (!before.empty() && u_isUWhiteSpace(Last(before))) {
+    before.remove_suffix(LastCharacterSize(before));
+  }
+  return (!before.empty() && IsMark(Last(before))) ||
+         IsSentenceStarter(language, FirstWord(right));
+}
+
 }  // namespace
 
 bool EndsSentence(std::string_view language, std::string_view left,
                   std::string_view right) {
   std::string_view core = left;
   StripQuotesAtEnd(&core);
+  // ... she asked." "again, he ..."
+  const bool opens = IsQuote(Last(left)) && IsQuote(FirstCharacter(right));
   StripQuotesAtBegin(&right);
   if (core.empty()) return false;
   const bool quoted = core.size() < left.size();
   const bool small = !right.empty() && u_islower(FirstCharacter(right));
   // "Really?" she asked.
-  if (quoted && small) return false;
+  if (quoted && small && !opens) return false;
   if (core.back() != '.' || quoted) return true;
 
   core.remove_suffix(1);
@@ -172,13 +284,23 @@ bool EndsSentence(std::string_view language, std::string_view left,
   return true;
 }
 
-bool EndsBeforeNumber(std::string_view language, std::string_view left) {
-  if (left.empty() || left.back() != '.') return false;
-  left.remove_suffix(1);
-  const std::string_view word = LastWord(left);
-  return Characters(word) > 3 && word.size() < left.size() &&
-         All(word, IsLetter) && u_islower(Last(word)) &&
-         FindAbbreviation(language, word) == Abbreviation::kNone;
+bool EndsUnseen(std::string_view language, std::string_view left,
+                std::string_view right) {
+  const UChar32 next = FirstCharacter(right);
+  const UChar32 last = Last(left);
+  if (last == '.' && u_isdigit(next)) return EndsBeforeNumber(language, left);
+  if (last == '.' && u_islower(next)) return EndsWithWord(language, left);
+  if (last == 0x2026 && u_isupper(next)) return true;  // "Well… He went."
+  if (IsMark(last) && u_charType(next) == U_DASH_PUNCTUATION) {
+    return GoesOnLarge(right);
+  }
+  if (language == "th") return EndsWithThaiParticle(left);
+  if (IsQuote(last) && IsQuote(next)) {
+    std::string_view core = left;
+    StripQuotesAtEnd(&core);
+    return !core.empty() && IsMark(Last(core));
+  }
+  return EndsWithSmile(language, left, right);
 }
 
 }  // namespace trivium

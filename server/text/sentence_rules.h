@@ -14,9 +14,11 @@ namespace trivium {
 bool EndsSentence(std::string_view language, std::string_view left,
                   std::string_view right);
 
-// Whether a full stop ends a sentence although what follows begins with a
-// number, which Unicode's rules do not tell from "No. 5".
-bool EndsBeforeNumber(std::string_view language, std::string_view left);
+// Whether a sentence may end at white space where Unicode's rules see no
+// border; EndsSentence has the last word there, too. `left` and `right` are as
+// its.
+bool EndsUnseen(std::string_view language, std::string_view left,
+                std::string_view right);
 
 }  // namespace trivium
 

@@ -75,10 +75,17 @@ class SentenceSplitter::Lines {
     const std::string_view view = line.Of(text);
     TRIVIUM_RETURN_IF_ERROR(FindBorders(view));
     size_t first = 0;
-    for (const size_t border : found_) {
+    auto seen = found_.begin();
+    for (const size_t border : Candidates(view)) {
+      while (seen != found_.end() && *seen < border) ++seen;
+      const bool is_seen = seen != found_.end() && *seen == border;
+      if (border <= first) continue;
       const TextSpan left = WithoutWhiteSpace(view, {first, border});
       const TextSpan right = WithoutWhiteSpace(view, {border, view.size()});
       if (left.begin == left.end || right.begin == right.end) continue;
+      if (!is_seen && !EndsUnseen(language_, left.Of(view), right.Of(view))) {
+        continue;
+      }
       if (!EndsSentence(language_, left.Of(view), right.Of(view))) continue;
       out->push_back({line.begin + left.begin, line.begin + left.end});
       first = right.begin;
@@ -91,8 +98,7 @@ class SentenceSplitter::Lines {
  private:
   explicit Lines(const std::string& language) : language_(language) {}
 
-  // Where a sentence of the line may end: ICU's borders, and those that it
-  // does not see.
+  // ICU's borders of a line.
   absl::Status FindBorders(std::string_view line) {
     found_.clear();
     UErrorCode error = U_ZERO_ERROR;
@@ -111,37 +117,25 @@ class SentenceSplitter::Lines {
       return absl::InternalError(std::string("ICU could not split a text: ") +
                                  u_errorName(error));
     }
-    const size_t of_icu = found_.size();
-    AddNumbersAndEllipses(line);
-    std::inplace_merge(found_.begin(), found_.begin() + of_icu, found_.end());
-    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     return absl::OkStatus();
   }
 
-  // "It rained. 20 people came." and "Well… He went."
-  void AddNumbersAndEllipses(std::string_view line) {
-    constexpr std::string_view kEllipsis = "…";
-    for (size_t at = line.find(' '); at != std::string_view::npos;
+  // Where a sentence of the line may end: ICU's borders, and behind spaces.
+  std::vector<size_t> Candidates(std::string_view line) const {
+    std::vector<size_t> places = found_;
+    for (size_t at = line.find(' '); at != line.npos;
          at = line.find(' ', at + 1)) {
-      const std::string_view left = line.substr(0, at);
-      const std::string_view right = line.substr(at + 1);
-      if (right.empty()) break;
-      if (left.ends_with(kEllipsis) && u_isupper(FirstCharacter(right))) {
-        found_.push_back(at + 1);
-      }
-      // A word at most so long can be looked back for in constant time.
-      constexpr size_t kMostBytes = 64;
-      if (left.ends_with('.') && u_isdigit(FirstCharacter(right)) &&
-          EndsBeforeNumber(language_,
-                           left.substr(at - std::min(at, kMostBytes)))) {
-        found_.push_back(at + 1);
-      }
+      places.push_back(at + 1);
     }
+    std::inplace_merge(places.begin(), places.begin() + found_.size(),
+                       places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    return places;
   }
 
   std::string language_;
   std::unique_ptr<icu::BreakIterator> borders_;
-  std::vector<size_t> found_;  // in the line at hand, ascending
+  std::vector<size_t> found_;  // ICU's in the line at hand, ascending
 };
 
 SentenceSplitter::SentenceSplitter(std::string_view language)

@@ -453,8 +453,7 @@ TEST_F(PivotTest, APlainTextsTermsGoByThePivotToo) {
   Start({"a yz."}, "fr", "de");
   EXPECT_TRUE(batcher_.Wait(0).cross_attention.has_value());
   AnswerWith(0, "yz a.");
-  EXPECT_THAT(batcher_.Wait(1).decoding->required[0].source,
-              ElementsAre(0, 1));
+  EXPECT_THAT(batcher_.Wait(1).decoding->required[0].source, ElementsAre(0, 1));
   AnswerWith(1, "Xylophon a.");
   EXPECT_EQ(Response().results(0).hypotheses(0).text(), "Xylophon a.");
 }

@@ -80,6 +80,42 @@ TEST(SentencesTest, Ellipses) {
   ExpectFound("en", {"Well... he went.", "Well…", "She stayed."});
 }
 
+TEST(SentencesTest, QuotedSpeechMayBeginSmall) {
+  ExpectFound("de", {"\"Er lehnte ab.\"", "\"ich bin dagegen.\"", "Gut."});
+  ExpectFound("en", {"He asked (\"Why?\") 'them' again."});
+}
+
+TEST(SentencesTest, DashesBeginSentencesAfterMarks) {
+  ExpectFound("de", {"Dringend empfohlen!", "-- Der Präsident sprach."});
+  ExpectFound("en", {"Is it far?", "– No, it is near."});
+  ExpectFound("en", {"No! — he cried.", "\"Go!\" - Abraham Lincoln."});
+}
+
+TEST(SentencesTest, WritersWithoutCapitals) {
+  ExpectFound("en", {"i went home.", "then i slept.", "good"});
+  ExpectFound("de", {"Was mich verwundert hat.", "das sind 15 Minuten."});
+  ExpectFound("en", {"We sell qty. ten, and approx. five etc. as one."});
+  ExpectFound("de", {"Es gilt ggf. der Rest inkl. allem usw. wie immer."});
+  ExpectFound("en", {"It is an rgltn. by us."});
+  // Of other languages too little is known.
+  ExpectFound("fr", {"Il est là. et il mange."});
+}
+
+TEST(SentencesTest, SmilesEndSentences) {
+  ExpectFound("de", {"Alles wie immer :)", "Also für eine Nacht reicht es."});
+  ExpectFound("de", {"Danke Rosemarie! :-)", "Gäste kommen."});
+  ExpectFound("en",
+              {"Thanks a lot!", "😊", "Tomorrow is fine 👍🏽", "We will."});
+  ExpectFound("en",
+              {"I ❤️ New York and I :D Berlin.", "Well (see p. 8) Peter."});
+  ExpectFound("en", {":) Berlin"});
+  ExpectFound("en", {"It has 3 Doors."});
+}
+
+TEST(SentencesTest, ThaiEndsWithPoliteness) {
+  ExpectFound("th", {"สวัสดีครับ", "ผมชื่อสมชาย ยินดีที่ได้รู้จักค่ะ", "ไปไหนคะ"});
+}
+
 TEST(SentencesTest, LineBreaksEndSentences) {
   EXPECT_THAT(Sentences("en", " A title\r\n\r\nA text. More\n- a point\n"),
               ElementsAre("A title", "A text.", "More", "- a point"));

@@ -42,9 +42,10 @@ install(FILES ${debian}/default DESTINATION /etc/default RENAME trivium
         COMPONENT service EXCLUDE_FROM_ALL)
 install(FILES ${debian}/copyright DESTINATION /usr/share/doc/trivium
         COMPONENT service EXCLUDE_FROM_ALL)
-execute_process(COMMAND gzip -9nc ${debian}/changelog
-                OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.gz
-                COMMAND_ERROR_IS_FATAL ANY)
+install(CODE "execute_process(COMMAND gzip -9nc \"${debian}/changelog\"
+                OUTPUT_FILE \"${PROJECT_BINARY_DIR}/changelog.gz\"
+                COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT service EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_BINARY_DIR}/changelog.gz
         DESTINATION /usr/share/doc/trivium
         COMPONENT service EXCLUDE_FROM_ALL)

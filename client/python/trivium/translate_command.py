@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
-import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -76,6 +75,25 @@ def _parser() -> argparse.ArgumentParser:
     _add_tls_flags(parser)
     add("--model", default="", help="default: the server's first")
     add("--beam-size", type=_positive, metavar="N", help="default: the model's")
+    add(
+        "--term",
+        dest="terms",
+        action="append",
+        default=[],
+        metavar="SOURCE=TARGET",
+        type=_term,
+        help="how a term must be translated; may be repeated",
+    )
+    add(
+        "--glossary",
+        metavar="FILE",
+        help="a term and its translation, between them a tab, a line",
+    )
+    add(
+        "--inflections",
+        action="store_true",
+        help="other forms of the terms' words, too",
+    )
     add("--encoding", metavar="NAME", help="of text, SRT and JSON; default: utf-8")
     add("--keys", action="store_true", help="JSON: translate keys, too")
     add(
@@ -142,6 +160,30 @@ def _positive(text: str) -> int:
     return value
 
 
+def _term(text: str, between: str = "=") -> dict[str, str]:
+    source, found, target = text.partition(between)
+    if not found:
+        shown = "<TAB>" if between == "\t" else between
+        raise argparse.ArgumentTypeError(f"{text!r} is no SOURCE{shown}TARGET")
+    return {"source": source, "target": target}
+
+
+def _glossary(args: argparse.Namespace) -> dict[str, Any] | None:
+    terms = list(args.terms)
+    if args.glossary:
+        path = pathlib.Path(args.glossary)
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            terms += [_term(line, "\t") for line in lines if line]
+        except (UnicodeDecodeError, argparse.ArgumentTypeError) as error:
+            raise DocumentError(f"--glossary {path}: {error}") from None
+    if not terms:
+        if args.inflections or args.glossary:
+            raise DocumentError("a glossary has terms: give --term, or a file that has some")
+        return None
+    return {"terms": terms, "inflections": args.inflections}
+
+
 # Options that only some formats know.
 _OF_FORMATS = {
     "encoding": ("text", "srt", "json"),
@@ -183,10 +225,12 @@ def _run(args: argparse.Namespace, source: pathlib.Path) -> None:
     output = _output_path(args, source)
     if output.exists() and output.samefile(source):
         raise DocumentError("the translation would overwrite it: give another -o")
+    glossary = _glossary(args)
     settings = {
         name: getattr(args, name)
         for name in ("source_language", "target_language", "model", "beam_size")
     }
+    settings["glossary"] = glossary
     path = output.with_name(output.name + ".trivium-journal")
     try:
         journal = Journal(path, settings)
@@ -199,7 +243,7 @@ def _run(args: argparse.Namespace, source: pathlib.Path) -> None:
         with trivium.Client(
             args.address, credentials=_credentials(args), tls_server_name=args.tls_server_name
         ) as client:
-            translator = ServerTranslator(client, args)
+            translator = ServerTranslator(client, args, glossary)
             translations, failures = translate(document.segments, translator, journal, progress)
     finally:
         progress.end()
@@ -244,18 +288,23 @@ PROTECT = {
     ],
     "patterns": [r"[$%#]\{[^{}]*\}", r"&#?\w+;"],
 }
-# Whether a text may have some of it.
-_PROTECTED = re.compile(r"[%&@{]|://|www\.")
 
 
 class ServerTranslator:
     """Translates through one TranslateStream after another, each of texts with
     the same options."""
 
-    def __init__(self, client: trivium.Client, args: argparse.Namespace) -> None:
+    def __init__(
+        self,
+        client: trivium.Client,
+        args: argparse.Namespace,
+        glossary: dict[str, Any] | None,
+    ) -> None:
         self._client = client
         self._model: str = args.model
-        self._options: dict[str, Any] = {}
+        self._options: dict[str, Any] = {"protect": PROTECT}
+        if glossary:
+            self._options["glossary"] = glossary
         for name in ("source_language", "target_language"):
             if getattr(args, name):
                 self._options[name] = getattr(args, name)
@@ -263,18 +312,13 @@ class ServerTranslator:
             self._options["decoding"] = {"beam_size": args.beam_size}
 
     def translate(self, texts: Sequence[Sent]) -> Iterator[tuple[int, str | Error]]:
-        # Where two models translate by way of a third language, they take
-        # neither: what has nothing to keep goes without.
-        groups: dict[tuple[str, bool], list[int]] = {}
+        groups: dict[str, list[int]] = {}
         for index, sent in enumerate(texts):
-            protects = _PROTECTED.search(sent.text) is not None
-            groups.setdefault((sent.format, protects), []).append(index)
-        for (format, protects), indices in groups.items():
+            groups.setdefault(sent.format, []).append(index)
+        for format, indices in groups.items():
             options = dict(self._options)
             if format != "PLAIN":
                 options["format"] = f"TEXT_FORMAT_{format}"
-            if protects:
-                options["protect"] = PROTECT
             for outcome in self._client.translate_stream(
                 [texts[index].text for index in indices],
                 model=self._model,

@@ -183,7 +183,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((options.source_language, options.target_language,
                           options.decoding.beam_size, options.format),
                          ("en", "de", 2, inference_pb2.TEXT_FORMAT_HTML))
-        self.assertFalse(options.HasField("protect"))
+        self.assertFalse(options.HasField("glossary"))
         code, err = self.run_command(page, "-o", str(self.folder / "b"))
         self.assertEqual(code, 0, err)
         self.assertTrue((self.folder / "b").exists())
@@ -194,9 +194,33 @@ class CommandTest(unittest.TestCase):
         code, err = self.run_command(page)
         self.assertEqual(code, 1)
         self.assertIn("a.txt: line 3: 'to ${x}': its translation has '${x}' 2 times", err)
-        plain, protected = (one.options for one in self.server.requests)
-        self.assertFalse(plain.HasField("protect"))
-        self.assertEqual(len(protected.protect.kinds), 5)
+        self.assertEqual(len(self.server.requests[0].options.protect.kinds), 5)
+
+    def test_terms_come_from_flags_and_a_file(self):
+        page = self.write("a.txt", "one")
+        terms = self.write("terms.tsv", "hard disk\tFestplatte\n\n1=1\tdie = 1\n")
+        code, err = self.run_command(page, "--glossary", terms, "--term", "cat=Katze",
+                                     "--inflections", "--keep-going")
+        self.assertEqual(code, 0, err)
+        glossary = self.server.requests[-1].options.glossary
+        self.assertTrue(glossary.inflections)
+        self.assertEqual([(one.source, one.target) for one in glossary.terms],
+                         [("cat", "Katze"), ("hard disk", "Festplatte"), ("1=1", "die = 1")])
+
+    def test_a_stopped_run_has_its_terms(self):
+        page = self.write("a.txt", "one")
+        other = journal.Journal(
+            self.folder / "a.translated.txt.trivium-journal",
+            {"source_language": "", "target_language": "", "model": "", "beam_size": None,
+             "glossary": {"terms": [{"source": "a", "target": "b"}], "inflections": False}})
+        other.keep(Sent("one"), "UNO")
+        other.close()
+        code, err = self.run_command(page)
+        self.assertEqual(code, 1)
+        self.assertIn("it was begun with other options", err)
+        code, err = self.run_command(page, "--term", "a=b")
+        self.assertEqual(code, 0, err)
+        self.assertEqual((self.folder / "a.translated.txt").read_text(), "UNO")
 
     def test_failures_name_file_and_place(self):
         bad = fake_server.status_of(grpc.StatusCode.INVALID_ARGUMENT, "too long")
@@ -252,6 +276,10 @@ class CommandTest(unittest.TestCase):
                 ([str(self.folder / "none.txt")], "none.txt: No such file"),
                 ([self.write("a.xyz", "")], "a.xyz: its name does not tell its format"),
                 ([page, "--keys"], "--keys is for json, this is text"),
+                ([page, "--inflections"], "a glossary has terms"),
+                ([page, "--glossary", self.write("none.tsv", "")], "a glossary has terms"),
+                ([page, "--glossary", self.write("bad.tsv", "a=b\n")],
+                 "'a=b' is no SOURCE<TAB>TARGET"),
                 ([page, "-o", page], "would overwrite it"),
                 ([page, "--format", "docx"], "a.txt: no DOCX"),
                 ([page, "-o", str(self.folder / "no" / "b")], "No such file")):

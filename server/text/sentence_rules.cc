@@ -171,6 +171,18 @@ bool EndsWithWord(std::string_view language, std::string_view left) {
                      });
 }
 
+// "20", "$5,000", "(3": digits behind nothing but signs of money, "#", quotes
+// and brackets.
+bool BeginsWithNumber(std::string_view text) {
+  StripQuotesAtBegin(&text);
+  if (text.empty()) return false;
+  const UChar32 sign = FirstCharacter(text);
+  if (u_charType(sign) == U_CURRENCY_SYMBOL || sign == '#') {
+    text.remove_prefix(FirstCodePoint(text).size);
+  }
+  return !text.empty() && u_isdigit(FirstCharacter(text));
+}
+
 // "-- Then": dashes, white space and a capital.
 bool GoesOnLarge(std::string_view right) {
   const auto skip = [&right](auto is) {
@@ -288,7 +300,9 @@ bool EndsUnseen(std::string_view language, std::string_view left,
                 std::string_view right) {
   const UChar32 next = FirstCharacter(right);
   const UChar32 last = Last(left);
-  if (last == '.' && u_isdigit(next)) return EndsBeforeNumber(language, left);
+  if (last == '.' && BeginsWithNumber(right)) {
+    return EndsBeforeNumber(language, left);
+  }
   if (last == '.' && u_islower(next)) return EndsWithWord(language, left);
   if (last == 0x2026 && u_isupper(next)) return true;  // "Well… He went."
   if (IsMark(last) && u_charType(next) == U_DASH_PUNCTUATION) {

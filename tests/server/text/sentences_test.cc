@@ -70,6 +70,9 @@ TEST(SentencesTest, QuotesAndBrackets) {
 TEST(SentencesTest, Numbers) {
   ExpectFound("en", {"It costs 3.50 dollars.", "Pi is 3.14.", "Fine."});
   ExpectFound("en", {"It rained all night.", "20 people came."});
+  ExpectFound("en", {"It is unbelievable.", "$5,000 per person, at most."});
+  ExpectFound("de", {"Es kam anders.", "(3) der zweite Teil.", "#5 kam."});
+  ExpectFound("en", {"See no. #5 and vol. (3) of it."});
   ExpectFound("en", {"1. Open the door.", "Then close it."});
   ExpectFound("de", {"Es kostet 1.250,50 Euro.", "Gut."});
   ExpectFound("en", {"Use v2.0.1 of example.com.", "It is new."});

@@ -17,6 +17,8 @@
 #include "base/acceptor.h"
 #include "base/socket.h"
 #include "base/status.h"
+#include "server/handlers/access.h"
+#include "server/handlers/call_registry.h"
 #include "server/http/exchange.h"
 #include "server/http/json_body.h"
 #include "server/http/routes.h"
@@ -236,22 +238,51 @@ class HttpApiImpl final : public HttpApi {
 
   MHD_Result OnHead(MHD_Connection* connection, const char* url,
                     const char* method, void** context) {
+    if (url == kHealthPath) return OnHealth(connection, method);
     const RouteMatch match = FindRoute(method, url);
     if (match.route == nullptr) {
       if (match.allowed.empty()) {
         return Queue(connection, {.status = 404},
                      NoCall(fmt::format("there is no {}", url)));
       }
-      return Queue(
-          connection,
-          {.status = 405, .headers = {{"Allow", std::string(match.allowed)}}},
-          NoCall(fmt::format("{} takes {}", url, match.allowed)));
+      return RefuseMethod(connection, url, match.allowed);
     }
     return OnCall(
         connection, *match.route,
         {method, url, tls_,
          [connection](const char* name) { return Header(connection, name); }},
         context);
+  }
+
+  MHD_Result RefuseMethod(MHD_Connection* connection, std::string_view path,
+                          std::string_view allowed) {
+    return Queue(connection,
+                 {.status = 405, .headers = {{"Allow", std::string(allowed)}}},
+                 NoCall(fmt::format("{} takes {}", path, allowed)));
+  }
+
+  // For who watches over the server; it may be overloaded and healthy.
+  MHD_Result OnHealth(MHD_Connection* connection, std::string_view method) {
+    if (method != "GET" && method != "HEAD") {
+      return RefuseMethod(connection, kHealthPath, "GET, HEAD");
+    }
+    const Environment& environment = environment_.handlers;
+    CallContext context;
+    if (!environment.open_health) {
+      Identify(environment.access, Header(connection, "Authorization"),
+               &context);
+    }
+    if (!context.access.ok()) {
+      return Queue(connection,
+                   {.status = 401, .headers = {{"WWW-Authenticate", "Bearer"}}},
+                   WholeResponse(ToJsonText(nlohmann::json{
+                       {"status", "unknown"},
+                       {"error", std::string(context.access.message())}})));
+    }
+    const bool ready = environment.calls->ready();
+    return Queue(connection, {.status = ready ? 200 : 503},
+                 WholeResponse(ToJsonText(nlohmann::json{
+                     {"status", ready ? "ok" : "unavailable"}})));
   }
 
   MHD_Result OnCall(MHD_Connection* connection, const Route& route,

@@ -7,6 +7,24 @@
 #include "server/handlers/status.h"
 
 namespace trivium {
+namespace {
+
+// What begins with a field of one of the names, and ends or goes on behind it.
+std::string Renamed(std::string text, std::span<const FieldName> names) {
+  for (const FieldName& name : names) {
+    const std::string_view field = name.field;
+    const bool fits =
+        text.starts_with(field) &&
+        (field.ends_with('.') || text.size() == field.size() ||
+         std::string_view(".:[").find(text[field.size()]) != field.npos);
+    if (!fits) continue;
+    text.replace(0, field.size(), name.name);
+    break;
+  }
+  return text;
+}
+
+}  // namespace
 
 // https://connectrpc.com/docs/protocol#error-codes
 int HttpStatusOf(absl::StatusCode code) {
@@ -78,18 +96,20 @@ std::string_view ConnectCodeOf(absl::StatusCode code) {
   }
 }
 
-std::string MessageOf(const Ending& ending) {
-  const std::string message = ToRpcStatus(ending.status).message();
+std::string MessageOf(const Ending& ending, std::span<const FieldName> names) {
+  const std::string message =
+      Renamed(ToRpcStatus(ending.status).message(), names);
   if (ending.request_id.empty()) return message;
   return fmt::format("{} (request {})", message, ending.request_id);
 }
 
-std::string FieldOf(const absl::Status& status) {
+std::string FieldOf(const absl::Status& status,
+                    std::span<const FieldName> names) {
   google::rpc::BadRequest bad;
   const google::rpc::Status rpc_status = ToRpcStatus(status);
   for (const auto& detail : rpc_status.details()) {
     if (detail.UnpackTo(&bad) && bad.field_violations_size() > 0) {
-      return bad.field_violations(0).field();
+      return Renamed(bad.field_violations(0).field(), names);
     }
   }
   return "";

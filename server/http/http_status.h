@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_SERVER_HTTP_HTTP_STATUS_H_
 #define TRIVIUM_SERVER_HTTP_HTTP_STATUS_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,13 +17,21 @@ int HttpStatusOf(absl::StatusCode code);
 // "invalid_argument", as Connect's protocol names codes.
 std::string_view ConnectCodeOf(absl::StatusCode code);
 
+// What a kind of clients calls a field, or what fields begin with: "inputs" ->
+// "input", "decoding." -> "". The first that fits counts.
+struct FieldName {
+  std::string_view field, name;
+};
+
 // The message of an ending for people, with the request's id, and within what
-// is sent.
-std::string MessageOf(const Ending& ending);
+// is sent; fields have the clients' `names`.
+std::string MessageOf(const Ending& ending,
+                      std::span<const FieldName> names = {});
 
 // The field that a status complains of, in the words of trivium.v1
-// ("inputs[3].text"); empty where it names none.
-std::string FieldOf(const absl::Status& status);
+// ("inputs[3].text") but for `names`; empty where it names none.
+std::string FieldOf(const absl::Status& status,
+                    std::span<const FieldName> names = {});
 
 // The type of a request's body, in lower case and without parameters.
 std::string TypeOf(const RequestHead& head);

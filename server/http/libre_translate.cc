@@ -263,8 +263,14 @@ class LibreLanguagesCodec : public Codec {
 }  // namespace
 
 HttpAnswer LibreFailure(const Ending& ending) {
-  return {.status = HttpStatusOf(ending.status.code()),
-          .body = ToJsonText(ordered_json{{"error", MessageOf(ending)}})};
+  constexpr FieldName kNames[] = {
+      {"inputs", "q"},
+      {"options.source_language", "source"},
+      {"options.target_language", "target"},
+  };
+  return {
+      .status = HttpStatusOf(ending.status.code()),
+      .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)}})};
 }
 
 void ReadLibreLanguages(JsonFields* fields, v1::TranslateRequest* request) {

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "server/http/http_status.h"
 #include "server/http/json_body.h"
 #include "trivium/v1/models.pb.h"
 
@@ -13,9 +12,13 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::ordered_json;
 
-const char* TypeOfError(int status) {
+const char* TypeOfError(absl::StatusCode code) {
+  const int status = HttpStatusOf(code);
   if (status == 429) return "rate_limit_error";
-  return status < 500 ? "invalid_request_error" : "server_error";
+  // A body of another type, or compressed, is no fault of the server's.
+  return status < 500 || code == absl::StatusCode::kUnimplemented
+             ? "invalid_request_error"
+             : "server_error";
 }
 
 ordered_json OpenAiModelOf(const v1::Model& model) {
@@ -63,21 +66,22 @@ class OpenAiModelCodec : public Codec {
 
 }  // namespace
 
-ordered_json OpenAiError(const Ending& ending) {
-  const std::string field = FieldOf(ending.status);
-  ordered_json error = {
-      {"message", MessageOf(ending)},
-      {"type", TypeOfError(HttpStatusOf(ending.status.code()))},
-      {"param", nullptr},
-      {"code", nullptr}};
+ordered_json OpenAiError(const Ending& ending,
+                         std::span<const FieldName> names) {
+  const std::string field = FieldOf(ending.status, names);
+  ordered_json error = {{"message", MessageOf(ending, names)},
+                        {"type", TypeOfError(ending.status.code())},
+                        {"param", nullptr},
+                        {"code", nullptr}};
   if (!field.empty()) error["param"] = field;
   if (absl::IsNotFound(ending.status)) error["code"] = "model_not_found";
   return {{"error", error}};
 }
 
-HttpAnswer OpenAiFailure(const Ending& ending) {
+HttpAnswer OpenAiFailure(const Ending& ending,
+                         std::span<const FieldName> names) {
   return {.status = HttpStatusOf(ending.status.code()),
-          .body = ToJsonText(OpenAiError(ending))};
+          .body = ToJsonText(OpenAiError(ending, names))};
 }
 
 std::unique_ptr<Codec> NewOpenAiModelsCodec(const Environment&,

@@ -1,8 +1,11 @@
 #ifndef TRIVIUM_SERVER_HTTP_OPENAI_H_
 #define TRIVIUM_SERVER_HTTP_OPENAI_H_
 
+#include <span>
+
 #include "nlohmann/json.hpp"
 #include "server/http/codec.h"
+#include "server/http/http_status.h"
 
 namespace trivium {
 
@@ -27,9 +30,12 @@ NewCodec NewOpenAiEmbeddingsCodec;
 NewCodec NewOpenAiCompletionsCodec;
 NewCodec NewOpenAiChatCodec;
 
-// The body of an error, and what a codec of theirs answers where a call fails.
-nlohmann::ordered_json OpenAiError(const Ending& ending);
-HttpAnswer OpenAiFailure(const Ending& ending);
+// The body of an error, and what a codec of theirs answers where a call fails;
+// `names` of the request's fields.
+nlohmann::ordered_json OpenAiError(const Ending& ending,
+                                   std::span<const FieldName> names = {});
+HttpAnswer OpenAiFailure(const Ending& ending,
+                         std::span<const FieldName> names = {});
 
 }  // namespace trivium
 

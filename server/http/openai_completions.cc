@@ -24,6 +24,14 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+constexpr FieldName kNames[] = {
+    {"input.text", "prompt"},
+    {"input", "prompt"},
+    {"chat.", ""},
+    {"decoding.max_new_tokens", "max_tokens"},
+    {"decoding.", ""},
+};
+
 std::string NewId(const char* kind) {
   return fmt::format("{}-{:016x}{:016x}", kind, RandomBits(), RandomBits());
 }
@@ -115,7 +123,7 @@ class CompletionCodec : public Codec {
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
-    if (!ending.status.ok()) return OpenAiFailure(ending);
+    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
     if (kept_bytes_ > limits_.max_response_bytes) {
       return OpenAiFailure(
           {absl::InvalidArgumentError(fmt::format(
@@ -136,7 +144,7 @@ class CompletionCodec : public Codec {
 
   std::string EndStream(const Ending& ending, const Message* last) override {
     std::string events = last != nullptr ? Write(*last) : "";
-    if (!ending.status.ok()) return events + Event(OpenAiError(ending));
+    if (!ending.status.ok()) return events + Event(OpenAiError(ending, kNames));
     if (options_.include_usage) {
       ordered_json chunk = Head(ChunkName());
       chunk["choices"] = ordered_json::array();

@@ -74,7 +74,8 @@ class OpenAiEmbeddingsCodec : public Codec {
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return OpenAiFailure(ending);
+    constexpr FieldName kNames[] = {{"inputs", "input"}};
+    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
     const auto& response = *static_cast<const v1::EncodeResponse*>(last);
     // Not by way of json's values: they would be most of the work.
     std::string text = R"({"object":"list","data":[)";

@@ -90,8 +90,10 @@ RouteMatch FindRoute(std::string_view method, std::string_view path) {
                           ? path.starts_with(route.path) && path != route.path
                           : path == route.path;
     if (!same) continue;
-    if (route.method == method) return {&route, method};
-    match.allowed = route.method;
+    if (route.method == method || (route.method == "GET" && method == "HEAD")) {
+      return {&route, method};
+    }
+    match.allowed = route.method == "GET" ? "GET, HEAD" : route.method;
   }
   return match;
 }

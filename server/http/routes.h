@@ -21,13 +21,16 @@ struct Route {
   NewCodec* codec = nullptr;
 };
 
-// All of them; docs/openapi.json describes each.
+// All of them; docs/openapi.json describes each, and kHealthPath.
 std::span<const Route> Routes();
+// Whether the server is ready: 200 or 503. It is no call.
+inline constexpr std::string_view kHealthPath = "/health";
 
 struct RouteMatch {
   const Route* route = nullptr;  // null: there is none for the method ...
   std::string_view allowed;      // ... but for this one; empty: no such path
 };
+// HEAD is GET's, too: the library leaves out the body.
 RouteMatch FindRoute(std::string_view method, std::string_view path);
 
 }  // namespace trivium

@@ -36,8 +36,9 @@ HttpAnswer TeiFailure(const Ending& ending) {
   const char* const type = status == 429 || status == 503 ? "Overloaded"
                            : status >= 500                ? "Backend"
                                                           : "Validation";
+  constexpr FieldName kNames[] = {{"documents", "texts"}};
   return {.status = status,
-          .body = ToJsonText(ordered_json{{"error", MessageOf(ending)},
+          .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)},
                                           {"error_type", type}})};
 }
 

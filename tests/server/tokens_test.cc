@@ -140,6 +140,7 @@ TEST_F(TokensTest, ReflectionNeedsOneAndHealthNone) {
   EXPECT_TRUE(grpc::health::v1::Health::NewStub(channel_)
                   ->Check(Context().get(), {}, &health)
                   .ok());
+  EXPECT_EQ(HttpGet(server_->http_port(), "/health").status, 200);
 }
 
 TEST_F(TokensTest, HealthMayNeedOne) {
@@ -170,6 +171,11 @@ TEST_F(TokensTest, HealthMayNeedOne) {
   watch->Finish();
   EXPECT_TRUE(kserve->ServerReady(With(kToken).get(), {}, &ready).ok());
   EXPECT_TRUE(ready.ready());
+  EXPECT_EQ(HttpGet(server_->http_port(), "/health").status, 401);
+  HttpSocket socket(server_->http_port());
+  socket.Send("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" +
+              ("Authorization: Bearer " + std::string(kToken)) + "\r\n\r\n");
+  EXPECT_EQ(ParseHttpResult(socket.Receive()).status, 200);
 }
 
 TEST_F(TokensTest, ATokenHasItsPriority) {

@@ -194,8 +194,11 @@ void RunHttpBody(std::string_view bytes) {
   using google::protobuf::DescriptorPool;
   using google::protobuf::MessageFactory;
   static auto* const kept_files = new KeptFiles({}, Clock::Real());
-  static const auto* const environment =
-      new Environment{.kept_files = kept_files};
+  static const Environment* const environment = [] {
+    auto* const made = new Environment;
+    made->kept_files = kept_files;
+    return made;
+  }();
   const std::span<const Route> routes = Routes();
   const Route& route = routes[TakeByte(&bytes) % routes.size()];
   const bool json = TakeByte(&bytes) % 2 == 0;

@@ -269,6 +269,47 @@ TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
+TEST_F(HttpApiTest, WhatIsReadHasHeadsToo) {
+  Start();
+  const HttpResult head =
+      Send("HEAD /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.body, "");
+  EXPECT_THAT(head.headers, HasSubstr("Content-Length: "));
+  EXPECT_EQ(Send("HEAD /embed HTTP/1.1\r\nHost: x\r\nConnection: "
+                 "close\r\n\r\n")
+                .status,
+            405);
+}
+
+TEST_F(HttpApiTest, HealthIsWhetherTheServerIsReady) {
+  const std::string get =
+      "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  Start();
+  calls_.SetReady(false);
+  EXPECT_EQ(Send(get + "\r\n").status, 503);
+  calls_.SetReady(true);
+  const HttpResult ready = Send(get + "\r\n");
+  EXPECT_EQ(ready.status, 200);
+  EXPECT_EQ(ready.body, R"({"status":"ok"})");
+  EXPECT_EQ(Post("/health", kAbc).status, 405);
+  EXPECT_THAT(metrics_.Text(), testing::Not(HasSubstr("/health")));
+}
+
+TEST_F(HttpApiTest, FieldsHaveTheNamesThatTheirClientsGaveThem) {
+  Start();
+  const json none = json::parse(Post("/v1/embeddings", R"({"input":[]})").body);
+  EXPECT_THAT(none["error"]["message"].get<std::string>(),
+              StartsWith("input: has 0"));
+  EXPECT_EQ(none["error"]["param"], "input");
+  const json language = json::parse(
+      Post("/translate", R"({"q":"a","source":"en","target":"xx"})").body);
+  EXPECT_THAT(language["error"].get<std::string>(), StartsWith("target: "));
+  const json type = json::parse(
+      Post("/v1/embeddings", "a", "Content-Type: text/plain\r\n").body);
+  EXPECT_EQ(type["error"]["type"], "invalid_request_error");
+}
+
 TEST_F(HttpApiTest, HeadersWithoutEndAreCutOff) {
   Start();
   HttpSocket socket(api_->port());

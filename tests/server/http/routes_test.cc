@@ -27,6 +27,7 @@ std::set<std::string> RoutesAsDescribed() {
       path += path == "/v1/models/" ? "{model}" : "{file}";
     routes.insert(std::string(route.method) + " " + path);
   }
+  routes.insert("GET " + std::string(kHealthPath));
   return routes;
 }
 

@@ -26,6 +26,9 @@ bool IsLineBreak(std::string_view text) {
   return c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
+// So much of a line is looked at between two questions whether it is wanted.
+constexpr size_t kAskBytes = 64 << 10;
+
 // Languages whose abbreviations are in abbreviations.cc; of others ICU knows
 // some.
 bool HasOwnTables(std::string_view language) {
@@ -69,14 +72,21 @@ class SentenceSplitter::Lines {
 
   // Appends the sentences of text[begin, end), in which no line breaks are.
   absl::Status Add(std::string_view text, size_t begin, size_t end,
+                   const std::function<absl::Status()>& wanted,
                    std::vector<TextSpan>* out) {
+    if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
     const TextSpan line = WithoutWhiteSpace(text, {begin, end});
     if (line.begin == line.end) return absl::OkStatus();
     const std::string_view view = line.Of(text);
     TRIVIUM_RETURN_IF_ERROR(FindBorders(view));
     size_t first = 0;
+    size_t asked = 0;
     auto seen = found_.begin();
     for (const size_t border : Candidates(view)) {
+      if (wanted && border - asked > kAskBytes) {
+        TRIVIUM_RETURN_IF_ERROR(wanted());
+        asked = border;
+      }
       while (seen != found_.end() && *seen < border) ++seen;
       const bool is_seen = seen != found_.end() && *seen == border;
       if (border <= first) continue;
@@ -120,12 +130,14 @@ class SentenceSplitter::Lines {
     return absl::OkStatus();
   }
 
-  // Where a sentence of the line may end: ICU's borders, and behind spaces.
+  // Where a sentence of the line may end: ICU's borders, and behind spaces, of
+  // many the last one, so that white space is looked at once.
   std::vector<size_t> Candidates(std::string_view line) const {
     std::vector<size_t> places = found_;
     for (size_t at = line.find(' '); at != line.npos;
          at = line.find(' ', at + 1)) {
-      places.push_back(at + 1);
+      const std::string_view rest = line.substr(at + 1);
+      if (!rest.empty() && !IsSpace(rest)) places.push_back(at + 1);
     }
     std::inplace_merge(places.begin(), places.begin() + found_.size(),
                        places.end());
@@ -151,8 +163,7 @@ absl::StatusOr<std::vector<TextSpan>> SentenceSplitter::Split(
     const std::string_view rest = text.substr(at);
     const size_t size = rest.empty() ? 1 : FirstCodePoint(rest).size;
     if (rest.empty() || IsLineBreak(rest)) {
-      if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
-      TRIVIUM_RETURN_IF_ERROR(lines.Add(text, begin, at, &sentences));
+      TRIVIUM_RETURN_IF_ERROR(lines.Add(text, begin, at, wanted, &sentences));
       begin = at + size;
     }
     at += size;

@@ -50,7 +50,8 @@ class SentenceSplitter {
 
   // Ascending and apart. None is empty, or begins or ends with white space;
   // all that is in none is white space. Bytes that are no UTF-8 are characters
-  // like others. `wanted` is asked before each line; its error is returned.
+  // like others. `wanted` is asked before each line and in long ones; its error
+  // is returned.
   absl::StatusOr<std::vector<TextSpan>> Split(
       std::string_view text, const std::function<absl::Status()>& wanted) const;
 

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "absl/strings/str_replace.h"
 #include "base/utf8.h"
 
 namespace trivium {
@@ -158,6 +159,13 @@ TEST(SentencesTest, EndsWhenNobodyWantsIt) {
   });
   EXPECT_EQ(spans.status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(asked, 2);
+  const std::string line(200 << 10, ' ');
+  asked = 0;
+  const auto more = SentenceSplitter("en").Split(
+      "A. " + absl::StrReplaceAll(line, {{" ", "b "}}), [&asked] {
+        return ++asked < 3 ? absl::OkStatus() : absl::CancelledError("gone");
+      });
+  EXPECT_EQ(more.status().code(), absl::StatusCode::kCancelled);
 }
 
 // What is in no sentence is white space, so that texts can be put together

@@ -220,6 +220,11 @@ absl::StatusOr<Terminology::Terms> Terminology::TermsOf(
                            Find(text, part, kept, wanted));
   Terms terms;
   for (const Glossary::Match& match : matches) {
+    const bool full = terms.phrases.size() == kMaxRequiredPhrases;
+    if (full && all) {
+      terms.uses = matches.size();
+      break;
+    }
     std::vector<int32_t> source;
     for (size_t i = 0; i < tokens.size(); ++i) {
       if (tokens[i].begin < tokens[i].end && tokens[i].begin < match.span.end &&
@@ -229,7 +234,7 @@ absl::StatusOr<Terminology::Terms> Terminology::TermsOf(
     }
     if (source.empty() && !all) continue;
     ++terms.uses;
-    if (terms.phrases.size() == kMaxRequiredPhrases) continue;
+    if (full) continue;
     terms.phrases.emplace_back(phrases_[match.term]).source = std::move(source);
   }
   return terms;
@@ -256,13 +261,12 @@ absl::Status Terminology::Report(std::string_view text, TextSpan part,
   // How often each target term was looked for so far.
   std::map<std::string_view, size_t> looked_for;
   std::map<std::pair<std::string_view, int>, size_t> counts;
-  for (const Glossary::Match& match : matches) {
-    const TextSpan span = match.span;
+  for (const auto& [term, span] : matches) {
     v1::GlossaryUse* const use = result->add_glossary_uses();
-    use->set_term(static_cast<uint32_t>(match.term));
+    use->set_term(static_cast<uint32_t>(term));
     use->mutable_source()->set_byte_begin(static_cast<uint32_t>(span.begin));
     use->mutable_source()->set_byte_end(static_cast<uint32_t>(span.end));
-    const std::string& target = targets_[match.term];
+    const std::string& target = targets_[term];
     const size_t needed = ++looked_for[target];
     for (int h = 0; h < result->hypotheses_size(); ++h) {
       const auto [count, added] = counts.try_emplace({target, h});

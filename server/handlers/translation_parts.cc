@@ -375,10 +375,11 @@ absl::Status Translation::FindTermsAndWords(const std::string& read,
   if (item.pivot) tokens = item.pivot->InText(asked->part, tokens);
   if (glossary_) {
     const TextParts::Part& part = item.text.parts[asked->part];
+    const TextSpan span = item.pivot ? part.span : asked->words;
     // Of what a model between has lost, the last one says it all the same.
     TRIVIUM_ASSIGN_OR_RETURN(
         asked->terms,
-        glossary_->TermsOf(item.text.text, part.span, part.kept, tokens,
+        glossary_->TermsOf(item.text.text, span, part.kept, tokens,
                            /*all=*/!in_pieces, input_options_.wanted));
     aligns = aligns || (goes_on_ && asked->terms.uses > 0);
   }

@@ -93,6 +93,10 @@ class MarkupPlacing {
       node.plain = {one.plain, one.plain};
       if (one.kind == Kind::kOpen) {
         node.raw = one.raw;
+        // What begins with such a text is not all in it.
+        if (one.raw && one.plain <= sentence_.plain.begin) {
+          nodes_[0].raw = false;
+        }
         node.ends_after = !IsInside(one.partner);
         path.push_back(id);
       } else if (one.kind == Kind::kOpaque) {

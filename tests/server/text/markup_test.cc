@@ -227,6 +227,11 @@ TEST(MarkupTest, CdataIsTextWithoutEscapes) {
             "<s><![CDATA[b & a ]]]]><![CDATA[> <]]></s><s>C <![CDATA[D]]></s>");
   EXPECT_EQ(Translated(markup, "C D", "< d", {{"d", "D"}}),
             "<s><![CDATA[A & B]]></s><s>&lt; <![CDATA[d]]></s>");
+  EXPECT_EQ(Translated(Xml("<s><![CDATA[A]]> &lt; B</s>"), "A < B", "a < b & a",
+                       {{"a", "A"}, {"<", "<"}, {"b", "B"}}),
+            "<s><![CDATA[a]]> &lt; b &amp; a</s>");
+  EXPECT_EQ(Translated(Xml("<![CDATA[A]]>&lt;"), "A<", "<", {}),
+            "<![CDATA[]]>&lt;");
   EXPECT_EQ(Xml("<s>A <![CDATA[<b>B</b>]]></s>").plain(), "\nA \uFFFC\n");
   EXPECT_EQ(Xml("<s><![CDATA[ ]]></s>").plain(), "\n");
 }

@@ -90,7 +90,7 @@ def try_balancer(name, callers, replicas):
         before = [replica.answered() for replica in replicas]
         begin = time.monotonic()
         # Of few calls chance decides, where the balancer leaves it something.
-        while sum(callers.outcomes.values()) < 1500 and \
+        while sum(callers.outcomes.values()) < 6000 and \
                 time.monotonic() < begin + 15:
             time.sleep(0.1)
         counts = [replica.answered() - was

@@ -217,11 +217,11 @@ absl::Status RoutedTranslation::ReadPatternsAndTerms() {
 
 absl::Status RoutedTranslation::ReadPatternsAndTerms(
     const v1::TranslateOptions& options, Way* way) const {
-  const std::string& language = way->steps[0].translation.source_language();
-  const Model& writer = *way->steps.back().model->model;
-  for (Way::Step& step : way->steps) {
-    TRIVIUM_RETURN_IF_ERROR(step.translation.ReadPatternsAndTerms(
-        options, path_, language, writer));
+  Translation& last = way->steps.back().translation;
+  TRIVIUM_RETURN_IF_ERROR(last.ReadPatternsAndTerms(
+      options, path_, way->steps[0].translation.source_language()));
+  for (size_t i = 0; i + 1 < way->steps.size(); ++i) {
+    way->steps[i].translation.TakePatternsAndTerms(last);
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,15 @@ struct TextParts {
     bool cut = false;  // not a whole sentence
     // What of the span is protected: ascending, apart.
     std::vector<TextSpan> kept = {};
+
+    // The same, from the span's begin on.
+    std::vector<TextSpan> KeptInSpan() const {
+      std::vector<TextSpan> spans = kept;
+      for (TextSpan& one : spans) {
+        one = {one.begin - span.begin, one.end - span.begin};
+      }
+      return spans;
+    }
   };
   bool split = false;
   std::string text;         // if split

@@ -168,19 +168,25 @@ absl::Status Translation::ReadWords(const v1::TranslateOptions& options,
 
 absl::Status Translation::ReadPatternsAndTerms(
     const v1::TranslateOptions& options, const std::string& path,
-    std::string_view language, const Model& writer) {
+    std::string_view language) {
   if (options.has_protect()) {
     TRIVIUM_ASSIGN_OR_RETURN(
-        protection_,
+        SpanProtection protection,
         SpanProtection::Create(options.protect(), path + ".protect"));
+    protection_ = std::make_shared<SpanProtection>(std::move(protection));
   }
-  return ReadGlossary(options, path, language, writer);
+  return ReadGlossary(options, path, language);
+}
+
+void Translation::TakePatternsAndTerms(const Translation& last) {
+  protection_ = last.protection_;
+  glossary_ = last.glossary_;
+  input_options_.tokens = last.input_options_.tokens;
 }
 
 absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
                                        const std::string& path,
-                                       std::string_view language,
-                                       const Model& writer) {
+                                       std::string_view language) {
   if (!options.has_glossary()) return absl::OkStatus();
   const char* why = nullptr;
   if (IsOtherTask(options)) {
@@ -196,8 +202,10 @@ absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
                         fmt::format("{}; leave one of them out", why));
   }
   TRIVIUM_ASSIGN_OR_RETURN(
-      glossary_, Terminology::Create(options.glossary(), path + ".glossary",
-                                     language, writer, input_options_.wanted));
+      Terminology glossary,
+      Terminology::Create(options.glossary(), path + ".glossary", language,
+                          *model_, input_options_.wanted));
+  glossary_ = std::make_shared<Terminology>(std::move(glossary));
   input_options_.tokens = true;
   return absl::OkStatus();
 }
@@ -234,7 +242,9 @@ absl::StatusOr<Translation> Translation::Create(
   TRIVIUM_RETURN_IF_ERROR(result.ReadFormat(options, path));
   TRIVIUM_RETURN_IF_ERROR(result.CheckProtection(options, path));
   // What ReadPatternsAndTerms finds takes this one's place.
-  if (options.has_protect() || result.format_) result.protection_.emplace();
+  if (options.has_protect() || result.format_) {
+    result.protection_ = std::make_shared<SpanProtection>();
+  }
   TRIVIUM_RETURN_IF_ERROR(result.ReadChecks(options, path, environment.limits));
   TRIVIUM_RETURN_IF_ERROR(result.ReadWords(options, path));
   if (options.has_cross_attention()) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -97,12 +98,13 @@ class Translation {
   // Reads what Create has left of the options because it takes long: the
   // patterns of protected spans, which are compiled, and the glossary's terms,
   // which are tokenized; before the first input. `language`: the tag of that
-  // of the texts, empty where it is not known; `writer`: the model that writes
-  // their translations.
+  // of the texts, empty where it is not known.
   absl::Status ReadPatternsAndTerms(const v1::TranslateOptions& options,
                                     const std::string& path,
-                                    std::string_view language,
-                                    const Model& writer);
+                                    std::string_view language);
+  // The same for one that goes on: what `last`, whose model writes the
+  // translations, has read.
+  void TakePatternsAndTerms(const Translation& last);
   // Splits and tokenizes. `path`: "inputs[3]"; `markup`: the text's, where the
   // caller has needed it already.
   absl::StatusOr<Item> Prepare(
@@ -124,8 +126,7 @@ class Translation {
   absl::Status CheckProtection(const v1::TranslateOptions& options,
                                const std::string& path) const;
   absl::Status ReadGlossary(const v1::TranslateOptions& options,
-                            const std::string& path, std::string_view language,
-                            const Model& writer);
+                            const std::string& path, std::string_view language);
   absl::Status ReadFormat(const v1::TranslateOptions& options,
                           const std::string& path);
   absl::Status ReadChecks(const v1::TranslateOptions& options,
@@ -147,6 +148,9 @@ class Translation {
   absl::Status AddHalves(const v1::Input& input, TextSpan span, size_t middle,
                          const std::vector<TextSpan>& kept,
                          const TokenCounts* counts, Item* item) const;
+  // Sentences of a text are bounded as a call's inputs are.
+  static absl::Status CheckCount(size_t sentences, const std::string& path,
+                                 const RequestLimits& limits);
   // INVALID_ARGUMENT where there are more than a call's sentences may have.
   absl::StatusOr<TokenCounts> CountTokens(TextSpan span,
                                           const Item& item) const;
@@ -203,10 +207,10 @@ class Translation {
   std::optional<SentenceSplitter> splitter_;  // unless SPLIT_NONE
   std::optional<v1::TextFormat> format_;      // of markup
   // With markup, too: some of that stands for a word.
-  std::optional<SpanProtection> protection_;
+  std::shared_ptr<const SpanProtection> protection_;
   std::optional<ResultChecks> checks_;
   bool words_ = false;
-  std::optional<Terminology> glossary_;
+  std::shared_ptr<const Terminology> glossary_;
   std::optional<MapSelection> cross_attention_;
   std::optional<MapSelection> decoder_attention_;
 };

@@ -4,6 +4,7 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "base/utf8.h"
@@ -25,6 +26,13 @@ inline size_t LastCharacterSize(std::string_view text) {
   }
   return FirstCodePoint(text.substr(text.size() - size)).size == size ? size
                                                                       : 1;
+}
+
+inline std::string WithCapital(std::string_view text) {
+  std::string out;
+  AppendUtf8(u_toupper(FirstCharacter(text)), &out);
+  out += text.substr(FirstCodePoint(text).size);
+  return out;
 }
 
 }  // namespace trivium

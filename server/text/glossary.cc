@@ -222,18 +222,11 @@ absl::StatusOr<std::vector<Glossary::Match>> Glossary::Find(
   return matches;
 }
 
-std::string WithCapital(std::string_view term) {
-  std::string text;
-  if (term.empty()) return text;
-  AppendUtf8(u_toupper(FirstCharacter(term)), &text);
-  text += term.substr(FirstCodePoint(term).size);
-  return text;
-}
-
 size_t CountTerm(std::string_view text, std::string_view term, bool endings) {
+  if (term.empty()) return 0;
   const std::string capital = WithCapital(term);
   size_t count = 0;
-  for (size_t at = 0; at < text.size() && !term.empty();) {
+  for (size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at);
     const size_t size = rest.starts_with(term)      ? term.size()
                         : rest.starts_with(capital) ? capital.size()

@@ -77,9 +77,6 @@ class Glossary {
 // front; with `endings` also where its last word goes on.
 size_t CountTerm(std::string_view text, std::string_view term, bool endings);
 
-// The term with a capital in front.
-std::string WithCapital(std::string_view term);
-
 // Whether words are written without spaces between them, as the term's end or
 // its beginning is.
 bool EndsInsideText(std::string_view term);

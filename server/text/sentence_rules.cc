@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "server/text/abbreviations.h"
 #include "server/text/characters.h"
+#include "server/text/sentences.h"
 
 namespace trivium {
 namespace {
@@ -161,10 +162,8 @@ bool EndsWithWord(std::string_view language, std::string_view left) {
       !All(word, [](UChar32 c) { return u_islower(c) != 0; })) {
     return false;
   }
-  std::string capital(word);
-  capital[0] = static_cast<char>(u_toupper(capital[0]));
   return FindAbbreviation(language, word) == Abbreviation::kNone &&
-         FindAbbreviation(language, capital) == Abbreviation::kNone &&
+         FindAbbreviation(language, WithCapital(word)) == Abbreviation::kNone &&
          std::any_of(std::begin(kVowels), std::end(kVowels),
                      [word](std::string_view vowel) {
                        return word.find(vowel) != word.npos;
@@ -227,7 +226,7 @@ bool IsEmoticon(std::string_view left) {
   run.remove_prefix(1);
   if (std::string_view("-'^o*").find(run[0]) != run.npos) run.remove_prefix(1);
   if (run.empty()) return false;
-  return run.find_first_not_of(")(DP", 0) == run.npos;
+  return run.find_first_not_of(")(DP") == run.npos;
 }
 
 bool IsEmoji(UChar32 c) {
@@ -244,10 +243,8 @@ bool EndsWithSmile(std::string_view language, std::string_view left,
   const bool emoji = All(run, IsEmoji);
   if (run.size() == left.size()) return emoji;
   if (!emoji && !IsEmoticon(left)) return false;
-  std::string_view before = left.substr(0, left.size() - run.size());
-  while (!before.empty() && u_isUWhiteSpace(Last(before))) {
-    before.remove_suffix(LastCharacterSize(before));
-  }
+  const std::string_view before =
+      WithoutWhiteSpace(left, {0, left.size() - run.size()}).Of(left);
   return (!before.empty() && IsMark(Last(before))) ||
          IsSentenceStarter(language, FirstWord(right));
 }

@@ -15,7 +15,10 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   target_compile_options(trivium_options INTERFACE -fsigned-char)
 endif()
 if(TRIVIUM_ASSERTIONS)
+  # Indices of the C++ library are checked as in a hardened program, so that
+  # tests see what would end one.
   target_compile_options(trivium_options INTERFACE -UNDEBUG)
+  target_compile_definitions(trivium_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 if(TRIVIUM_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -45,16 +45,8 @@ Sequence* RunningBatch::LastHolder() {
 }
 
 void RunningBatch::Suspend(Sequence* sequence) {
-  // None that comes after it has decode work.
-  if (sequence->decodes() > 0 && !plan_.decode.empty()) {
-    plan_.decode.erase(
-        plan_.decode.begin() + static_cast<ptrdiff_t>(sequence->first_decode()),
-        plan_.decode.end());
-  }
-  const SourceId source = sequence->Suspend();
-  std::erase_if(plan_.encode, [source](const StepPlan::Encode& work) {
-    return work.source == source;
-  });
+  // The last holder of blocks: no decode entries follow its own.
+  sequence->Suspend(&plan_);
   if (sequence->priority() == Priority::kInteractive) {
     share_->Ended(options_.clock->Now());
   }

@@ -75,12 +75,11 @@ int Sequence::MinRows() const {
 }
 
 bool Sequence::planned() const {
-  return decodes_ > 0 || (source_slot_ >= 0 && sources_->planned(source_slot_));
+  return !decodes_.empty() || (source_slot_ >= 0 && sources_->planned(source_slot_));
 }
 
 void Sequence::Plan(int* spare_rows, StepPlan* plan) {
-  first_decode_ = plan->decode.size();
-  decodes_ = 0;
+  decodes_.Begin(*plan);
   if (rests_) return;
   if (phase_ == Phase::kSource && MinRows() > 0) Start();
   if (phase_ == Phase::kPrefix) {
@@ -111,13 +110,13 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
     *spare_rows -= more;
     score_->Plan(1 + more, plan);
   }
-  decodes_ = plan->decode.size() - first_decode_;
+  decodes_.End(*plan);
 }
 
 int Sequence::PlannedRows(const StepPlan& plan) const {
   int rows = 0;
-  for (size_t i = first_decode_; i < first_decode_ + decodes_; ++i) {
-    rows += static_cast<int>(plan.decode[i].tokens.size());
+  for (const StepPlan::Decode& decode : decodes_.Entries(plan)) {
+    rows += static_cast<int>(decode.tokens.size());
   }
   return rows;
 }
@@ -160,7 +159,7 @@ Rereading::Histories Sequence::ReadByLive() const {
   return histories;
 }
 
-SourceId Sequence::Suspend() {
+void Sequence::Suspend(StepPlan* plan) {
   // What a greedy search had read is likely to be found again; of beams, what
   // they begin with.
   if (phase_ == Phase::kSearch) {
@@ -169,10 +168,13 @@ SourceId Sequence::Suspend() {
   }
   ReleaseHypotheses();
   draft_.Clear();
-  decodes_ = 0;
+  decodes_.TakeBack(plan);
   phase_ = Phase::kSuspended;
-  if (source_slot_ < 0) return kNoSource;
-  return sources_->Release(std::exchange(source_slot_, -1));
+  if (source_slot_ < 0) return;
+  const SourceId source = sources_->Release(std::exchange(source_slot_, -1));
+  std::erase_if(plan->encode, [source](const StepPlan::Encode& work) {
+    return work.source == source;
+  });
 }
 
 void Sequence::Resume(int source_slot) {
@@ -250,7 +252,7 @@ bool Sequence::IsFinite(const StepResult& result) const {
   }
   // What follows from guesses alone is no part of the answer (SearchDrafted).
   if (draft_.size() > 0) return true;
-  const auto rows = std::span(result.rows).subspan(first_decode_, decodes_);
+  const std::span<const StepResult::Row> rows = decodes_.Rows(result);
   return std::all_of(rows.begin(), rows.end(),
                      [](const StepResult::Row& row) { return row.finite; });
 }
@@ -294,6 +296,7 @@ int Sequence::Apply(const StepResult& result) {
     case Phase::kDone:
       break;
   }
+  decodes_.Clear();
   return steps_ - steps;
 }
 
@@ -304,11 +307,11 @@ const AttentionSelection* Sequence::SearchMaps() const {
 
 void Sequence::Attend(const StepResult& result) {
   const int keys = sources_->tokens(source_slot_);
-  std::vector<std::vector<float>> looks(decodes_);
+  const std::span<const StepResult::Row> rows = decodes_.Rows(result);
+  std::vector<std::vector<float>> looks(rows.size());
   std::vector<std::span<const float>> maps;
-  for (size_t i = 0; i < decodes_; ++i) {
-    const std::span<const float> all =
-        result.rows[first_decode_ + i].cross_attention;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::span<const float> all = rows[i].cross_attention;
     // Of a prefix's tokens the last one alone is asked about.
     const size_t tokens = steps_ == 0 ? prefix_planned_ : 1;
     for (size_t at = (tokens - 1) * keys; at + keys <= all.size();
@@ -324,8 +327,8 @@ void Sequence::Attend(const StepResult& result) {
 void Sequence::Search(const StepResult& result) {
   if (SearchMaps() != nullptr) Attend(result);
   logits_.clear();
-  for (size_t i = 0; i < decodes_; ++i) {
-    logits_.push_back(result.rows[first_decode_ + i].logits[0]);
+  for (const StepResult::Row& row : decodes_.Rows(result)) {
+    logits_.push_back(row.logits[0]);
   }
   decoding_->Advance(logits_);
   ++steps_;
@@ -398,18 +401,18 @@ void Sequence::StartAttention() {
 }
 
 void Sequence::ApplyAttention(const StepResult& result) {
-  size_t decode = first_decode_;
+  auto row = decodes_.Rows(result).begin();
   bool all_read = true;
   for (AttentionPass& pass : passes_) {
     if (pass.tokens_left() == 0) continue;
-    pass.Apply(result.rows[decode++]);
+    pass.Apply(*row++);
     all_read &= pass.tokens_left() == 0;
   }
   if (all_read) phase_ = Phase::kDone;
 }
 
 void Sequence::ApplyScore(const StepResult& result) {
-  score_->Apply(result.rows[first_decode_]);
+  score_->Apply(decodes_.Rows(result)[0]);
   if (score_->tokens_left() > 0) return;
   scored_ = score_->Take();
   if (!request_.decoding) {

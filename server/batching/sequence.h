@@ -14,6 +14,7 @@
 #include "server/batching/attention_pass.h"
 #include "server/batching/draft_budget.h"
 #include "server/batching/live_hypotheses.h"
+#include "server/batching/planned_decodes.h"
 #include "server/batching/prompt_lookup.h"
 #include "server/batching/queued_request.h"
 #include "server/batching/request_phases.h"
@@ -64,13 +65,12 @@ class Sequence {
   void Plan(int* spare_rows, StepPlan* plan);
   // Whether the plan under way has work of this sequence.
   bool planned() const;
-  // Its entries of StepPlan::decode, of one or more rows each.
-  size_t first_decode() const { return first_decode_; }
+  // Decoder rows of this sequence in the plan under way.
   int PlannedRows(const StepPlan& plan) const;
-  size_t decodes() const { return decodes_; }
-  // Gives up all that it holds in the engine. Returns the source that the
-  // engine gave up with it, or kNoSource. The plan under way must be cut.
-  SourceId Suspend();
+  // Gives up everything that it holds in the engine and takes its work out of
+  // the plan under way, where no other sequence's decode entries may follow
+  // its own.
+  void Suspend(StepPlan* plan);
   // `source_slot`: as in the constructor.
   void Resume(int source_slot);
   Priority priority() const { return request_.priority; }
@@ -221,9 +221,7 @@ class Sequence {
   } draft_;
 
   bool rests_ = false;
-  // Its entries of the decode work of the plan under way.
-  size_t first_decode_ = 0;
-  size_t decodes_ = 0;
+  PlannedDecodes decodes_;  // in the plan under way
   std::vector<LogitsRow> logits_;  // scratch
 };
 

@@ -55,14 +55,14 @@ int Sequence::Draft(double price, int most) {
 
 void Sequence::DropDraft(StepPlan* plan) {
   if (draft_.size() == 0) return;
-  StepPlan::Decode& decode = plan->decode[first_decode_];
+  StepPlan::Decode& decode = decodes_.Entries(plan)[0];
   decode.tokens = live_.next_token(0);
   decode.queries = decoding_->queries();
   draft_.Clear();
 }
 
 void Sequence::SearchDrafted(const StepResult& result) {
-  const StepResult::Row& row = result.rows[first_decode_];
+  const StepResult::Row& row = decodes_.Rows(result)[0];
   draft_.accepted = 0;
   if (!row.finite) {
     // Perhaps because of a wrong guess alone: without any, once more.

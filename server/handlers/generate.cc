@@ -43,6 +43,7 @@ class GenerateCall final : public PreparedCall {
   }
 
   void OnTick(absl::Time now) override {
+    if (stream_->notices_stalls()) return;
     MutexLock lock(&mutex_);
     if (now - write_started_ < environment().limits.stall_timeout) return;
     stalled_ = true;

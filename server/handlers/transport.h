@@ -52,6 +52,10 @@ class ResponseStream : public Transport {
   virtual void Write(const google::protobuf::Message& response) = 0;
   // Gives up a client that takes nothing: a write under way soon ends.
   virtual void BreakOff() = 0;
+  // True if the transport finds out by itself that its client takes nothing.
+  // Then a write may wait for more than the client, and the handler must not
+  // call BreakOff because one takes long.
+  virtual bool notices_stalls() const { return false; }
 };
 
 // A transport of calls that also read a stream of requests.

@@ -39,11 +39,15 @@ class CompletionsCall final : public Handler {
                   ResponseStream* transport)
       : environment_(environment),
         context_(std::move(context)),
-        transport_(transport) {}
+        transport_(transport) {
+    environment_.calls->Add(this);
+  }
+  ~CompletionsCall() override { environment_.calls->Remove(this); }
 
   void Start() override;
   void OnCancel() override;
   void OnWritten(bool ok) override;
+  void OnTick(absl::Time now) override;
 
  private:
   // A prompt's call, of whose handler it is the transport.
@@ -67,7 +71,9 @@ class CompletionsCall final : public Handler {
       if (last != nullptr) whole_->Add(nullptr, OfWhole(*last));
       whole_->End(number_, ending);
     }
-    void BreakOff() override { whole_->transport_->BreakOff(); }
+    // The client is the whole's, and so is the time that it takes.
+    void BreakOff() override {}
+    bool notices_stalls() const override { return true; }
 
     std::unique_ptr<Handler> handler;
 
@@ -110,6 +116,7 @@ class CompletionsCall final : public Handler {
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Piece> waiting_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time write_started_ ABSL_GUARDED_BY(mutex_);  // while writing_
   Part* written_for_ ABSL_GUARDED_BY(mutex_) = nullptr;
   Ending ending_ ABSL_GUARDED_BY(mutex_);  // the first error's, or the last
 };
@@ -175,6 +182,22 @@ void CompletionsCall::OnWritten(bool ok) {
   if (part != nullptr) part->handler->OnWritten(ok);
 }
 
+void CompletionsCall::OnTick(absl::Time now) {
+  const absl::Duration stall = environment_.limits.stall_timeout;
+  {
+    MutexLock lock(&mutex_);
+    if (!writing_ || now - write_started_ < stall) return;
+    if (ending_.status.ok()) {
+      ending_.status = absl::CancelledError(fmt::format(
+          "the client took nothing for {}", absl::FormatDuration(stall)));
+    }
+    CancelLocked();
+  }
+  // Without the lock: the transport has locks of its own, under which it may
+  // call OnCancel.
+  transport_->BreakOff();
+}
+
 void CompletionsCall::End(int number, const Ending& ending) {
   {
     MutexLock lock(&mutex_);
@@ -205,6 +228,7 @@ void CompletionsCall::Advance() {
     MutexLock lock(&mutex_);
     if (writing_) return;
     writing_ = true;
+    write_started_ = environment_.clock->Now();
     if (!waiting_.empty()) {
       piece = std::move(waiting_.front());
       waiting_.pop_front();

@@ -67,6 +67,26 @@ TEST_F(SuspensionTest, TheYoungestGivesWayAndTheOldestIsNotHeldUp) {
   for (int i = 0; i < 3; ++i) ExpectAsIfAlone(requests[i], observers[i].get());
 }
 
+// Six of 2 + 1 blocks, which all need one more in the same iteration.
+TEST_F(SuspensionTest, SeveralGiveWayInOneIteration) {
+  puppets_.options.limits.total_blocks = 20;
+  Create();
+  std::vector<Request> requests;
+  std::vector<std::shared_ptr<RecordingObserver>> observers;
+  for (int i = 0; i < 6; ++i) {
+    requests.push_back(MakeRequest(Source(8, 2 + 10 * i), Greedy(30), nullptr));
+    observers.push_back(Add(requests[i], i));
+  }
+  int most_at_once = 0;
+  while (!batch_->empty()) {
+    const int before = seen_.suspensions;
+    batch_->Iterate();
+    most_at_once = std::max(most_at_once, seen_.suspensions - before);
+  }
+  EXPECT_GE(most_at_once, 2);
+  for (int i = 0; i < 6; ++i) ExpectAsIfAlone(requests[i], observers[i].get());
+}
+
 TEST_F(SuspensionTest, NobodyWhoNeedsBlocksOvertakesTheSuspended) {
   Create();
   std::vector<std::shared_ptr<RecordingObserver>> observers;

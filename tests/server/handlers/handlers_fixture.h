@@ -173,6 +173,10 @@ class FakeTransport : public RequestStream {
     MutexLock lock(&mutex_);
     return ending_.has_value();
   }
+  bool broken_off() const {
+    MutexLock lock(&mutex_);
+    return broken_off_;
+  }
   int taken() const { return taken_; }
 
  private:

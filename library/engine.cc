@@ -15,7 +15,7 @@
 #include "library/local_call.h"
 #include "model/model.h"
 #include "server/batching/workers.h"
-#include "server/handlers/handlers.h"
+#include "server/calls/handlers.h"
 #include "server/observability/log.h"
 
 namespace trivium {

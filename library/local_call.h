@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "base/mutex.h"
-#include "server/handlers/handlers.h"
+#include "server/calls/handlers.h"
 
 namespace trivium {
 

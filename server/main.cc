@@ -18,14 +18,14 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "model/folder_report.h"
-#include "server/handlers/access.h"
 #include "server/host_port.h"
+#include "server/limits/access.h"
 #include "server/observability/version.h"
 #include "server/options.h"
 #include "server/plan.h"
-#include "server/rpc/library_logs.h"
 #include "server/startup.h"
 #include "server/stop_watchdog.h"
+#include "server/transports/grpc/library_logs.h"
 #include "server/unknown_variables.h"
 
 namespace trivium {

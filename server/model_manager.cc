@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/chat_template.h"
-#include "server/handlers/status.h"
+#include "server/errors/status.h"
 #include "server/model_folders.h"
 #include "server/observability/log.h"
 

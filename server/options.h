@@ -11,11 +11,11 @@
 #include "absl/time/time.h"
 #include "base/isa.h"
 #include "model/model.h"
-#include "server/handlers/environment.h"
+#include "server/calls/environment.h"
 #include "server/model_spec.h"
 #include "server/observability/log.h"
-#include "server/tls/credentials.h"
 #include "server/tracing/span_exporter.h"
+#include "server/transports/net/credentials.h"
 
 namespace trivium {
 

@@ -8,13 +8,13 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "server/host_port.h"
-#include "server/http/http_api.h"
 #include "server/observability/http.h"
 #include "server/options.h"
-#include "server/rpc/grpc_server.h"
-#include "server/tls/listener_probe.h"
-#include "server/tls/stream.h"
-#include "server/tls/terminator.h"
+#include "server/transports/grpc/grpc_server.h"
+#include "server/transports/http/http_api.h"
+#include "server/transports/net/listener_probe.h"
+#include "server/transports/net/stream.h"
+#include "server/transports/net/terminator.h"
 
 namespace trivium {
 namespace {

@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "server/batching/batcher.h"
-#include "server/handlers/access.h"
-#include "server/handlers/environment.h"
+#include "server/calls/environment.h"
+#include "server/limits/access.h"
 #include "server/model_manager.h"
 #include "server/observability/audit_log.h"
 #include "server/observability/metrics.h"
-#include "server/tls/credentials.h"
 #include "server/tracing/tracer.h"
+#include "server/transports/net/credentials.h"
 
 namespace trivium {
 

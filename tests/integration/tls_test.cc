@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "tests/integration/server_process.h"
-#include "tests/server/tls/authority.h"
+#include "tests/server/transports/net/authority.h"
 
 namespace trivium {
 namespace {

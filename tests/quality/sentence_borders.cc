@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "server/text/sentences.h"
+#include "server/translation/sentences.h"
 
 namespace trivium {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/server/rpc/rpc_fixture.h"
+#include "tests/server/transports/grpc/rpc_fixture.h"
 #include "tests/support/http_get.h"
 
 namespace trivium {

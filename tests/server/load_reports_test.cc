@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
-#include "server/rpc/header_fields.h"
-#include "server/rpc/http2_frames.h"
-#include "tests/server/rpc/rpc_fixture.h"
+#include "server/transports/grpc/header_fields.h"
+#include "server/transports/grpc/http2_frames.h"
+#include "tests/server/transports/grpc/rpc_fixture.h"
 #include "tests/support/http_get.h"
 #include "xds/orca_load_report.pb.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "base/cpu_limits.h"
-#include "server/handlers/status.h"
+#include "server/errors/status.h"
 #include "server/model_folders.h"
 #include "tests/support/recording_observer.h"
 

@@ -7,7 +7,7 @@
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/startup.h"
-#include "tests/server/rpc/rpc_fixture.h"
+#include "tests/server/transports/grpc/rpc_fixture.h"
 #include "tests/support/http_get.h"
 
 namespace trivium {

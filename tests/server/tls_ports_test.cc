@@ -6,9 +6,9 @@
 #include <string>
 
 #include "server/startup.h"
-#include "tests/server/rpc/rpc_fixture.h"
-#include "tests/server/tls/authority.h"
-#include "tests/server/tls/tls_client.h"
+#include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/server/transports/net/authority.h"
+#include "tests/server/transports/net/tls_client.h"
 #include "tests/support/http_get.h"
 
 namespace trivium {

@@ -10,9 +10,9 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "kserve/open_inference.grpc.pb.h"
-#include "server/handlers/access.h"
+#include "server/limits/access.h"
 #include "server/startup.h"
-#include "tests/server/rpc/rpc_fixture.h"
+#include "tests/server/transports/grpc/rpc_fixture.h"
 #include "tests/support/http_get.h"
 
 namespace trivium {

@@ -26,7 +26,7 @@ class CheckIncludesTest(unittest.TestCase):
         self.assertIn(header, problems[0])
 
     def test_own_folder_base_and_standard_library(self):
-        for path in ("base/a.cc", "model/search/a.cc", "server/rpc/a.cc"):
+        for path in ("base/a.cc", "model/search/a.cc", "server/transports/grpc/a.cc"):
             own = str(pathlib.PurePath(path).with_suffix(".h"))
             for header in (own, "base/clock.h", "vector", "fmt/format.h"):
                 self.assert_allowed(path, header)
@@ -53,27 +53,27 @@ class CheckIncludesTest(unittest.TestCase):
         self.assert_refused("server/batching/a.cc", "model/transformer/a.h")
         self.assert_refused("server/batching/a.cc", "grpcpp/grpcpp.h")
         self.assert_refused("server/batching/a.cc", "trivium/v1/common.pb.h")
-        self.assert_refused("server/batching/a.cc", "server/rpc/a.h")
+        self.assert_refused("server/batching/a.cc", "server/transports/grpc/a.h")
         self.assert_refused("server/observability/a.cc", "grpcpp/grpcpp.h")
 
     def test_handlers_know_no_transport(self):
-        path = "server/handlers/a.cc"
+        path = "server/calls/a.cc"
         self.assert_allowed(path, "trivium/v1/models.pb.h")
         self.assert_allowed(path, "google/protobuf/message.h")
         self.assert_allowed(path, "server/batching/batcher.h")
-        self.assert_refused(path, "server/rpc/wire.h")
+        self.assert_refused(path, "server/transports/grpc/wire.h")
         self.assert_refused(path, "grpcpp/grpcpp.h")
         self.assert_refused(path, "trivium/v1/models.grpc.pb.h")
         self.assert_refused("server/server.cc", "grpcpp/grpcpp.h")
 
     def test_rpc_and_client(self):
-        self.assert_allowed("server/rpc/a.cc", "trivium/v1/models.pb.h")
-        self.assert_allowed("server/rpc/a.cc", "grpcpp/grpcpp.h")
-        self.assert_allowed("server/rpc/a.cc", "trivium/v1/models.grpc.pb.h")
-        self.assert_allowed("server/rpc/a.cc", "server/handlers/handlers.h")
-        self.assert_refused("server/rpc/a.cc", "server/batching/batcher.h")
-        self.assert_refused("server/rpc/a.cc", "model/model.h")
-        self.assert_refused("server/rpc/a.cc", "prometheus/counter.h")
+        self.assert_allowed("server/transports/grpc/a.cc", "trivium/v1/models.pb.h")
+        self.assert_allowed("server/transports/grpc/a.cc", "grpcpp/grpcpp.h")
+        self.assert_allowed("server/transports/grpc/a.cc", "trivium/v1/models.grpc.pb.h")
+        self.assert_allowed("server/transports/grpc/a.cc", "server/calls/handlers.h")
+        self.assert_refused("server/transports/grpc/a.cc", "server/batching/batcher.h")
+        self.assert_refused("server/transports/grpc/a.cc", "model/model.h")
+        self.assert_refused("server/transports/grpc/a.cc", "prometheus/counter.h")
         self.assert_allowed("client/load/a.cc", "client/client.h")
         self.assert_refused("client/client.cc", "model/model.h")
         self.assert_refused("client/client.cc", "server/options.h")

@@ -3,7 +3,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "server/tracing/tracer.h"
-#include "tests/server/tls/authority.h"
+#include "tests/server/transports/net/authority.h"
 #include "tests/support/trace_collector.h"
 
 namespace trivium {

@@ -1,0 +1,24 @@
+#include "server/adapters/codec.h"
+
+#include <fmt/format.h>
+
+#include "absl/strings/ascii.h"
+#include "server/adapters/http_status.h"
+
+namespace trivium {
+
+// A web page may send other types than application/json to any address that its
+// reader reaches, without being asked for leave first.
+absl::Status Codec::Check(const RequestHead& head) {
+  if (head.method != "POST") return absl::OkStatus();
+  const std::string type = TypeOf(head);
+  if (type != "application/json") {
+    return absl::UnimplementedError(
+        fmt::format("Content-Type is '{}'; send application/json", type));
+  }
+  return CheckEncoding(head, "Content-Encoding");
+}
+
+int Codec::StatusOf(absl::StatusCode code) const { return HttpStatusOf(code); }
+
+}  // namespace trivium

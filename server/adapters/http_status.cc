@@ -1,0 +1,131 @@
+#include "server/adapters/http_status.h"
+
+#include <fmt/format.h>
+
+#include "absl/strings/ascii.h"
+#include "google/rpc/error_details.pb.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+// What begins with a field of one of the names, and ends or goes on behind it.
+std::string Renamed(std::string text, std::span<const FieldName> names) {
+  for (const FieldName& name : names) {
+    const std::string_view field = name.field;
+    const bool fits =
+        text.starts_with(field) &&
+        (field.ends_with('.') || text.size() == field.size() ||
+         std::string_view(".:[").find(text[field.size()]) != field.npos);
+    if (!fits) continue;
+    text.replace(0, field.size(), name.name);
+    break;
+  }
+  return text;
+}
+
+}  // namespace
+
+// https://connectrpc.com/docs/protocol#error-codes
+int HttpStatusOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:
+      return 200;
+    case absl::StatusCode::kCancelled:
+      return 499;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kOutOfRange:
+      return 400;
+    case absl::StatusCode::kDeadlineExceeded:
+      return 504;
+    case absl::StatusCode::kNotFound:
+      return 404;
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kAborted:
+      return 409;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kResourceExhausted:
+      return 429;
+    case absl::StatusCode::kUnimplemented:
+      return 501;
+    case absl::StatusCode::kUnavailable:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+std::string_view ConnectCodeOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kCancelled:
+      return "canceled";
+    case absl::StatusCode::kInvalidArgument:
+      return "invalid_argument";
+    case absl::StatusCode::kDeadlineExceeded:
+      return "deadline_exceeded";
+    case absl::StatusCode::kNotFound:
+      return "not_found";
+    case absl::StatusCode::kAlreadyExists:
+      return "already_exists";
+    case absl::StatusCode::kPermissionDenied:
+      return "permission_denied";
+    case absl::StatusCode::kResourceExhausted:
+      return "resource_exhausted";
+    case absl::StatusCode::kFailedPrecondition:
+      return "failed_precondition";
+    case absl::StatusCode::kAborted:
+      return "aborted";
+    case absl::StatusCode::kOutOfRange:
+      return "out_of_range";
+    case absl::StatusCode::kUnimplemented:
+      return "unimplemented";
+    case absl::StatusCode::kInternal:
+      return "internal";
+    case absl::StatusCode::kUnavailable:
+      return "unavailable";
+    case absl::StatusCode::kDataLoss:
+      return "data_loss";
+    case absl::StatusCode::kUnauthenticated:
+      return "unauthenticated";
+    default:
+      return "unknown";
+  }
+}
+
+std::string MessageOf(const Ending& ending, std::span<const FieldName> names) {
+  const std::string message =
+      Renamed(ToRpcStatus(ending.status).message(), names);
+  if (ending.request_id.empty()) return message;
+  return fmt::format("{} (request {})", message, ending.request_id);
+}
+
+std::string FieldOf(const absl::Status& status,
+                    std::span<const FieldName> names) {
+  google::rpc::BadRequest bad;
+  const google::rpc::Status rpc_status = ToRpcStatus(status);
+  for (const auto& detail : rpc_status.details()) {
+    if (detail.UnpackTo(&bad) && bad.field_violations_size() > 0) {
+      return Renamed(bad.field_violations(0).field(), names);
+    }
+  }
+  return "";
+}
+
+std::string TypeOf(const RequestHead& head) {
+  const std::string type = head.header("Content-Type");
+  return absl::AsciiStrToLower(
+      absl::StripAsciiWhitespace(type.substr(0, type.find(';'))));
+}
+
+absl::Status CheckEncoding(const RequestHead& head, const char* header) {
+  const std::string encoding = head.header(header);
+  if (encoding.empty() || encoding == "identity") return absl::OkStatus();
+  return absl::UnimplementedError(fmt::format(
+      "{} is '{}'; send bodies that are not compressed", header, encoding));
+}
+
+}  // namespace trivium

@@ -1,0 +1,60 @@
+#include "server/adapters/kserve/adapter.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "server/errors/status.h"
+
+namespace trivium {
+
+using google::protobuf::Message;
+
+void Adapter::Start() {
+  absl::StatusOr<InnerCall> call = Begin(transport_);
+  if (!call.ok()) {
+    failed_.emplace(environment_, std::move(context_), rpc_);
+    const absl::Status& admitted = failed_->admitted();
+    return transport_->Finish(
+        failed_->Close(admitted.ok() ? call.status() : admitted), nullptr);
+  }
+  request_ = std::move(call->request);
+  inner_ = call->unary != nullptr
+               ? call->unary(environment_, std::move(context_), this)
+               : call->stream(environment_, std::move(context_), this);
+  cancellable_ = inner_.get();
+  if (cancelled_) inner_->OnCancel();
+  inner_->Start();
+}
+
+void Adapter::OnCancel() {
+  cancelled_ = true;
+  Handler* const inner = cancellable_;
+  if (inner != nullptr) inner->OnCancel();
+}
+
+absl::Status Adapter::Take(Message* request) {
+  request->GetReflection()->Swap(request, request_.get());
+  return absl::OkStatus();
+}
+
+// On another thread than the inner handler's, which has not returned yet.
+void Adapter::Write(const Message& response) {
+  Hear(response);
+  environment_.delivery->Run(this, 0, [this] { inner_->OnWritten(true); });
+}
+
+void Adapter::Finish(const Ending& ending, const Message* last) {
+  Ending told = ending;
+  const Message* const response = Answer(&told.status, last);
+  transport_->Finish(told, told.status.ok() ? response : nullptr);
+}
+
+absl::Status CheckKserveVersion(const std::string& version) {
+  if (version.empty() || version == kKserveVersion) return absl::OkStatus();
+  return absl::NotFoundError(
+      fmt::format("there is no version '{}' of a model; name none, or '{}'",
+                  Shorten(version), kKserveVersion));
+}
+
+}  // namespace trivium

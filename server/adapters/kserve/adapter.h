@@ -1,0 +1,95 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_KSERVE_ADAPTER_H_
+#define TRIVIUM_SERVER_ADAPTERS_KSERVE_ADAPTER_H_
+
+#include <google/protobuf/message.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "server/calls/call.h"
+#include "server/calls/handlers.h"
+
+namespace trivium {
+
+// A call of ours that answers a foreign one.
+struct InnerCall {
+  // One of the two.
+  NewHandler* unary = nullptr;
+  decltype(NewGenerate)* stream = nullptr;
+  std::unique_ptr<google::protobuf::Message> request;
+};
+
+template <typename Request>
+InnerCall Unary(NewHandler* handler, Request request) {
+  return {.unary = handler,
+          .request = std::make_unique<Request>(std::move(request))};
+}
+
+// A foreign call: a handler for its transport, and the transport of the inner
+// call's handler. Its functions are called one at a time.
+//
+//   Begin(transport)   // takes the foreign request: which call of ours is it?
+//   Hear(response)...  // of a stream
+//   Answer(&status, last)
+class Adapter : public Handler, public ResponseStream {
+ public:
+  // `rpc`: what the call counts as where it becomes none of ours.
+  Adapter(const Environment& environment, CallContext context, Rpc rpc,
+          Transport* transport)
+      : environment_(environment),
+        context_(std::move(context)),
+        rpc_(rpc),
+        transport_(transport) {}
+
+  void Start() final;
+  void OnCancel() final;
+
+  absl::Status Take(google::protobuf::Message* request) final;
+  void Write(const google::protobuf::Message& response) final;
+  void Finish(const Ending& ending,
+              const google::protobuf::Message* last) final;
+  // Nothing of a write is ever under way for long.
+  void BreakOff() final {}
+
+ protected:
+  virtual absl::StatusOr<InnerCall> Begin(Transport* transport) = 0;
+  virtual void Hear(const google::protobuf::Message& response) {}
+  // The foreign response, which lives as long as the call. `last`: the inner
+  // call's response, or null, where `status` is an error, which may be mended.
+  virtual const google::protobuf::Message* Answer(
+      absl::Status* status, const google::protobuf::Message* last) = 0;
+
+  const Environment& environment() const { return environment_; }
+
+ private:
+  const Environment& environment_;
+  CallContext context_;  // until one of the last two has it
+  const Rpc rpc_;
+  Transport* const transport_;
+  std::unique_ptr<google::protobuf::Message> request_;  // the inner call's
+  std::optional<Call> failed_;
+  std::unique_ptr<Handler> inner_;
+  // OnCancel may come while the call begins.
+  std::atomic<Handler*> cancellable_ = nullptr;
+  std::atomic<bool> cancelled_ = false;
+};
+
+// A handler of a class of such calls.
+template <typename Call>
+std::unique_ptr<Handler> NewAdapter(const Environment& environment,
+                                    CallContext context, Transport* transport) {
+  return std::make_unique<Call>(environment, std::move(context), transport);
+}
+
+// There is one version of each model.
+inline constexpr char kKserveVersion[] = "1";
+// NOT_FOUND for another.
+absl::Status CheckKserveVersion(const std::string& version);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_KSERVE_ADAPTER_H_

@@ -1,0 +1,47 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_KSERVE_INFER_KINDS_H_
+#define TRIVIUM_SERVER_ADAPTERS_KSERVE_INFER_KINDS_H_
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/adapters/kserve/adapter.h"
+#include "server/adapters/kserve/tensors.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+
+// A call of ours as ModelInfer.
+struct InferKind {
+  std::string_view call;  // "Encode"
+  // The call for these texts, without options.
+  absl::StatusOr<InnerCall> (*ask)(const std::string& model,
+                                   std::vector<std::string> texts);
+  // What of a response goes into `outputs`; null: of a stream.
+  void (*tell)(const google::protobuf::Message& response,
+               OutputTensors* outputs);
+  std::vector<TensorInfo> outputs;
+};
+
+// What ModelInfer is for a model.
+const InferKind& KindOf(const v1::Model& model);
+
+// The text that Generate has made, or INVALID_ARGUMENT where it is too long.
+class GeneratedAnswer {
+ public:
+  explicit GeneratedAnswer(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  void Hear(const google::protobuf::Message& response);
+  absl::Status Tell(OutputTensors* outputs) const;
+
+ private:
+  const int64_t max_bytes_;
+  bool too_long_ = false;
+  std::string text_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_KSERVE_INFER_KINDS_H_

@@ -1,0 +1,36 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_KSERVE_KSERVE_H_
+#define TRIVIUM_SERVER_ADAPTERS_KSERVE_KSERVE_H_
+
+#include <vector>
+
+#include "server/calls/handlers.h"
+
+namespace trivium {
+
+// The calls of KServe's Open Inference Protocol, version 2 (proto/kserve):
+// each is one of ours in its clothes. Its request becomes a request of ours,
+// which the handler of that call answers; so limits, deadlines, refusals,
+// cancellation, metrics and logs are the same, and errors name our fields.
+//
+// ModelInfer has one input, "text", of BYTES [n] or [n, 1], and is the first of
+// these that the model does:
+//
+//   Classify    "label" BYTES [n, labels], "score" FP32 [n, labels]
+//   Translate   "text" BYTES [n]
+//   Generate    "text" BYTES [1], of one text
+//   Encode      "embedding" FP32 [n, d]
+//
+// Its parameters are the call's options by their names (beam_size...).
+struct KserveMethod {
+  const char* name;  // "ModelInfer"
+  NewHandler* start;
+};
+std::vector<KserveMethod> KserveMethods();
+
+// Parts of them: of servers and models, and of models as a repository.
+std::vector<KserveMethod> KserveServerMethods();
+std::vector<KserveMethod> KserveRepositoryMethods();
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_KSERVE_KSERVE_H_

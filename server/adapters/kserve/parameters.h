@@ -1,0 +1,25 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_KSERVE_PARAMETERS_H_
+#define TRIVIUM_SERVER_ADAPTERS_KSERVE_PARAMETERS_H_
+
+#include <google/protobuf/map.h>
+#include <google/protobuf/message.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "kserve/open_inference.pb.h"
+
+namespace trivium {
+
+// Sets options of a call's request by their names, wherever they are in it:
+// "beam_size" is options.decoding.beam_size of Translate. Numbers, booleans,
+// texts and enumerations by name ("POOLING_CLS"); one text for a list of them.
+// INVALID_ARGUMENT for other names, also of options whose results would have no
+// place in the answer, and for values of another type.
+absl::Status SetOptions(const google::protobuf::Map<
+                            std::string, inference::InferParameter>& parameters,
+                        google::protobuf::Message* request);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_KSERVE_PARAMETERS_H_

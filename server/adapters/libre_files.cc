@@ -1,0 +1,183 @@
+// Files of LibreTranslate's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "base/status.h"
+#include "server/adapters/form_body.h"
+#include "server/adapters/http_status.h"
+#include "server/adapters/json_body.h"
+#include "server/adapters/libre_translate.h"
+#include "server/calls/kept_files.h"
+#include "server/errors/status.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::ordered_json;
+
+struct FileKind {
+  std::string_view ending;
+  v1::TextFormat format;
+  std::string_view type;
+};
+
+constexpr FileKind kKinds[] = {
+    {".txt", v1::TEXT_FORMAT_PLAIN, "text/plain; charset=utf-8"},
+    {".html", v1::TEXT_FORMAT_HTML, "text/html; charset=utf-8"},
+    {".htm", v1::TEXT_FORMAT_HTML, "text/html; charset=utf-8"},
+    {".md", v1::TEXT_FORMAT_MARKDOWN, "text/markdown; charset=utf-8"},
+    {".xml", v1::TEXT_FORMAT_XML, "application/xml"},
+};
+constexpr size_t kMostNameBytes = 100;
+
+// Null where no text is in it that could be translated.
+const FileKind* KindOf(const std::string& name) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  for (const FileKind& kind : kKinds) {
+    if (lower.ends_with(kind.ending)) return &kind;
+  }
+  return nullptr;
+}
+
+// A name that is the same in a path, in a header, and on any disk.
+std::string PlainName(const std::string& name) {
+  std::string plain = name.substr(name.find_last_of("/\\") + 1);
+  for (char& c : plain) {
+    if (!absl::ascii_isalnum(c) && c != '-' && c != '.') c = '_';
+  }
+  if (plain.size() > kMostNameBytes) {
+    plain = plain.substr(plain.size() - kMostNameBytes);
+  }
+  return plain;
+}
+
+// The scheme and host by which the client came, so that it comes again so.
+std::string OriginOf(const RequestHead& head) {
+  std::string host = head.header("Host");
+  const bool plain = std::all_of(host.begin(), host.end(), [](char c) {
+    return absl::ascii_isalnum(c) ||
+           std::string_view("-._:[]").find(c) != std::string_view::npos;
+  });
+  if (!plain) return "";
+  const bool tls = head.tls || head.header("X-Forwarded-Proto") == "https";
+  return (tls ? "https://" : "http://") + host;
+}
+
+class LibreFileCodec : public Codec {
+ public:
+  LibreFileCodec(const Environment& environment, const RequestHead& head)
+      : files_(environment.kept_files),
+        type_(head.header("Content-Type")),
+        origin_(OriginOf(head)) {}
+
+  absl::Status Check(const RequestHead& head) override {
+    const std::string type = TypeOf(head);
+    if (type != "multipart/form-data") {
+      return absl::UnimplementedError(
+          fmt::format("Content-Type is '{}'; send multipart/form-data", type));
+    }
+    TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
+    return CheckEncoding(head, "Content-Encoding");
+  }
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<FormField> fields,
+                             ParseForm(type_, body));
+    auto* const request = static_cast<v1::TranslateRequest*>(message);
+    const auto file = std::find_if(
+        fields.begin(), fields.end(),
+        [](const FormField& field) { return field.name == "file"; });
+    if (file == fields.end() || !file->file_name) {
+      return InvalidField("file", "is missing; send a file with its name");
+    }
+    const FileKind* const kind = KindOf(*file->file_name);
+    if (kind == nullptr) {
+      return InvalidField(
+          "file", fmt::format("'{}' is of no kind that is translated here: "
+                              ".txt, .html, .htm, .md and .xml are",
+                              Shorten(*file->file_name)));
+    }
+    request->mutable_options()->set_format(kind->format);
+    request->add_inputs()->set_text(std::move(file->value));
+    name_ = PlainName(*file->file_name);
+    fields.erase(file);
+    TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json value,
+                             FormToJson(std::move(fields)));
+    JsonFields others(value, "");
+    ReadLibreLanguages(&others, request);
+    return others.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    const v1::TranslateResult& result =
+        static_cast<const v1::TranslateResponse*>(last)->results(0);
+    const auto key = files_->Keep(
+        result.hypotheses().empty() ? "" : result.hypotheses(0).text());
+    if (!key.ok()) return LibreFailure({key.status(), ending.request_id});
+    return {
+        .body = ToJsonText(ordered_json{
+            {"translatedFileUrl",
+             fmt::format("{}{}{}.{}", origin_, kDownloadPath, *key, name_)}})};
+  }
+
+ private:
+  KeptFiles* const files_;
+  const std::string type_;
+  const std::string origin_;
+  std::string name_;
+};
+
+// A call of ListModels, for its token's sake. A page of HTML that somebody had
+// translated is none of this server's: it is for a disk, not to be shown.
+class LibreDownloadCodec : public Codec {
+ public:
+  LibreDownloadCodec(const Environment& environment, const RequestHead& head)
+      : files_(environment.kept_files),
+        // "/download_file/KEY.NAME".
+        path_(head.path.substr(std::string_view(kDownloadPath).size())) {}
+
+  absl::Status Read(std::string_view, Message*) override {
+    TRIVIUM_ASSIGN_OR_RETURN(file_,
+                             files_->Find(path_.substr(0, path_.find('.'))));
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message*) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    const size_t dot = path_.find('.');
+    const std::string name =
+        PlainName(dot == path_.npos ? "" : path_.substr(dot + 1));
+    const FileKind* const kind = KindOf(name);
+    return {.type = std::string(kind == nullptr ? kKinds[0].type : kind->type),
+            .body = *file_,
+            .headers = {{"Content-Disposition",
+                         fmt::format("attachment; filename=\"{}\"", name)},
+                        {"X-Content-Type-Options", "nosniff"},
+                        {"Cache-Control", "no-store"}}};
+  }
+
+ private:
+  KeptFiles* const files_;
+  const std::string path_;
+  std::shared_ptr<const std::string> file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> NewLibreFileCodec(const Environment& environment,
+                                         const RequestHead& head) {
+  return std::make_unique<LibreFileCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewLibreDownloadCodec(const Environment& environment,
+                                             const RequestHead& head) {
+  return std::make_unique<LibreDownloadCodec>(environment, head);
+}
+
+}  // namespace trivium

@@ -1,0 +1,299 @@
+#include "server/adapters/libre_translate.h"
+
+#include <unicode/locid.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "base/status.h"
+#include "server/adapters/form_body.h"
+#include "server/adapters/http_status.h"
+#include "server/adapters/json_body.h"
+#include "server/calls/translation_route.h"
+#include "server/errors/status.h"
+#include "server/translation/language_detection.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// Hypotheses of a search, the first of which is the translation.
+constexpr int kMostAlternatives = 15;
+
+// What LibreTranslate calls a language: as BCP 47, else the model's own code.
+const std::string& CodeOf(const v1::Language& language) {
+  return language.bcp47().empty() ? language.code() : language.bcp47();
+}
+
+void ReadKey(JsonFields* fields) {
+  fields->Only("api_key", {""},
+               "is not asked for here; send a token as 'Authorization: Bearer "
+               "TOKEN', where the server wants one");
+}
+
+// In English; ICU knows what BCP 47 has.
+std::string NameOf(const std::string& code) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Locale locale = icu::Locale::forLanguageTag(code, error);
+  if (U_FAILURE(error)) return code;
+  icu::UnicodeString name;
+  locale.getDisplayName(icu::Locale::getEnglish(), name);
+  std::string text;
+  name.toUTF8String(text);
+  return text;
+}
+
+// Of a request whose body is JSON or a form.
+class LibreCodec : public Codec {
+ public:
+  explicit LibreCodec(const RequestHead& head)
+      : form_type_(IsForm(head) ? head.header("Content-Type") : "") {}
+
+  absl::Status Check(const RequestHead& head) final {
+    if (form_type_.empty()) return Codec::Check(head);
+    TRIVIUM_RETURN_IF_ERROR(CheckFormIsNoPages(head));
+    return CheckEncoding(head, "Content-Encoding");
+  }
+
+ protected:
+  absl::StatusOr<json> ReadBody(std::string_view body) const {
+    if (form_type_.empty()) return ReadJsonBody(body);
+    TRIVIUM_ASSIGN_OR_RETURN(std::vector<FormField> fields,
+                             ParseForm(form_type_, body));
+    TRIVIUM_ASSIGN_OR_RETURN(json value, FormToJson(std::move(fields)));
+    // The one number.
+    int64_t number = 0;
+    if (const auto one = value.find("alternatives");
+        one != value.end() &&
+        absl::SimpleAtoi(one->get<std::string>(), &number)) {
+      *one = number;
+    }
+    return value;
+  }
+
+ private:
+  const std::string form_type_;  // empty: JSON
+};
+
+class LibreTranslateCodec : public LibreCodec {
+ public:
+  using LibreCodec::LibreCodec;
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
+    auto* const request = static_cast<v1::TranslateRequest*>(message);
+    JsonFields fields(value, "");
+    fields.Require("q");
+    many_ = fields.Value("q") != nullptr && fields.Value("q")->is_array();
+    for (std::string& text : fields.Strings("q")) {
+      request->add_inputs()->set_text(std::move(text));
+    }
+    ReadLibreLanguages(&fields, request);
+    detects_ = request->options().source_language() == "auto";
+    alternatives_ = static_cast<int>(
+        fields.Integer("alternatives", 0, kMostAlternatives).value_or(0));
+    if (alternatives_ > 0) {
+      auto* const decoding = request->mutable_options()->mutable_decoding();
+      decoding->set_beam_size(static_cast<uint32_t>(alternatives_) + 1);
+      decoding->set_num_hypotheses(static_cast<uint32_t>(alternatives_) + 1);
+    }
+    ReadFormat(&fields, request);
+    return fields.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    ordered_json texts = ordered_json::array();
+    ordered_json others = ordered_json::array();
+    ordered_json detected = ordered_json::array();
+    for (const v1::TranslateResult& result :
+         static_cast<const v1::TranslateResponse*>(last)->results()) {
+      ordered_json all = ordered_json::array();
+      for (const v1::Hypothesis& hypothesis : result.hypotheses()) {
+        all.push_back(hypothesis.text());
+      }
+      texts.push_back(all.empty() ? "" : all.front());
+      if (!all.empty()) all.erase(all.begin());
+      others.push_back(all);
+      detected.push_back(Detected(result));
+    }
+    ordered_json answer = {{"translatedText", many_ ? texts : texts.front()}};
+    if (alternatives_ > 0) {
+      answer["alternatives"] = many_ ? others : others.front();
+    }
+    if (detects_) {
+      answer["detectedLanguage"] = many_ ? detected : detected.front();
+    }
+    return {.body = ToJsonText(answer)};
+  }
+
+ private:
+  // The language that a text was translated from, or that it came back in;
+  // confidence in percent. Null of blank texts.
+  static ordered_json Detected(const v1::TranslateResult& result) {
+    const std::string used =
+        result.route().empty() ? "" : result.route(0).source_language();
+    for (const v1::DetectedLanguage& one : result.detected_languages()) {
+      if (!one.language().starts_with(used)) continue;
+      return {{"confidence", std::round(100 * one.confidence())},
+              {"language", one.language()}};
+    }
+    return nullptr;
+  }
+
+  void ReadFormat(JsonFields* fields, v1::TranslateRequest* request) {
+    const std::string format = fields->String("format").value_or("text");
+    if (format == "html") {
+      request->mutable_options()->set_format(v1::TEXT_FORMAT_HTML);
+    } else if (format != "text") {
+      fields->Fail("format", "is neither text nor html");
+    }
+  }
+
+  bool many_ = false;
+  bool detects_ = false;
+  int alternatives_ = 0;
+};
+
+// A call of ListModels, for its token's sake: what a text is in needs no model.
+class LibreDetectCodec : public LibreCodec {
+ public:
+  using LibreCodec::LibreCodec;
+
+  absl::Status Read(std::string_view body, Message*) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
+    JsonFields fields(value, "");
+    fields.Require("q");
+    guesses_ = DetectLanguages(fields.String("q").value_or(""));
+    ReadKey(&fields);
+    return fields.Done();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message*) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    ordered_json answer = ordered_json::array();
+    for (const LanguageGuess& guess : guesses_) {
+      answer.push_back(
+          {{"confidence", guess.percent}, {"language", guess.language}});
+    }
+    return {.body = ToJsonText(answer)};
+  }
+
+ private:
+  std::vector<LanguageGuess> guesses_;
+};
+
+class LibreLanguagesCodec : public Codec {
+ public:
+  explicit LibreLanguagesCodec(const Environment& environment)
+      : environment_(environment) {}
+
+  absl::Status Read(std::string_view, Message*) override {
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return LibreFailure(ending);
+    const auto& models =
+        static_cast<const v1::ListModelsResponse*>(last)->models();
+    Targets targets;
+    for (const v1::Model& model : models) {
+      for (const v1::Language& source : model.source_languages()) {
+        for (const v1::Language& target : model.target_languages()) {
+          if (CodeOf(source) != CodeOf(target)) {
+            targets[CodeOf(source)].insert(CodeOf(target));
+          }
+        }
+      }
+    }
+    AddByPivot(models, &targets);
+    ordered_json languages = ordered_json::array();
+    for (const auto& [code, to] : targets) {
+      languages.push_back(
+          {{"code", code}, {"name", NameOf(code)}, {"targets", to}});
+    }
+    return {.body = ToJsonText(languages)};
+  }
+
+ private:
+  using Targets = std::map<std::string, std::set<std::string>>;  // of sources
+
+  // What two models reach: from each source that is translated to the pivot,
+  // each target that is translated from it.
+  void AddByPivot(const google::protobuf::RepeatedPtrField<v1::Model>& models,
+                  Targets* targets) const {
+    const std::string& pivot = environment_.pivot_language;
+    // Only those that the call's token allows; one may have been unloaded.
+    std::vector<ModelHandle> loaded;
+    for (const v1::Model& model : models) {
+      auto found = environment_.models.Find(model.name());
+      if (found.ok()) loaded.push_back(*std::move(found));
+    }
+    if (pivot.empty() || loaded.empty()) return;
+    const TranslationRouter router(std::move(loaded), pivot);
+    const auto translates = [&](std::string_view from, std::string_view to) {
+      const auto route = router.Find(from, to);
+      return route.ok() &&
+             route->steps[0].source_tag != route->steps[0].target_tag;
+    };
+    std::set<std::string> all, reached;
+    for (const auto& [source, to] : *targets) all.insert(to.begin(), to.end());
+    for (const std::string& target : all) {
+      if (translates(pivot, target)) reached.insert(target);
+    }
+    for (auto& [source, to] : *targets) {
+      if (!translates(source, pivot)) continue;
+      for (const std::string& target : reached) {
+        if (target != source) to.insert(target);
+      }
+    }
+  }
+
+  const Environment& environment_;
+};
+
+}  // namespace
+
+HttpAnswer LibreFailure(const Ending& ending) {
+  constexpr FieldName kNames[] = {
+      {"inputs", "q"},
+      {"options.source_language", "source"},
+      {"options.target_language", "target"},
+  };
+  return {
+      .status = HttpStatusOf(ending.status.code()),
+      .body = ToJsonText(ordered_json{{"error", MessageOf(ending, kNames)}})};
+}
+
+void ReadLibreLanguages(JsonFields* fields, v1::TranslateRequest* request) {
+  fields->Require("source");
+  fields->Require("target");
+  request->mutable_options()->set_source_language(
+      fields->String("source").value_or(""));
+  request->mutable_options()->set_target_language(
+      fields->String("target").value_or(""));
+  ReadKey(fields);
+}
+
+std::unique_ptr<Codec> NewLibreTranslateCodec(const Environment&,
+                                              const RequestHead& head) {
+  return std::make_unique<LibreTranslateCodec>(head);
+}
+std::unique_ptr<Codec> NewLibreDetectCodec(const Environment&,
+                                           const RequestHead& head) {
+  return std::make_unique<LibreDetectCodec>(head);
+}
+std::unique_ptr<Codec> NewLibreLanguagesCodec(const Environment& environment,
+                                              const RequestHead&) {
+  return std::make_unique<LibreLanguagesCodec>(environment);
+}
+
+}  // namespace trivium

@@ -1,0 +1,35 @@
+#ifndef TRIVIUM_SERVER_ADAPTERS_LIBRE_TRANSLATE_H_
+#define TRIVIUM_SERVER_ADAPTERS_LIBRE_TRANSLATE_H_
+
+#include "server/adapters/codec.h"
+#include "server/adapters/json_fields.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// The shapes of LibreTranslate (https://docs.libretranslate.com), in JSON or as
+// forms. Requests name languages and no model: the server finds those that
+// translate between them.
+
+// POST /translate: a text or several, with `alternatives` more of each.
+NewCodec NewLibreTranslateCodec;
+// POST /detect: the languages that a text may be in.
+NewCodec NewLibreDetectCodec;
+// GET /languages: those of all models, and what each is translated to.
+NewCodec NewLibreLanguagesCodec;
+
+// POST /translate_file: a file of text, HTML, Markdown or XML; the answer says
+// where its translation is fetched for a while (KeptFiles).
+NewCodec NewLibreFileCodec;
+// GET /download_file/KEY.NAME: there.
+NewCodec NewLibreDownloadCodec;
+inline constexpr char kDownloadPath[] = "/download_file/";
+
+// What these share: the body of an error, and the languages of a request, with
+// the key that LibreTranslate's clients may send.
+HttpAnswer LibreFailure(const Ending& ending);
+void ReadLibreLanguages(JsonFields* fields, v1::TranslateRequest* request);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ADAPTERS_LIBRE_TRANSLATE_H_

@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <climits>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "base/status.h"
+#include "server/adapters/json_body.h"
+#include "server/adapters/json_fields.h"
+#include "server/adapters/openai.h"
+#include "server/errors/status.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little,
+              "embeddings go out in base64 as they lie in memory");
+
+void AddIds(const json& ids, v1::EncodeRequest* request) {
+  auto* const out = request->add_inputs()->mutable_ids()->mutable_ids();
+  for (const json& id : ids) out->Add(id.get<uint32_t>());
+}
+
+// Any of the four that OpenAI takes.
+void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
+  const json* const input = fields->Value("input");
+  if (input == nullptr) return fields->Require("input");
+  if (input->is_string()) {
+    request->add_inputs()->set_text(input->get<std::string>());
+    return;
+  }
+  if (IsIds(*input)) return AddIds(*input, request);
+  if (!input->is_array()) {
+    return fields->Fail("input", "must be a text, a list of texts, or ids");
+  }
+  for (size_t i = 0; i < input->size(); ++i) {
+    const json& one = (*input)[i];
+    if (one.is_string()) {
+      request->add_inputs()->set_text(one.get<std::string>());
+    } else if (IsIds(one)) {
+      AddIds(one, request);
+    } else {
+      return fields->Fail(fmt::format("input[{}]", i),
+                          "must be a text or a list of ids");
+    }
+  }
+}
+
+class OpenAiEmbeddingsCodec : public Codec {
+ public:
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    auto* const request = static_cast<v1::EncodeRequest*>(message);
+    JsonFields fields(value, "");
+    request->set_model(fields.String("model").value_or(""));
+    ReadInput(&fields, request);
+    const std::string format =
+        fields.String("encoding_format").value_or("float");
+    base64_ = format == "base64";
+    if (!base64_ && format != "float") {
+      fields.Fail("encoding_format", "must be float or base64");
+    }
+    if (const auto dimensions = fields.Integer("dimensions", 1, INT_MAX)) {
+      request->set_dimensions(static_cast<uint32_t>(*dimensions));
+    }
+    fields.String("user");  // a name for logs, which have none of users
+    return fields.Done();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    constexpr FieldName kNames[] = {{"inputs", "input"}};
+    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
+    const auto& response = *static_cast<const v1::EncodeResponse*>(last);
+    // Not by way of json's values: they would be most of the work.
+    std::string text = R"({"object":"list","data":[)";
+    uint64_t tokens = 0;
+    for (int i = 0; i < response.results_size(); ++i) {
+      const v1::EncodeResult& result = response.results(i);
+      tokens += result.token_count();
+      if (i > 0) text += ',';
+      fmt::format_to(std::back_inserter(text),
+                     R"({{"object":"embedding","index":{},"embedding":)", i);
+      AddEmbedding(result, &text);
+      text += '}';
+    }
+    fmt::format_to(
+        std::back_inserter(text),
+        R"(],"model":{},"usage":{{"prompt_tokens":{},"total_tokens":{}}}}})",
+        ToJsonText(json(response.model().name())), tokens, tokens);
+    return {.body = std::move(text)};
+  }
+
+ private:
+  void AddEmbedding(const v1::EncodeResult& result, std::string* text) const {
+    const auto& values = result.embedding();
+    if (base64_) {
+      std::string coded;
+      absl::Base64Escape({reinterpret_cast<const char*>(values.data()),
+                          values.size() * sizeof(float)},
+                         &coded);
+      *text += '"' + coded + '"';
+      return;
+    }
+    *text += '[';
+    for (int k = 0; k < values.size(); ++k) {
+      fmt::format_to(std::back_inserter(*text), "{}{}", k > 0 ? "," : "",
+                     values[k]);
+    }
+    *text += ']';
+  }
+
+  bool base64_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> NewOpenAiEmbeddingsCodec(const Environment&,
+                                                const RequestHead&) {
+  return std::make_unique<OpenAiEmbeddingsCodec>();
+}
+
+}  // namespace trivium

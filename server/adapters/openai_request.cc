@@ -1,0 +1,244 @@
+#include "server/adapters/openai_request.h"
+
+#include <fmt/format.h>
+
+#include <climits>
+#include <string>
+
+#include "absl/strings/numbers.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kNotSupported[] = "is not supported; leave it out";
+constexpr int kMostTopLogprobs = 20;
+
+void ReadBias(JsonFields* fields, v1::DecodingOptions* decoding) {
+  const json* const bias = fields->Value("logit_bias");
+  if (bias == nullptr) return;
+  if (!bias->is_object()) {
+    return fields->Fail("logit_bias", "must be an object of ids to numbers");
+  }
+  for (const auto& [id, value] : bias->items()) {
+    uint32_t token = 0;
+    if (!absl::SimpleAtoi(id, &token) || !value.is_number()) {
+      return fields->Fail(fmt::format("logit_bias[{}]", id),
+                          "must be a number for the id of a token");
+    }
+    (*decoding->mutable_logit_bias())[token] =
+        static_cast<float>(value.get<double>());
+  }
+}
+
+void ReadSampling(JsonFields* fields, v1::DecodingOptions* decoding) {
+  const auto temperature = fields->Number("temperature");
+  if (temperature) {
+    decoding->set_temperature(*temperature);
+  } else {
+    decoding->set_sample(true);
+  }
+  if (const auto p = fields->Number("top_p")) decoding->set_top_p(*p);
+  if (const auto p = fields->Number("min_p")) decoding->set_min_p(*p);
+  if (const auto k = fields->Integer("top_k", 0, UINT32_MAX)) {
+    decoding->set_top_k(static_cast<uint32_t>(*k));
+  }
+  if (const auto seed = fields->Integer("seed", INT64_MIN, INT64_MAX)) {
+    decoding->set_seed(static_cast<uint64_t>(*seed));
+  }
+}
+
+void ReadPenalties(JsonFields* fields, v1::DecodingOptions* decoding) {
+  if (const auto penalty = fields->Number("presence_penalty")) {
+    decoding->set_presence_penalty(*penalty);
+  }
+  if (const auto penalty = fields->Number("frequency_penalty")) {
+    decoding->set_frequency_penalty(*penalty);
+  }
+  if (const auto penalty = fields->Number("repetition_penalty")) {
+    decoding->set_repetition_penalty(*penalty);
+  }
+  ReadBias(fields, decoding);
+}
+
+void ReadStream(JsonFields* fields, CompletionOptions* options) {
+  options->stream = fields->Bool("stream").value_or(false);
+  const json* const value = fields->Value("stream_options");
+  if (value == nullptr) return;
+  if (!options->stream) {
+    return fields->Fail("stream_options", "is for streams; set stream, too");
+  }
+  JsonFields stream(*value, "stream_options.");
+  options->include_usage = stream.Bool("include_usage").value_or(false);
+  stream.Only("include_obfuscation", {false}, kNotSupported);
+  fields->Keep(stream.Done());
+}
+
+void SetLogprobs(int alternatives, v1::GenerateRequest* request,
+                 CompletionOptions* options) {
+  options->logprobs = true;
+  options->top_logprobs = alternatives;
+  request->mutable_decoding()->set_top_logprobs(
+      static_cast<uint32_t>(std::max(1, alternatives)));
+}
+
+void ReadPrompt(const json& prompt, const std::string& field,
+                JsonFields* fields, v1::Input* input) {
+  if (prompt.is_string()) return input->set_text(prompt.get<std::string>());
+  if (!IsIds(prompt)) {
+    return fields->Fail(field, "must be a text or a list of ids");
+  }
+  auto* const ids = input->mutable_ids()->mutable_ids();
+  for (const json& id : prompt) ids->Add(id.get<uint32_t>());
+}
+
+// A message's content: a text, or parts that are texts.
+void ReadContent(const json& content, const std::string& field,
+                 JsonFields* fields, v1::Chat::Message* message) {
+  if (content.is_string()) {
+    return message->set_content(content.get<std::string>());
+  }
+  if (!content.is_array()) {
+    return fields->Fail(field, "must be a text or a list of parts");
+  }
+  std::string text;
+  for (size_t i = 0; i < content.size(); ++i) {
+    JsonFields part(content[i], fmt::format("{}[{}].", field, i));
+    const auto type = part.String("type").value_or("");
+    part.Require("text");
+    text += part.String("text").value_or("");
+    if (type != "text" || !part.Done().ok()) {
+      return fields->Fail(fmt::format("{}[{}]", field, i),
+                          "is not a text; the models here read texts only");
+    }
+  }
+  message->set_content(text);
+}
+
+void ReadToolCalls(const json& calls, const std::string& field,
+                   JsonFields* fields, v1::Chat::Message* message) {
+  if (!calls.is_array()) return fields->Fail(field, "must be a list");
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::string path = fmt::format("{}[{}]", field, i);
+    JsonFields call(calls[i], path + ".");
+    v1::Chat::ToolCall* const out = message->add_tool_calls();
+    if (const auto id = call.String("id")) out->set_id(*id);
+    call.Only("type", {"function"}, "must be function");
+    call.Require("function");
+    if (const json* const value = call.Value("function")) {
+      JsonFields function(*value, path + ".function.");
+      function.Require("name");
+      out->set_name(function.String("name").value_or(""));
+      out->set_arguments(function.String("arguments").value_or(""));
+      call.Keep(function.Done());
+    }
+    fields->Keep(call.Done());
+  }
+}
+
+void ReadMessage(const json& value, int i, JsonFields* fields,
+                 v1::Chat::Message* message) {
+  const std::string path = fmt::format("messages[{}]", i);
+  JsonFields in(value, path + ".");
+  in.Require("role");
+  const std::string role = in.String("role").value_or("");
+  // What newer clients call it.
+  message->set_role(role == "developer" ? "system" : role);
+  if (const auto name = in.String("name")) message->set_name(*name);
+  if (const auto id = in.String("tool_call_id")) message->set_tool_call_id(*id);
+  if (const auto thought = in.String("reasoning_content")) {
+    message->set_reasoning_content(*thought);
+  }
+  if (const json* const content = in.Value("content")) {
+    ReadContent(*content, path + ".content", fields, message);
+  }
+  if (const json* const calls = in.Value("tool_calls")) {
+    ReadToolCalls(*calls, path + ".tool_calls", fields, message);
+  }
+  in.Only("refusal", {}, kNotSupported);
+  fields->Keep(in.Done());
+}
+
+}  // namespace
+
+void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
+                           CompletionOptions* options) {
+  request->set_model(fields->String("model").value_or(""));
+  v1::DecodingOptions* const decoding = request->mutable_decoding();
+  decoding->set_num_hypotheses(
+      static_cast<uint32_t>(fields->Integer("n", 1, 128).value_or(1)));
+  if (const auto most = fields->Integer("max_tokens", 1, INT_MAX)) {
+    decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
+  }
+  for (std::string& stop : fields->Strings("stop")) {
+    decoding->add_stop(std::move(stop));
+  }
+  ReadSampling(fields, decoding);
+  ReadPenalties(fields, decoding);
+  ReadStream(fields, options);
+  fields->String("user");  // a name for logs, which have none of users
+}
+
+std::vector<v1::Input> ReadPrompts(JsonFields* fields,
+                                   v1::GenerateRequest* request,
+                                   CompletionOptions* options) {
+  if (const auto count = fields->Integer("logprobs", 0, kMostTopLogprobs)) {
+    SetLogprobs(static_cast<int>(*count), request, options);
+  }
+  fields->Only("best_of", {1, request->decoding().num_hypotheses()},
+               "is not supported; ask for as many with n and choose");
+  fields->Only("echo", {false}, kNotSupported);
+  fields->Only("suffix", {""}, kNotSupported);
+
+  std::vector<v1::Input> inputs;
+  fields->Require("prompt");
+  const json* const prompt = fields->Value("prompt");
+  if (prompt == nullptr) return inputs;
+  if (!prompt->is_array() || IsIds(*prompt)) {
+    ReadPrompt(*prompt, "prompt", fields, &inputs.emplace_back());
+    return inputs;
+  }
+  if (prompt->empty()) fields->Fail("prompt", "must have at least one prompt");
+  for (size_t i = 0; i < prompt->size() && fields->ok(); ++i) {
+    ReadPrompt((*prompt)[i], fmt::format("prompt[{}]", i), fields,
+               &inputs.emplace_back());
+  }
+  return inputs;
+}
+
+void ReadChat(JsonFields* fields, v1::GenerateRequest* request,
+              CompletionOptions* options) {
+  const json* const messages = fields->Value("messages");
+  if (messages == nullptr) return fields->Require("messages");
+  if (!messages->is_array() || messages->empty()) {
+    return fields->Fail("messages", "must be a list of at least one message");
+  }
+  for (size_t i = 0; i < messages->size() && fields->ok(); ++i) {
+    ReadMessage((*messages)[i], static_cast<int>(i), fields,
+                request->mutable_chat()->add_messages());
+  }
+  if (const auto most = fields->Integer("max_completion_tokens", 1, INT_MAX)) {
+    if (request->decoding().has_max_new_tokens()) {
+      fields->Fail("max_completion_tokens",
+                   "is there beside max_tokens; send one of them");
+    }
+    request->mutable_decoding()->set_max_new_tokens(
+        static_cast<uint32_t>(*most));
+  }
+  const auto alternatives =
+      fields->Integer("top_logprobs", 0, kMostTopLogprobs);
+  if (fields->Bool("logprobs").value_or(false)) {
+    SetLogprobs(static_cast<int>(alternatives.value_or(0)), request, options);
+  } else if (alternatives) {
+    fields->Fail("top_logprobs", "needs logprobs: set it to true");
+  }
+  fields->Only("response_format", {json{{"type", "text"}}}, kNotSupported);
+  fields->Only("tools", {json::array()}, kNotSupported);
+  fields->Only("tool_choice", {"none", "auto"}, kNotSupported);
+  fields->Only("parallel_tool_calls", {true, false}, kNotSupported);
+  fields->Only("modalities", {json::array({"text"})}, kNotSupported);
+  fields->Only("store", {false}, kNotSupported);
+}
+
+}  // namespace trivium

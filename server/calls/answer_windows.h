@@ -1,0 +1,83 @@
+#ifndef TRIVIUM_SERVER_CALLS_ANSWER_WINDOWS_H_
+#define TRIVIUM_SERVER_CALLS_ANSWER_WINDOWS_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/engine.h"
+#include "model/tokenizer/tokenizer.h"
+
+namespace trivium {
+
+// A question and its context as a model of extractive question answering
+// reads them: [CLS] question [SEP] context [SEP], or as its tokenizer joins
+// pairs. A context that does not fit is cut into windows, of which each shares
+// `overlap` tokens with the next.
+struct AnswerWindows {
+  struct Options {
+    int max_tokens = 512;   // that the model reads, so of a window
+    int overlap = 128;      // taken as half a window where it is more
+    int max_windows = 512;  // at least 1
+    // As EncodeOptions'.
+    std::function<absl::Status()> wanted = nullptr;
+  };
+  struct Window {
+    EncoderInput input;
+    int offset = 0;  // of the context's first token in `input`
+    int begin = 0;   // that token's place in the context
+    int count = 0;   // tokens of the context
+  };
+  std::vector<Token> context;
+  std::vector<Window> windows;
+
+  // INVALID_ARGUMENT for a question or a context without tokens, for a
+  // question that leaves no room, and where more than max_windows are needed.
+  // No more is tokenized than these could hold.
+  static absl::StatusOr<AnswerWindows> Cut(const Tokenizer& tokenizer,
+                                           std::string_view question,
+                                           std::string_view context,
+                                           const Options& options);
+};
+
+struct AnswerOptions {
+  uint32_t top = 1;
+  uint32_t max_tokens = 15;  // of an answer
+  bool no_answer = false;    // may be one
+};
+
+// Tokens [begin, end) of the context, or none.
+struct FoundAnswer {
+  int begin = 0;
+  int end = 0;
+  float score = 0;
+  bool no_answer = false;
+};
+
+// Finds the best answers of all windows of a context, in time of their tokens x
+// max_tokens and memory of `top`. As Transformers' pipeline scores them:
+// probabilities are over a window's context and its first token, which stands
+// for no answer.
+class AnswerSearch {
+ public:
+  explicit AnswerSearch(const AnswerOptions& options) : options_(options) {}
+
+  // Window after window; logits: [tokens, {start, end}].
+  void Add(const AnswerWindows::Window& window, std::span<const float> logits);
+  // Best first.
+  std::vector<FoundAnswer> Finish();
+
+ private:
+  void Offer(const FoundAnswer& answer);
+
+  const AnswerOptions options_;
+  std::vector<FoundAnswer> best_;  // best first, each place once
+  double no_answer_ = 1;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_ANSWER_WINDOWS_H_

@@ -1,0 +1,181 @@
+// Classify: texts to labels. Rerank: documents in the order of their labels'
+// scores.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "server/calls/handlers.h"
+#include "server/calls/heads.h"
+#include "server/calls/inputs_call.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+// About what a label takes on the wire beside its name.
+constexpr int64_t kLabelBytes = 20;
+
+class ClassifyCall final
+    : public InputsCall<v1::ClassifyRequest, v1::ClassifyResponse> {
+ public:
+  using InputsCall::InputsCall;
+
+ private:
+  absl::Status Open() override {
+    TRIVIUM_RETURN_IF_ERROR(OpenRequest());
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckHead(call().model(), "Classify", {HeadKind::kClassify}));
+    if (request().has_top() && request().top() == 0) {
+      return InvalidField("top", "is 0; ask for at least one label");
+    }
+    return CheckInputs();
+  }
+
+  absl::Status Want(int, const PreparedInput&, Request* request) override {
+    request->logits = true;
+    ExpectResponseBytes(LabelsBytes());
+    return absl::OkStatus();
+  }
+
+  // Of one input's labels, about.
+  int64_t LabelsBytes() const {
+    const std::vector<std::string>& labels = model().info().head->labels;
+    int64_t bytes = 0;
+    for (const std::string& label : labels) {
+      bytes += kLabelBytes + static_cast<int64_t>(label.size());
+    }
+    const auto all = static_cast<int64_t>(labels.size());
+    const int64_t top = request().has_top() ? request().top() : all;
+    return top >= all ? bytes : bytes / all * top;
+  }
+
+  absl::Status Respond(int i, RequestResult result) override {
+    v1::Classification* out = AddResultOf(i);
+    const HeadInfo& head = *model().info().head;
+    const std::vector<float>& logits = result.logits;
+    const std::vector<float> scores = ToScores(logits, head.scores);
+    const size_t top = request().has_top() ? request().top() : logits.size();
+    for (const int index : LargestFirst(logits, top)) {
+      v1::Label* label = out->add_labels();
+      label->set_label(head.labels[index]);
+      label->set_score(scores[index]);
+      label->set_logit(logits[index]);
+      label->set_index(static_cast<uint32_t>(index));
+    }
+    return absl::OkStatus();
+  }
+};
+
+class RerankCall final : public UnaryCall {
+ public:
+  using UnaryCall::UnaryCall;
+
+ private:
+  absl::Status Open() override {
+    TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckHead(call().model(), "Rerank", {HeadKind::kClassify}));
+    if (request_.has_top() && request_.top() == 0) {
+      return InvalidField("top", "is 0; ask for at least one document");
+    }
+    options_.model = &model();
+    options_.limits = &environment().limits;
+    options_.wanted = [this] { return call().Wanted(); };
+    TRIVIUM_RETURN_IF_ERROR(ConvertTruncation(request_, "", environment(),
+                                              call().model(), &options_));
+    TRIVIUM_RETURN_IF_ERROR(ReadPrompt());
+    return CheckInputCount(request_.documents_size(), "documents",
+                           environment().limits);
+  }
+
+  absl::Status ReadPrompt() {
+    const bool prompted = request_.has_prompt() || request_.has_prompt_name();
+    if (prompted && model().pair_template() == nullptr) {
+      return InvalidField(request_.has_prompt() ? "prompt" : "prompt_name",
+                          "is given, but this model reads pairs without a "
+                          "prompt; leave it out");
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(options_.prompt,
+                             ConvertPrompt(request_, "", options_));
+    return absl::OkStatus();
+  }
+
+  int parts() const override { return request_.documents_size(); }
+  int64_t TextBytes(int part) const override {
+    // A template is of both texts, and the prompt, each time.
+    const bool all = model().pair_template() != nullptr;
+    return (all || part == 0 ? trivium::TextBytes(request_.query()) : 0) +
+           (all ? trivium::TextBytes(options_.prompt) : 0) +
+           trivium::TextBytes(request_.documents(part));
+  }
+
+  absl::Status Prepare(int part, std::vector<Request>* requests) override {
+    if (part == 0) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          query_, ConvertFirst(request_.query(), "query", options_));
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(PreparedInput document,
+                             ConvertSecond(query_, request_.documents(part),
+                                           FieldOf(part), options_));
+    Request& request = requests->emplace_back();
+    request.source = document.source;
+    request.logits = true;
+    documents_.push_back(std::move(document));
+    return absl::OkStatus();
+  }
+
+  std::string FieldOf(int request) const override {
+    return fmt::format("documents[{}]", request);
+  }
+
+  absl::Status Respond(int, RequestResult result) override {
+    outputs_ = result.logits.size();
+    logits_.push_back(result.logits.back());
+    scores_.push_back(
+        ToScores(result.logits, model().info().head->scores).back());
+    return absl::OkStatus();
+  }
+
+  const google::protobuf::Message& Response() override {
+    // A sigmoid's ends round to one score; the logits still tell them apart.
+    const std::vector<float>& order = outputs_ == 1 ? logits_ : scores_;
+    const size_t top = request_.has_top() ? request_.top() : order.size();
+    for (const int index : LargestFirst(order, top)) {
+      v1::RerankResponse::Document* out = response_.add_documents();
+      out->set_index(static_cast<uint32_t>(index));
+      out->set_score(scores_[index]);
+      out->set_logit(logits_[index]);
+      out->set_token_count(
+          static_cast<uint32_t>(documents_[index].source.ids.size()));
+      out->set_truncated_tokens(documents_[index].truncated);
+      if (request_.return_text()) out->set_text(request_.documents(index));
+    }
+    return WithTimings(&response_);
+  }
+
+  v1::RerankRequest request_;
+  v1::RerankResponse response_;
+  InputOptions options_;
+  FirstOfPairs query_;
+  std::vector<PreparedInput> documents_;
+  std::vector<float> logits_, scores_;  // [documents] of the last label
+  size_t outputs_ = 0;                  // labels
+};
+
+}  // namespace
+
+std::unique_ptr<Handler> NewClassify(const Environment& environment,
+                                     CallContext context,
+                                     Transport* transport) {
+  return std::make_unique<ClassifyCall>(environment, std::move(context),
+                                        Rpc::kClassify, transport);
+}
+
+std::unique_ptr<Handler> NewRerank(const Environment& environment,
+                                   CallContext context, Transport* transport) {
+  return std::make_unique<RerankCall>(environment, std::move(context),
+                                      Rpc::kRerank, transport);
+}
+
+}  // namespace trivium

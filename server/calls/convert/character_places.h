@@ -1,0 +1,58 @@
+#ifndef TRIVIUM_SERVER_CALLS_CONVERT_CHARACTER_PLACES_H_
+#define TRIVIUM_SERVER_CALLS_CONVERT_CHARACTER_PLACES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "base/utf8.h"
+#include "server/translation/sentences.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+
+// Tells spans of a text, bytes and characters, in their order: each begins
+// where the one before ended, or later, or is that one again. So a text is read
+// once, or may still be written behind the span.
+class CharacterPlaces {
+ public:
+  // `text` up to the span's end, at least.
+  v1::SentencePair::Span Next(std::string_view text, TextSpan span) {
+    if (span == last_) return place_;
+    last_ = span;
+    place_.set_byte_begin(static_cast<uint32_t>(span.begin));
+    place_.set_byte_end(static_cast<uint32_t>(span.end));
+    place_.set_char_begin(Advance(text, span.begin));
+    place_.set_char_end(Advance(text, span.end));
+    return place_;
+  }
+
+ private:
+  uint32_t Advance(std::string_view text, size_t end) {
+    const std::string_view read = text.substr(bytes_, end - bytes_);
+    characters_ += static_cast<uint32_t>(std::count_if(
+        read.begin(), read.end(), [](char c) { return !IsContinuation(c); }));
+    bytes_ = end;
+    return characters_;
+  }
+
+  size_t bytes_ = 0;
+  uint32_t characters_ = 0;
+  TextSpan last_;
+  v1::SentencePair::Span place_;
+};
+
+// Fills in the characters of spans whose bytes are there: the sources of what
+// was found of a text, in its order.
+template <typename Found>
+void PlaceSources(std::string_view text, Found* all) {
+  CharacterPlaces places;
+  for (auto& found : *all) {
+    v1::SentencePair::Span& source = *found.mutable_source();
+    source = places.Next(text, {source.byte_begin(), source.byte_end()});
+  }
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_CONVERT_CHARACTER_PLACES_H_

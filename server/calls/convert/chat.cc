@@ -1,0 +1,282 @@
+// Conversations to ids.
+//
+// A chat becomes the JSON that Transformers' apply_chat_template is given, the
+// model's template makes text of it, and the tokenizer ids. Nothing here looks
+// into what people wrote: which characters are the template's own is known
+// until the tokenizer has read them (model/chat_template.h).
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/status.h"
+#include "model/chat_template.h"
+#include "nlohmann/json.hpp"
+#include "server/calls/convert/convert.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+// A rendering looks names up one after the other.
+constexpr int kMaxVariables = 64;
+
+std::string Quoted(const std::string& text) {
+  return json(text).dump(-1, ' ', /*ensure_ascii=*/false,
+                         json::error_handler_t::replace);
+}
+
+// The members of a JSON object, as they are added.
+class ObjectText {
+ public:
+  void Add(const std::string& name, std::string_view value) {
+    text_ += fmt::format("{}{}: {}", text_.size() > 1 ? ", " : "", Quoted(name),
+                         value);
+  }
+  void AddText(const std::string& name, const std::string& value) {
+    Add(name, Quoted(value));
+  }
+  std::string Finish() { return std::move(text_) + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+// Kept as it is written: the order of names and the digits of numbers are the
+// model's to read.
+absl::Status CheckObject(const std::string& text, const std::string& path) {
+  if (text.find('{') == text.find_first_not_of(" \t\r\n") &&
+      json::accept(text)) {
+    return absl::OkStatus();
+  }
+  return InvalidField(path, "is not a JSON object, as {\"name\": \"x\"}");
+}
+
+absl::StatusOr<std::string> ToJson(const v1::Chat::ToolCall& in,
+                                   const std::string& path) {
+  ObjectText function;
+  function.AddText("name", in.name());
+  if (in.name().empty()) {
+    return InvalidField(path + ".name", "is empty; name the function");
+  }
+  if (!in.arguments().empty()) {
+    TRIVIUM_RETURN_IF_ERROR(CheckObject(in.arguments(), path + ".arguments"));
+  }
+  function.Add("arguments", in.arguments().empty() ? "{}" : in.arguments());
+  ObjectText call;
+  if (in.has_id()) call.AddText("id", in.id());
+  call.AddText("type", "function");
+  call.Add("function", function.Finish());
+  return call.Finish();
+}
+
+absl::StatusOr<std::string> ToJson(const v1::Chat::Message& in,
+                                   const std::string& path) {
+  if (in.role().empty()) {
+    return InvalidField(path + ".role",
+                        "is empty; say who speaks: system, user, assistant or "
+                        "tool");
+  }
+  if (!in.has_content() && in.tool_calls().empty()) {
+    return InvalidField(path, "has neither content nor tool_calls");
+  }
+  ObjectText message;
+  message.AddText("role", in.role());
+  if (in.has_content()) message.AddText("content", in.content());
+  if (in.has_reasoning_content()) {
+    message.AddText("reasoning_content", in.reasoning_content());
+  }
+  if (in.has_name()) message.AddText("name", in.name());
+  if (in.has_tool_call_id()) {
+    message.AddText("tool_call_id", in.tool_call_id());
+  }
+  if (in.tool_calls().empty()) return message.Finish();
+  std::string calls = "[";
+  for (int i = 0; i < in.tool_calls_size(); ++i) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const std::string call,
+        ToJson(in.tool_calls(i), fmt::format("{}.tool_calls[{}]", path, i)));
+    calls += (i > 0 ? ", " : "") + call;
+  }
+  message.Add("tool_calls", calls + "]");
+  return message.Finish();
+}
+
+absl::StatusOr<std::string> Messages(const v1::Chat& in,
+                                     const std::string& path) {
+  if (in.messages().empty()) {
+    return InvalidField(path + ".messages", "is empty; send at least one");
+  }
+  std::string messages = "[";
+  for (int i = 0; i < in.messages_size(); ++i) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const std::string message,
+        ToJson(in.messages(i), fmt::format("{}.messages[{}]", path, i)));
+    messages += (i > 0 ? ", " : "") + message;
+  }
+  return messages + "]";
+}
+
+// Empty: none.
+absl::StatusOr<std::string> Tools(const v1::Chat& in, const std::string& path) {
+  if (in.tools().empty()) return std::string();
+  for (int i = 0; i < in.tools_size(); ++i) {
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckObject(in.tools(i), fmt::format("{}.tools[{}]", path, i)));
+  }
+  return fmt::format("[{}]", fmt::join(in.tools(), ", "));
+}
+
+absl::StatusOr<std::string> ToJson(const google::protobuf::Struct& in,
+                                   const std::string& path);
+
+// As deep as messages may be nested.
+absl::StatusOr<std::string> ToJson(const google::protobuf::Value& in,
+                                   const std::string& path) {
+  using google::protobuf::Value;
+  switch (in.kind_case()) {
+    case Value::kNullValue:
+      return std::string("null");
+    case Value::kBoolValue:
+      return std::string(in.bool_value() ? "true" : "false");
+    case Value::kStringValue:
+      return Quoted(in.string_value());
+    case Value::kStructValue:
+      return ToJson(in.struct_value(), path);
+    case Value::kNumberValue: {
+      const double number = in.number_value();
+      if (!std::isfinite(number)) {
+        return InvalidField(path, "is infinite or not a number");
+      }
+      constexpr double kWhole = 9007199254740992.0;  // 2^53
+      if (std::abs(number) < kWhole && number == std::trunc(number)) {
+        return fmt::format("{}", static_cast<int64_t>(number));
+      }
+      return fmt::format("{}", number);
+    }
+    case Value::kListValue: {
+      std::string list = "[";
+      for (const Value& each : in.list_value().values()) {
+        TRIVIUM_ASSIGN_OR_RETURN(const std::string item, ToJson(each, path));
+        list += (list.size() > 1 ? ", " : "") + item;
+      }
+      return list + "]";
+    }
+    case Value::KIND_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "has no value; null is one");
+}
+
+absl::StatusOr<std::string> ToJson(const google::protobuf::Struct& in,
+                                   const std::string& path) {
+  // A map has no order of its own.
+  std::map<std::string_view, const google::protobuf::Value*> sorted;
+  for (const auto& [name, value] : in.fields()) sorted[name] = &value;
+  ObjectText object;
+  for (const auto& [name, value] : sorted) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const std::string text,
+        ToJson(*value, fmt::format("{}.{}", path, Shorten(name))));
+    object.Add(std::string(name), text);
+  }
+  return object.Finish();
+}
+
+absl::Status CheckVariables(const google::protobuf::Struct& in,
+                            const std::string& path) {
+  if (in.fields_size() > kMaxVariables) {
+    return InvalidField(path, fmt::format("has {} names; a chat has at most {}",
+                                          in.fields_size(), kMaxVariables));
+  }
+  for (const char* name : {"messages", "tools", "add_generation_prompt"}) {
+    if (in.fields().contains(name)) {
+      return InvalidField(
+          path, fmt::format("sets {}, which is a field of its own", name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What the template, or reading what it made, said of the request.
+absl::Status AboutChat(const absl::Status& status, const std::string& path) {
+  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)
+             ? InvalidField(path, std::string(status.message()))
+             : status;
+}
+
+absl::StatusOr<const ChatTemplate*> FindTemplate(const v1::Chat& in,
+                                                 const std::string& path,
+                                                 const Model& model) {
+  if (model.info().design != Design::kDecoder) {
+    return absl::FailedPreconditionError(
+        path + ": is for models without an encoder; send the text as input");
+  }
+  if (model.tokenizer() == nullptr) {
+    return absl::FailedPreconditionError(
+        path + ": the model's folder has no tokenizer; send token ids");
+  }
+  const auto found =
+      model.chat_templates().Find(in.template_name(), !in.tools().empty());
+  if (found.ok()) return found;
+  const std::string why(found.status().message());
+  if (!absl::IsNotFound(found.status())) {
+    return absl::FailedPreconditionError(path + ": " + why);
+  }
+  return InvalidField(path + ".template_name", why);
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
+                                          const std::string& path,
+                                          absl::Time now,
+                                          const InputOptions& options) {
+  const Model& model = *options.model;
+  TRIVIUM_ASSIGN_OR_RETURN(const ChatTemplate* const chat,
+                           FindTemplate(in, path, model));
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckTextBytes(in.ByteSizeLong(), path, *options.limits));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string messages, Messages(in, path));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string tools, Tools(in, path));
+  TRIVIUM_RETURN_IF_ERROR(CheckVariables(in.variables(), path + ".variables"));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string variables,
+                           ToJson(in.variables(), path + ".variables"));
+  ChatInput input;
+  input.messages = messages;
+  input.tools = tools;
+  input.variables = variables;
+  const bool continues = in.continue_final_message();
+  input.add_generation_prompt =
+      in.has_add_generation_prompt() ? in.add_generation_prompt() : !continues;
+  if (continues) {
+    if (input.add_generation_prompt) {
+      return InvalidField(path + ".add_generation_prompt",
+                          "begins an answer, and continue_final_message goes "
+                          "on with one; choose");
+    }
+    input.continued = in.messages(in.messages_size() - 1).content();
+  }
+  input.most_bytes = static_cast<size_t>(options.limits->max_text_bytes);
+  input.now = now;
+  input.zone = absl::LocalTimeZone();
+  input.wanted = options.wanted;
+
+  const int most = model.info().max_target_tokens - 1;
+  EncodeOptions encode;
+  encode.most_tokens = most;
+  encode.wanted = options.wanted;
+  absl::StatusOr<Encoding> encoding =
+      chat->Encode(input, *model.tokenizer(), encode);
+  if (!encoding.ok()) return AboutChat(encoding.status(), path);
+  TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
+      *encoding, path, most, "send fewer messages, or shorter ones"));
+  PreparedInput out;
+  out.prefix = std::move(encoding->ids);
+  return out;
+}
+
+}  // namespace trivium

@@ -1,0 +1,119 @@
+#ifndef TRIVIUM_SERVER_CALLS_CONVERT_GENERATED_TEXT_H_
+#define TRIVIUM_SERVER_CALLS_CONVERT_GENERATED_TEXT_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/utf8.h"
+#include "model/search/stop_strings.h"
+#include "model/tokenizer/tokenizer.h"
+#include "server/translation/sentences.h"
+
+namespace trivium {
+
+// A text that follows a prompt, while its tokens arrive: what the tokens of
+// both say, without what the prompt's say. A tokenizer that reads the new ones
+// alone would drop a space before the first word, and could not end a
+// character that the prompt began.
+class ContinuedText {
+ public:
+  // Without a prompt the new tokens are read alone.
+  ContinuedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt)
+      : decoder_(tokenizer.NewStreamingDecoder()) {
+    // Nothing that came earlier changes how a token reads.
+    constexpr size_t kContext = 32;
+    prompt = prompt.last(std::min(prompt.size(), kContext));
+    said_ = tokenizer.Decode(prompt);
+    for (const int32_t id : prompt) Skip(decoder_->Push(id));
+  }
+
+  // The text that became certain; as StreamingDecoder.
+  std::string Push(int32_t id) { return Skip(decoder_->Push(id)); }
+  std::string Finish() { return Skip(decoder_->Finish()); }
+
+ private:
+  // Drops the characters that the prompt alone says. Where it ended within
+  // one, it says another than both do.
+  std::string Skip(std::string text) {
+    size_t same = 0;
+    while (same < text.size() && !said_.empty()) {
+      const size_t size =
+          FirstCodePoint(std::string_view(text).substr(same)).size;
+      if (said_.compare(0, size, text, same, size) != 0) {
+        said_.clear();
+        break;
+      }
+      said_.erase(0, size);
+      same += size;
+    }
+    text.erase(0, same);
+    return text;
+  }
+
+  std::unique_ptr<StreamingDecoder> decoder_;
+  std::string said_;  // by the prompt, and not yet by the decoder
+};
+
+// What a text says: a stop id ends it and is no part of it.
+inline std::span<const int32_t> WithoutStopId(
+    std::span<const int32_t> ids, std::span<const int32_t> stop_ids) {
+  const bool stopped =
+      !ids.empty() &&
+      std::find(stop_ids.begin(), stop_ids.end(), ids.back()) != stop_ids.end();
+  return ids.first(ids.size() - (stopped ? 1 : 0));
+}
+
+// The bytes of the text that each token says, empty for those that say none.
+// Tokens that say a character together each say it.
+std::vector<TextSpan> SpansOfTokens(std::span<const int32_t> ids,
+                                    const Tokenizer& tokenizer);
+
+// The text of one hypothesis while its tokens arrive: whole characters, never
+// taken back, cut before the first stop string or id.
+class GeneratedText {
+ public:
+  // `tokenizer` may be null: there is no text then. `prompt`: as ContinuedText.
+  GeneratedText(const Tokenizer* tokenizer, std::span<const int32_t> prompt,
+                std::vector<std::string> stop, std::vector<int32_t> stop_ids)
+      : filter_(std::move(stop)), stop_ids_(std::move(stop_ids)) {
+    if (tokenizer != nullptr) {
+      text_ = std::make_unique<ContinuedText>(*tokenizer, prompt);
+    }
+  }
+
+  // The text that became certain.
+  std::string Push(std::span<const int32_t> ids) {
+    std::string text;
+    count_ += ids.size();
+    if (text_ == nullptr) return text;
+    for (const int32_t id : WithoutStopId(ids, stop_ids_)) {
+      text += filter_.Push(text_->Push(id));
+    }
+    return text;
+  }
+
+  // The rest; once.
+  std::string Finish() {
+    if (text_ == nullptr) return "";
+    return filter_.Push(text_->Finish()) + filter_.Finish();
+  }
+
+  // Tokens pushed.
+  size_t count() const { return count_; }
+
+ private:
+  std::unique_ptr<ContinuedText> text_;
+  StopStringFilter filter_;
+  const std::vector<int32_t> stop_ids_;
+  size_t count_ = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_CONVERT_GENERATED_TEXT_H_

@@ -1,0 +1,317 @@
+// Inputs of requests to ids.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/calls/convert/convert.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::InputIds& in,
+                                                const std::string& path,
+                                                const ModelInfo& info) {
+  if (in.type_ids_size() != 0 && in.type_ids_size() != in.ids_size()) {
+    return InvalidField(path + ".type_ids",
+                        fmt::format("has {} for {} ids; give one for each, or "
+                                    "none",
+                                    in.type_ids_size(), in.ids_size()));
+  }
+  std::vector<int32_t> types(in.type_ids_size());
+  for (int i = 0; i < in.type_ids_size(); ++i) {
+    if (in.type_ids(i) >= static_cast<uint32_t>(info.type_vocabulary)) {
+      return InvalidField(
+          fmt::format("{}.type_ids[{}]", path, i),
+          info.type_vocabulary == 0
+              ? "is given, but the model has no segments"
+              : fmt::format("is {}; the model's are 0 .. {}", in.type_ids(i),
+                            info.type_vocabulary - 1));
+    }
+    types[i] = static_cast<int32_t>(in.type_ids(i));
+  }
+  return types;
+}
+
+// A model may have a vocabulary for each side; the tokenizer knows both.
+int VocabularySize(const Model& model, TextSide side) {
+  return model.tokenizer() != nullptr &&
+                 model.info().design == Design::kEncoderDecoder
+             ? std::max(model.tokenizer()->vocabulary_size(side),
+                        side == TextSide::kTarget ? model.info().vocabulary : 0)
+             : model.info().vocabulary;
+}
+
+absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
+                                     const std::string& path, int limit,
+                                     const InputOptions& options) {
+  EncodeOptions encode;
+  encode.prefix_ids = options.direction.prefix_ids;
+  encode.suffix_ids = options.direction.suffix_ids;
+  encode.add_special_tokens = options.direction.add_special_tokens;
+  encode.max_tokens = options.truncate ? limit : 0;
+  encode.truncate_left = options.truncate_left;
+  encode.most_tokens = limit;
+  encode.with_tokens = options.tokens;
+  encode.wanted = options.wanted;
+  const Tokenizer* tokenizer = options.model->tokenizer();
+  const std::string prompt = options.direction.text_prefix + options.prompt;
+  switch (in.input_case()) {
+    case v1::Input::kText:
+      TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
+      return tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
+                               encode);
+    case v1::Input::kPair:
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckText(in.pair().first(), path + ".pair.first", options));
+      TRIVIUM_RETURN_IF_ERROR(
+          CheckText(in.pair().second(), path + ".pair.second", options));
+      return tokenizer->EncodePair(in.pair().first(), in.pair().second(),
+                                   encode);
+    case v1::Input::kIds: {
+      Encoding encoding;
+      TRIVIUM_ASSIGN_OR_RETURN(
+          encoding.ids,
+          CheckIds(in.ids().ids(), path + ".ids",
+                   VocabularySize(*options.model, TextSide::kSource)));
+      TRIVIUM_ASSIGN_OR_RETURN(
+          encoding.type_ids,
+          CheckTypes(in.ids(), path + ".ids", options.model->info()));
+      return encoding;
+    }
+    case v1::Input::INPUT_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "is empty; set text, pair or ids");
+}
+
+absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
+                                                  const std::string& path,
+                                                  const InputOptions& options) {
+  std::vector<int32_t> ids;
+  if (in.target_case() == v1::Input::TARGET_NOT_SET) return ids;
+  if (!options.decodes) {
+    return InvalidField(path,
+                        "has a target prefix, but the call decodes nothing");
+  }
+  if (in.target_case() == v1::Input::kTargetPrefixIds) {
+    return CheckIds(in.target_prefix_ids().ids(), path + ".target_prefix_ids",
+                    VocabularySize(*options.model, TextSide::kTarget));
+  }
+  TRIVIUM_RETURN_IF_ERROR(
+      CheckText(in.target_prefix(), path + ".target_prefix", options));
+  const int most = options.model->info().max_target_tokens;
+  EncodeOptions encode;
+  encode.side = TextSide::kTarget;
+  encode.add_special_tokens = false;
+  encode.most_tokens = most;
+  encode.wanted = options.wanted;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      Encoding encoding,
+      options.model->tokenizer()->Encode(in.target_prefix(), encode));
+  if (encoding.partial) {
+    return CheckTokenCount(encoding, path + ".target_prefix", most,
+                           "send a shorter prefix");
+  }
+  return std::move(encoding.ids);
+}
+
+// What only models with an encoder have a use for.
+absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
+  if (in.has_pair()) {
+    return InvalidField(path + ".pair",
+                        "is for models that read two texts; a prompt is one: "
+                        "send text or ids");
+  }
+  if (in.target_case() == v1::Input::TARGET_NOT_SET) return absl::OkStatus();
+  return InvalidField(
+      path + (in.has_target_prefix() ? ".target_prefix" : ".target_prefix_ids"),
+      "is for models with an encoder; this one's input is the prompt that it "
+      "continues: put the beginning of the answer at the prompt's end");
+}
+
+}  // namespace
+
+EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
+  EncoderInput source;
+  source.ids = std::move(encoding.ids);
+  // Tokenizers tell segments to models that do not know them, too.
+  if (info.type_vocabulary > 0) source.type_ids = std::move(encoding.type_ids);
+  return source;
+}
+
+void CountTruncated(const PreparedInput& input, const InputOptions& options) {
+  if (input.truncated == 0 || options.metrics == nullptr) return;
+  options.metrics->OnTruncated(*options.served);
+}
+
+absl::Status CheckText(const std::string& text, const std::string& path,
+                       const InputOptions& options) {
+  if (options.model->tokenizer() == nullptr) {
+    return absl::FailedPreconditionError(
+        path + ": the model's folder has no tokenizer; send token ids");
+  }
+  return CheckTextBytes(text.size(), path, *options.limits);
+}
+
+absl::Status CheckInputCount(int count, const std::string& path,
+                             const RequestLimits& limits) {
+  if (count >= 1 && count <= limits.max_inputs) return absl::OkStatus();
+  return InvalidField(path, fmt::format("has {}; a call takes 1 .. {}", count,
+                                        limits.max_inputs));
+}
+
+absl::Status CheckSalt(const std::string& salt) {
+  // Every first block that is kept has it.
+  constexpr size_t kMostBytes = 256;
+  if (salt.size() <= kMostBytes) return absl::OkStatus();
+  return InvalidField("cache_salt",
+                      fmt::format("has {} bytes; it has at most {}: send a "
+                                  "hash of what tells tenants apart",
+                                  salt.size(), kMostBytes));
+}
+
+absl::Status CheckTextBytes(size_t bytes, const std::string& path,
+                            const RequestLimits& limits) {
+  if (static_cast<int64_t>(bytes) <= limits.max_text_bytes) {
+    return absl::OkStatus();
+  }
+  return InvalidField(path, fmt::format("has {} bytes; a text has at most {}",
+                                        bytes, limits.max_text_bytes));
+}
+
+absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,
+                             int limit, const char* advice) {
+  const size_t count = encoding.ids.size();
+  if (count == 0) {
+    return InvalidField(path, "has no tokens; the model needs at least one");
+  }
+  if (static_cast<int64_t>(count) <= limit) return absl::OkStatus();
+  return InvalidField(
+      path,
+      fmt::format("has {}{} tokens and the model reads at most {}; {}",
+                  encoding.partial ? "more than " : "", count, limit, advice));
+}
+
+absl::StatusOr<std::vector<int32_t>> CheckIds(
+    const google::protobuf::RepeatedField<uint32_t>& in,
+    const std::string& path, int vocabulary) {
+  std::vector<int32_t> ids(in.size());
+  for (int i = 0; i < in.size(); ++i) {
+    if (in[i] >= static_cast<uint32_t>(vocabulary)) {
+      return InvalidField(fmt::format("{}.ids[{}]", path, i),
+                          fmt::format("is {}; the model's ids are 0 .. {}",
+                                      in[i], vocabulary - 1));
+    }
+    ids[i] = static_cast<int32_t>(in[i]);
+  }
+  return ids;
+}
+
+int64_t TextBytes(std::string_view text) {
+  // U+FDFA and U+FDFB, of which NFKC makes 18 and 8 characters; of all others
+  // at most six times their bytes.
+  constexpr std::string_view kLigatures = "\xEF\xB7\xBA\xBB";
+  constexpr int64_t kMadeOfThem = 33;
+  auto bytes = static_cast<int64_t>(text.size());
+  const std::string_view begin = kLigatures.substr(0, 2);
+  for (size_t at = text.find(begin); at != std::string_view::npos;
+       at = text.find(begin, at + 3)) {
+    if (at + 2 < text.size() &&
+        kLigatures.substr(2).find(text[at + 2]) != std::string_view::npos) {
+      bytes += kMadeOfThem - 3;
+    }
+  }
+  return bytes;
+}
+
+absl::Status ConvertTruncation(std::optional<bool> truncate,
+                               v1::TruncationDirection direction,
+                               const std::string& path,
+                               const Environment& environment,
+                               const ServedModel& served,
+                               InputOptions* options) {
+  const std::string field = path + "truncation_direction";
+  if (!v1::TruncationDirection_IsValid(direction)) {
+    return InvalidField(
+        field, fmt::format("has no value {}", static_cast<int>(direction)));
+  }
+  options->metrics = environment.metrics;
+  options->served = &served;
+  options->truncate = truncate.value_or(environment.truncate);
+  options->truncate_left = direction == v1::TRUNCATION_DIRECTION_LEFT;
+  if (direction != v1::TRUNCATION_DIRECTION_UNSPECIFIED && !options->truncate) {
+    return InvalidField(field,
+                        "is given, and texts are not cut; set truncate, too, "
+                        "or leave it out");
+  }
+  return absl::OkStatus();
+}
+
+int64_t TextBytes(const v1::TranslateOptions& in) {
+  // Each is a text of its own, in several forms, however short it is.
+  constexpr int64_t kBytesOfTerm = 32;
+  // Which is compiled, and searched for in each text: milliseconds.
+  constexpr int64_t kBytesOfPattern = 4096;
+  int64_t bytes = kBytesOfPattern * in.protect().patterns_size();
+  for (const v1::GlossaryTerm& term : in.glossary().terms()) {
+    bytes += kBytesOfTerm + TextBytes(term.source()) + TextBytes(term.target());
+  }
+  return bytes;
+}
+
+int64_t TextBytes(const v1::Input& in) {
+  return TextBytes(in.text()) + TextBytes(in.pair().first()) +
+         TextBytes(in.pair().second()) + TextBytes(in.target_prefix());
+}
+
+absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
+                                           const std::string& path,
+                                           const InputOptions& options) {
+  const Model& model = *options.model;
+  const ModelInfo& info = model.info();
+  const bool has_encoder = info.design != Design::kDecoder;
+  const int limit =
+      has_encoder ? info.max_source_tokens : info.max_target_tokens - 1;
+  if (!has_encoder) TRIVIUM_RETURN_IF_ERROR(CheckPrompt(in, path));
+
+  PreparedInput out;
+  TRIVIUM_ASSIGN_OR_RETURN(Encoding encoding,
+                           EncodeInput(in, path, limit, options));
+  if (options.divides && encoding.ids.size() > static_cast<size_t>(limit)) {
+    out.too_long = true;
+    return out;
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(std::vector<int32_t> target,
+                           TargetPrefix(in, path, options));
+  // Without an encoder a blank prompt is a prompt like others; with a prefix
+  // there is something to continue.
+  out.blank = options.decodes && has_encoder && target.empty() &&
+              in.has_text() && IsBlank(in.text());
+  out.truncated = encoding.truncated;
+  out.tokens = std::move(encoding.tokens);
+  CountTruncated(out, options);
+
+  if (!out.blank || !encoding.ids.empty()) {
+    TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
+        encoding, path, limit, in.has_ids() ? "send fewer ids" : kShorten));
+  }
+  if (has_encoder) {
+    out.source = ToSource(std::move(encoding), info);
+    out.prefix = model.decoder_prefix();
+    if (options.direction.start_id) out.prefix = {*options.direction.start_id};
+    const std::optional<int32_t> first = options.direction.forced_first_id;
+    out.has_target = !target.empty();
+    if (out.has_target && first && target.front() != *first) {
+      out.prefix.push_back(*first);
+    }
+  } else {
+    out.prefix = std::move(encoding.ids);
+  }
+  out.prefix.insert(out.prefix.end(), target.begin(), target.end());
+  return out;
+}
+
+}  // namespace trivium

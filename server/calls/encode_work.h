@@ -1,0 +1,74 @@
+#ifndef TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
+#define TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/calls/convert/convert.h"
+
+namespace trivium {
+
+// What Encode and EncodeStream share: what a call wants, checked once, and from
+// it a request and a result for each input. Immutable.
+class EncodeWork {
+ public:
+  // What `request` wants of inputs, which are not looked at; `path` of its
+  // fields in their message, "start.", or nothing; `wanted` as InputOptions'.
+  static absl::StatusOr<EncodeWork> Create(
+      const Environment& environment, const ServedModel& model,
+      const v1::EncodeRequest& request, const std::string& path,
+      std::function<absl::Status()> wanted);
+
+  struct Item {
+    PreparedInput input;
+    Request request;
+    int64_t response_bytes = 0;  // about
+  };
+
+  // What Prepare will tokenize, as trivium::TextBytes: the prompt, too.
+  int64_t TextBytes(const v1::Input& input) const {
+    return trivium::TextBytes(input) + prompt_bytes_;
+  }
+  // Tokenizes. `path`: "inputs[3]".
+  absl::StatusOr<Item> Prepare(const v1::Input& input,
+                               const std::string& path) const;
+  v1::EncodeResult Result(const PreparedInput& input,
+                          RequestResult result) const;
+
+ private:
+  EncodeWork() = default;
+
+  const ModelInfo& info() const { return input_options_.model->info(); }
+  absl::Status ReadPooling(const v1::EncodeRequest& request);
+  absl::Status ReadPrompt(const v1::EncodeRequest& request);
+  absl::Status ReadFormat(const v1::EncodeRequest& request);
+  absl::Status ReadHiddenLayers(const v1::EncodeRequest& request);
+  absl::Status CheckRows(size_t tokens, const std::string& input) const;
+  // Of the folder's own way, and the request's.
+  int embedding_size() const;
+  States WantedStates() const;
+  int64_t ResponseBytes(size_t tokens) const;
+  std::vector<float> Embedding(RequestResult* result) const;
+  void AddHiddenStates(const std::vector<float>& hidden,
+                       v1::EncodeResult* out) const;
+
+  std::string path_;
+  InputOptions input_options_;
+  v1::Pooling pooling_ = v1::POOLING_UNSPECIFIED;  // the folder's own
+  SentenceEncoder::Overrides overrides_;
+  bool prompted_ = false;  // by the request
+  int64_t prompt_bytes_ = 0;
+  bool tokens_ = false;
+  bool token_vectors_ = false;
+  std::vector<int> hidden_layers_;  // as the request's, from 0
+  std::optional<int> dimensions_;
+  v1::EmbeddingFormat format_ = v1::EMBEDDING_FORMAT_UNSPECIFIED;
+  std::optional<MapSelection> attention_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_

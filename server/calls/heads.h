@@ -1,0 +1,37 @@
+#ifndef TRIVIUM_SERVER_CALLS_HEADS_H_
+#define TRIVIUM_SERVER_CALLS_HEADS_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/batching/served_model.h"
+
+namespace trivium {
+
+// What the calls to encoders' heads (Classify, Rerank, ClassifyTokens,
+// FillMask, Answer) share.
+
+// FAILED_PRECONDITION unless the model has a head of one of `kinds`, told in
+// terms of `rpc`.
+absl::Status CheckHead(const ServedModel& model, std::string_view rpc,
+                       std::initializer_list<HeadKind> kinds);
+
+// INVALID_ARGUMENT where a message's field is set and not 1 .. `most`.
+absl::Status CheckRange(std::string_view field, bool has, uint32_t value,
+                        uint32_t most);
+
+// Logits as scores.
+std::vector<float> ToScores(std::span<const float> logits,
+                            HeadInfo::Scores scores);
+
+// The places of the `count` largest values, largest first; of equal ones the
+// earlier.
+std::vector<int> LargestFirst(std::span<const float> values, size_t count);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_HEADS_H_

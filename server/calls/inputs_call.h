@@ -1,0 +1,81 @@
+#ifndef TRIVIUM_SERVER_CALLS_INPUTS_CALL_H_
+#define TRIVIUM_SERVER_CALLS_INPUTS_CALL_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "server/calls/convert/convert.h"
+#include "server/calls/unary.h"
+
+namespace trivium {
+
+// A unary call of an encoder whose message has `inputs` and may say `truncate`
+// and where (Encode, Classify, ClassifyTokens, FillMask): each input becomes a
+// request, and its result one of the response's `results`.
+template <typename RequestMessage, typename ResponseMessage>
+class InputsCall : public UnaryCall {
+ public:
+  using UnaryCall::UnaryCall;
+
+ protected:
+  // Says in `request` what is wanted of the encoded input i, and checks it.
+  virtual absl::Status Want(int i, const PreparedInput& input,
+                            Request* request) = 0;
+
+  // Takes the message and finds its model.
+  absl::Status OpenRequest() {
+    TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
+    options_.model = &model();
+    options_.limits = &environment().limits;
+    options_.wanted = [this] { return call().Wanted(); };
+    return ConvertTruncation(request_, "", environment(), call().model(),
+                             &options_);
+  }
+  absl::Status CheckInputs() const {
+    return CheckInputCount(request_.inputs_size(), "inputs",
+                           environment().limits);
+  }
+
+  int parts() const final { return request_.inputs_size(); }
+  int64_t TextBytes(int part) const final {
+    return trivium::TextBytes(request_.inputs(part));
+  }
+  absl::Status Prepare(int part, std::vector<Request>* requests) final {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        PreparedInput input,
+        ConvertInput(request_.inputs(part), FieldOf(part), options_));
+    Request& request = requests->emplace_back();
+    request.source = input.source;
+    TRIVIUM_RETURN_IF_ERROR(Want(part, input, &request));
+    inputs_.push_back(std::move(input));
+    return absl::OkStatus();
+  }
+
+  // The next result, with what all say of their input.
+  auto* AddResultOf(int i) {
+    auto* result = response_.add_results();
+    result->set_token_count(
+        static_cast<uint32_t>(inputs_[i].source.ids.size()));
+    result->set_truncated_tokens(inputs_[i].truncated);
+    return result;
+  }
+  const google::protobuf::Message& Response() final {
+    return WithTimings(&response_);
+  }
+
+  RequestMessage& request() { return request_; }
+  const RequestMessage& request() const { return request_; }
+  InputOptions& options() { return options_; }
+  const std::vector<PreparedInput>& inputs() const { return inputs_; }
+
+ private:
+  RequestMessage request_;
+  ResponseMessage response_;
+  InputOptions options_;
+  std::vector<PreparedInput> inputs_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_CALLS_INPUTS_CALL_H_

@@ -1,0 +1,436 @@
+// TranslateStream and EncodeStream: any number of texts; results as they
+// finish. When things happen; stream_items.h has what is said.
+//
+// Reads items one by one, submits the requests of each together, and writes
+// results as they come. It is never refused for fullness: while the queue is
+// short of room it holds one item and reads no further, which the client feels
+// as its transport's flow control.
+//
+// Every event, on whatever thread it comes, changes the state under the lock
+// and asks NextLocked what to do now; Do then does it without the lock. One
+// event is told to finish the call, after all else is over: nothing is then
+// read and not judged, at the batcher, or being written. So whoever was told
+// to process, submit or write may use the call until it has changed the state
+// once more; the others do not touch it after they have unlocked.
+#include <fmt/format.h>
+
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "server/batching/request_cost.h"
+#include "server/calls/call.h"
+#include "server/calls/convert/convert.h"
+#include "server/calls/handlers.h"
+#include "server/calls/results_together.h"
+#include "server/calls/stream_items.h"
+
+namespace trivium {
+namespace {
+
+// Items that were read and whose results wait to be written: with so many the
+// stream reads no further. Enough to fill many workers' iterations.
+constexpr size_t kMaxUnanswered = 1024;
+// And with so many bytes of items, which keep their texts until then.
+constexpr int64_t kMaxItemBytes = 4 << 20;
+// And with so many bytes of results that wait to be written, or are expected.
+constexpr int64_t kMaxOutboxBytes = 1 << 20;
+
+class ItemStreamCall final : public Handler {
+ public:
+  using Message = google::protobuf::Message;
+
+  ItemStreamCall(const Environment& environment, CallContext context, Rpc rpc,
+                 std::unique_ptr<StreamItems> (*new_items)(Call*),
+                 RequestStream* transport)
+      : call_(environment, std::move(context), rpc),
+        transport_(transport),
+        items_(new_items(&call_)) {}
+  ~ItemStreamCall() override { environment().calls->Remove(this); }
+
+  void Start() override {
+    if (!call_.admitted().ok()) return Finish(call_.admitted());
+    environment().calls->Add(this);
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnRead(bool ok) override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      reading_ = false;
+      read_closed_ = !ok;
+      processing_ = ok && end_.ok();
+      if (!processing_) next = NextLocked();
+      if (processing_) next.kind = Next::kProcess;
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnWritten(bool ok) override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      writing_ = false;
+      if (!ok) AbandonLocked(absl::CancelledError("the client went away"));
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnCancel() override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      AbandonLocked(absl::CancelledError("the client cancelled the call"));
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  void OnTick(absl::Time now) override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      retry_ = true;
+      const absl::Duration stall = environment().limits.stall_timeout;
+      if (now >= call_.deadline()) {
+        AbandonLocked(absl::DeadlineExceededError(
+            "the stream's time is over; open another one for the rest"));
+      } else if (writing_ && now - write_started_ >= stall) {
+        AbandonLocked(absl::CancelledError(fmt::format(
+            "the client took nothing for {}", absl::FormatDuration(stall))));
+        transport_->BreakOff();
+      }
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  // What was read is answered, the rest is the client's to send elsewhere.
+  void OnDrain() override {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      if (end_.ok()) {
+        end_ = absl::UnavailableError(
+            "the server is stopping; send the items without a result to "
+            "another one");
+      }
+      DropHeldLocked();
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+ private:
+  // What is to be done without the lock: perhaps a write, and one more thing.
+  struct Next {
+    std::unique_ptr<Message> write;
+    enum Kind { kNothing, kProcess, kSubmit, kFinish };
+    Kind kind = kNothing;
+    StreamItems::Work work;  // to submit
+    absl::Status status;     // to finish with
+  };
+
+  const Environment& environment() const { return call_.environment(); }
+  void Finish(const absl::Status& status) {
+    transport_->Finish(call_.Close(status), nullptr);
+  }
+
+  // Ends the call without waiting for what it has not said yet.
+  void AbandonLocked(const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    call_.cancellation()->Cancel();
+    abandoned_ = true;
+    if (end_.ok()) end_ = why;
+    DropHeldLocked();
+    in_flight_ -= again_.size();
+    for (const StreamItems::Work& work : again_) {
+      CountItemsLocked(-work.message_bytes);
+    }
+    again_.clear();
+    outbox_.clear();
+    CountOutboxLocked(-outbox_bytes_);
+  }
+
+  static int64_t TokensOf(const std::vector<Request>& requests) {
+    int64_t tokens = 0;
+    for (const Request& request : requests) {
+      tokens += trivium::TokensOf(request);
+    }
+    return tokens;
+  }
+
+  // Room for so many tokens, and a quarter of the queue left for calls that
+  // are refused where it is full. An item too big for that is the batcher's
+  // to judge.
+  bool HasRoom(int64_t tokens) const {
+    const int64_t all = call_.max_waiting_tokens();
+    const int64_t needed = tokens + all / 4;
+    return needed > all || call_.free_waiting_tokens() >= needed;
+  }
+
+  void PushLocked(std::unique_ptr<Message> response)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    CountOutboxLocked(static_cast<int64_t>(response->ByteSizeLong()));
+    outbox_.push_back(std::move(response));
+  }
+  void CountOutboxLocked(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    outbox_bytes_ += bytes;
+    call_.Hold(Held::kOutbox, bytes);
+  }
+
+  void CountItemsLocked(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    item_bytes_ += bytes;
+    call_.Hold(Held::kRequests, bytes);
+  }
+  void DropHeldLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (held_) CountItemsLocked(-held_->message_bytes);
+    held_.reset();
+  }
+
+  // Starts to read if it may; tells what else the caller must do unlocked.
+  Next NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Next next;
+    if (finished_) return next;
+    if (!writing_ && !outbox_.empty()) {
+      next.write = std::move(outbox_.front());
+      outbox_.pop_front();
+      CountOutboxLocked(-static_cast<int64_t>(next.write->ByteSizeLong()));
+      writing_ = true;
+      write_started_ = environment().clock->Now();
+    }
+    if (!again_.empty() && !submitting_again_ && retry_ &&
+        HasRoom(TokensOf(again_.front().requests))) {
+      next.kind = Next::kSubmit;
+      next.work = std::move(again_.front());
+      again_.pop_front();
+      submitting_again_ = true;
+      return next;
+    }
+    if (held_ && retry_ && HasRoom(TokensOf(held_->requests))) {
+      next.kind = Next::kSubmit;
+      next.work = *std::move(held_);
+      held_.reset();
+      processing_ = true;
+      ++in_flight_;
+      in_flight_bytes_ += next.work.response_bytes;
+      return next;
+    }
+    const bool over = read_closed_ || !end_.ok();
+    if (!over && !reading_ && !processing_ && !held_ &&
+        in_flight_ + outbox_.size() < kMaxUnanswered &&
+        item_bytes_ < kMaxItemBytes &&
+        outbox_bytes_ + in_flight_bytes_ < kMaxOutboxBytes && HasRoom(0)) {
+      reading_ = true;
+      transport_->Read();
+    }
+    if (over && !processing_ && !submitting_again_ && !held_ &&
+        in_flight_ == 0 && !writing_) {
+      finished_ = true;
+      next.kind = Next::kFinish;
+      next.status = end_;
+    }
+    return next;
+  }
+
+  // Static, because with nothing to do `call` may be gone already.
+  static void Do(ItemStreamCall* call, Next next) {
+    if (next.write) call->transport_->Write(*next.write);
+    switch (next.kind) {
+      case Next::kNothing:
+        return;
+      case Next::kProcess:
+        return call->Process();
+      case Next::kSubmit:
+        return call->Submit(std::move(next.work));
+      case Next::kFinish:
+        return call->Finish(next.status);
+    }
+  }
+
+  // A message was read; long texts go to the pool.
+  void Process() {
+    StreamItems::Outcome outcome = items_->Read(transport_);
+    const int64_t bytes = outcome.message_bytes;
+    {
+      MutexLock lock(&mutex_);
+      CountItemsLocked(bytes);
+    }
+    if (!outcome.prepare) return Processed(std::move(outcome), bytes);
+    call_.RunTokenizing(outcome.text_bytes,
+                        [this, bytes, prepare = std::move(outcome.prepare)] {
+                          Processed(prepare(), bytes);
+                        });
+  }
+
+  void Processed(StreamItems::Outcome outcome, int64_t message_bytes) {
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      processing_ = false;
+      if (end_.ok()) {
+        end_ = outcome.end;
+        held_ = std::move(outcome.work);
+        retry_ = true;
+      }
+      if (held_) {
+        held_->message_bytes = message_bytes;
+      } else {
+        CountItemsLocked(-message_bytes);
+        // A start's options stay as long as the stream.
+        const bool start = end_.ok() && !outcome.response;
+        if (start) call_.Hold(Held::kRequests, message_bytes);
+      }
+      if (outcome.response && !abandoned_) {
+        PushLocked(std::move(outcome.response));
+      }
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  // Counted in in_flight_ and processing_, or submitting_again_, already.
+  void Submit(StreamItems::Work work) {
+    std::vector<Request> requests = work.requests;
+    auto submitted = std::make_shared<StreamItems::Work>();
+    submitted->id = work.id;
+    submitted->state = work.state;
+    submitted->message_bytes = work.message_bytes;
+    submitted->response_bytes = work.response_bytes;
+    for (const Request& request : requests) {
+      submitted->models.push_back(request.model);
+    }
+    ObserveTogether(
+        &call_, &requests,
+        [this, submitted](absl::StatusOr<std::vector<RequestResult>> results,
+                          int64_t bytes) {
+          Deliver(submitted, std::move(results), bytes);
+        });
+    const absl::Status status = call_.Submit(
+        std::move(requests), [](int) { return std::string("item.input"); });
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      (work.again ? submitting_again_ : processing_) = false;
+      if (!status.ok()) NotTakenLocked(std::move(work), status);
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  // The batcher has refused the work.
+  void NotTakenLocked(StreamItems::Work work, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const bool full = absl::IsResourceExhausted(status);
+    // Others were faster: once more at the next tick.
+    if (full) retry_ = false;
+    if (full && work.again && !abandoned_) {
+      again_.push_front(std::move(work));
+      return;
+    }
+    --in_flight_;
+    in_flight_bytes_ -= work.response_bytes;
+    if (full && end_.ok()) {
+      held_ = std::move(work);
+      return;
+    }
+    CountItemsLocked(-work.message_bytes);
+    if (!full && !abandoned_) PushLocked(items_->Error(work.id, status));
+  }
+
+  // An item's results are there; on a worker.
+  void Deliver(std::shared_ptr<StreamItems::Work> work,
+               absl::StatusOr<std::vector<RequestResult>> results,
+               int64_t bytes) {
+    auto shared = std::make_shared<decltype(results)>(std::move(results));
+    call_.RunDelivery(bytes, [this, work, shared, bytes] {
+      call_.Hold(Held::kResults, -bytes);
+      OnResult(std::move(*work), std::move(*shared));
+    });
+  }
+
+  // On the delivery pool.
+  void OnResult(StreamItems::Work work,
+                absl::StatusOr<std::vector<RequestResult>> results) {
+    if (results.ok()) {
+      MutexLock lock(&mutex_);
+      for (size_t i = 0; i < results->size(); ++i) {
+        call_.AddResult((*results)[i], work.models[i].get());
+      }
+    }
+    const int64_t expected_bytes = work.response_bytes;
+    const int64_t message_bytes = work.message_bytes;
+    StreamItems::Outcome outcome;
+    if (results.ok()) {
+      outcome = items_->Take(std::move(work), *std::move(results));
+    } else {
+      outcome.response = items_->Error(work.id, results.status());
+    }
+    Next next;
+    {
+      MutexLock lock(&mutex_);
+      if (outcome.work && !abandoned_) {
+        again_.push_back(*std::move(outcome.work));
+      } else {
+        --in_flight_;
+        in_flight_bytes_ -= expected_bytes;
+        CountItemsLocked(-message_bytes);
+        if (!abandoned_) PushLocked(std::move(outcome.response));
+      }
+      next = NextLocked();
+    }
+    Do(this, std::move(next));
+  }
+
+  Call call_;
+  RequestStream* const transport_;
+  // Reads and prepares for whoever has processing_.
+  const std::unique_ptr<StreamItems> items_;
+
+  Mutex mutex_;
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool processing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool read_closed_ ABSL_GUARDED_BY(mutex_) = false;  // half-closed, or lost
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;    // nobody reads results
+  bool retry_ ABSL_GUARDED_BY(mutex_) = true;         // held_ may be submitted
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);          // not OK: read no more
+  std::optional<StreamItems::Work> held_ ABSL_GUARDED_BY(mutex_);
+  // To be submitted once more; counted in in_flight_.
+  std::deque<StreamItems::Work> again_ ABSL_GUARDED_BY(mutex_);
+  bool submitting_again_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;         // at the batcher
+  int64_t in_flight_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of their responses
+  int64_t item_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // read and not answered
+  std::deque<std::unique_ptr<Message>> outbox_ ABSL_GUARDED_BY(mutex_);
+  int64_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time write_started_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<Handler> NewTranslateStream(const Environment& environment,
+                                            CallContext context,
+                                            RequestStream* transport) {
+  return std::make_unique<ItemStreamCall>(environment, std::move(context),
+                                          Rpc::kTranslateStream,
+                                          NewTranslateItems, transport);
+}
+
+std::unique_ptr<Handler> NewEncodeStream(const Environment& environment,
+                                         CallContext context,
+                                         RequestStream* transport) {
+  return std::make_unique<ItemStreamCall>(environment, std::move(context),
+                                          Rpc::kEncodeStream, NewEncodeItems,
+                                          transport);
+}
+
+}  // namespace trivium

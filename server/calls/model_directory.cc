@@ -1,0 +1,61 @@
+#include "server/calls/model_directory.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+
+absl::StatusOr<size_t> ModelDirectory::IndexOf(const std::string& name) const {
+  std::string names;
+  for (size_t i = 0; i < models_.size(); ++i) {
+    if (name.empty() || models_[i]->name == name) return i;
+    names += (names.empty() ? "" : ", ") + models_[i]->name;
+  }
+  return absl::NotFoundError(fmt::format("no model is named '{}'; there is: {}",
+                                         Shorten(name), Shorten(names, 500)));
+}
+
+absl::Status ModelDirectory::Add(ModelHandle model) {
+  MutexLock lock(&mutex_);
+  for (const ModelHandle& other : models_) {
+    if (other->name != model->name) continue;
+    return absl::AlreadyExistsError(
+        fmt::format("a model is named '{}' already", Shorten(model->name)));
+  }
+  models_.push_back(std::move(model));
+  return absl::OkStatus();
+}
+
+absl::Status ModelDirectory::Replace(ModelHandle model) {
+  MutexLock lock(&mutex_);
+  TRIVIUM_ASSIGN_OR_RETURN(const size_t index, IndexOf(model->name));
+  // The old one may end here, which must not be under the lock.
+  std::swap(models_[index], model);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModelHandle> ModelDirectory::Remove(const std::string& name) {
+  MutexLock lock(&mutex_);
+  TRIVIUM_ASSIGN_OR_RETURN(const size_t index, IndexOf(name));
+  ModelHandle model = models_[index];
+  models_.erase(models_.begin() + static_cast<ptrdiff_t>(index));
+  return model;
+}
+
+absl::StatusOr<ModelHandle> ModelDirectory::Find(
+    const std::string& name) const {
+  MutexLock lock(&mutex_);
+  TRIVIUM_ASSIGN_OR_RETURN(const size_t index, IndexOf(name));
+  return models_[index];
+}
+
+std::vector<ModelHandle> ModelDirectory::List() const {
+  MutexLock lock(&mutex_);
+  return models_;
+}
+
+}  // namespace trivium

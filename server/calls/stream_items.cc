@@ -1,0 +1,224 @@
+#include "server/calls/stream_items.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "server/calls/encode_work.h"
+#include "server/calls/routed_translation.h"
+#include "server/errors/status.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+// Ids come back with results, so they are kept while an item waits.
+constexpr size_t kMaxIdBytes = 256;
+
+// What is different of the two calls: how the start says what is wanted, and
+// what an item gives, in one round of requests or several; without requests,
+// which only Translating knows, of a blank text.
+struct Translating {
+  using Message = v1::TranslateStreamRequest;
+  using Response = v1::TranslateStreamResponse;
+  using Work = RoutedTranslation;
+  using Item = RoutedTranslation::Item;
+
+  static absl::StatusOr<RoutedTranslation> Start(const Message::Start& start,
+                                                 Call* call) {
+    TRIVIUM_RETURN_IF_ERROR(call->FindAllowedModel(start.model()));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        RoutedTranslation translation,
+        RoutedTranslation::Create(
+            call, /*named=*/!start.model().empty(), start.options(),
+            "start.options", [call] { return call->Wanted(); },
+            /*on_model=*/nullptr));
+    TRIVIUM_RETURN_IF_ERROR(translation.ReadPatternsAndTerms());
+    return translation;
+  }
+  static int64_t StartBytes(const Message::Start& start) {
+    return TextBytes(start.options());
+  }
+  static std::vector<Request> TakeRequests(Item* item) {
+    return std::exchange(item->requests, {});
+  }
+  static absl::Status Take(const Work& work, RequestResult result, Item* item) {
+    return work.Take(item, std::move(result));
+  }
+  static v1::TranslateResult Result(const Work& work, Item* item) {
+    return work.Result(std::move(*item));
+  }
+};
+
+struct Embedding {
+  using Message = v1::EncodeStreamRequest;
+  using Response = v1::EncodeStreamResponse;
+  using Work = EncodeWork;
+  struct Item : EncodeWork::Item {
+    Item(EncodeWork::Item item) : EncodeWork::Item(std::move(item)) {}
+    std::optional<v1::EncodeResult> result;
+  };
+
+  static absl::StatusOr<EncodeWork> Start(const v1::EncodeRequest& start,
+                                          Call* call) {
+    TRIVIUM_RETURN_IF_ERROR(call->FindModel(start.model()));
+    if (!start.inputs().empty()) {
+      return InvalidField("start.inputs", "are for items; leave them out here");
+    }
+    return EncodeWork::Create(call->environment(), call->model(), start,
+                              "start.", [call] { return call->Wanted(); });
+  }
+  static int64_t StartBytes(const v1::EncodeRequest&) { return 0; }
+  static std::vector<Request> TakeRequests(Item* item) {
+    std::vector<Request> requests;
+    if (!item->result) requests.push_back(std::move(item->request));
+    return requests;
+  }
+  static absl::Status Take(const EncodeWork& work, RequestResult result,
+                           Item* item) {
+    item->result = work.Result(item->input, std::move(result));
+    return absl::OkStatus();
+  }
+  static v1::EncodeResult Result(const EncodeWork&, Item* item) {
+    return *std::move(item->result);
+  }
+};
+
+template <typename Kind>
+class TypedItems final : public StreamItems {
+ public:
+  explicit TypedItems(Call* call) : call_(call) {}
+
+  Outcome Read(RequestStream* transport) override {
+    Outcome outcome;
+    typename Kind::Message message;
+    const absl::Status status = transport->Take(&message);
+    outcome.message_bytes = static_cast<int64_t>(message.ByteSizeLong());
+    if (message.item().id().size() > kMaxIdBytes) {
+      outcome.end = InvalidField(
+          "item.id", fmt::format("has {} bytes; an id has at most {}",
+                                 message.item().id().size(), kMaxIdBytes));
+    } else if (!status.ok()) {
+      if (message.has_item() && work_) {
+        outcome.response = Error(message.item().id(), status);
+      } else {
+        outcome.end = status;
+      }
+    } else if (!work_) {
+      outcome.text_bytes = Kind::StartBytes(message.start());
+      outcome.prepare = [this, message = std::move(message)] {
+        Outcome started;
+        started.end = Start(message);
+        return started;
+      };
+    } else if (!message.has_item()) {
+      outcome.end =
+          InvalidField(message.has_start() ? "start" : "message",
+                       "every message after the first must be an item");
+    } else {
+      outcome.text_bytes = work_->TextBytes(message.item().input());
+      outcome.prepare = [this, item = std::move(*message.mutable_item())] {
+        return Prepare(item.id(), item.input());
+      };
+    }
+    return outcome;
+  }
+
+  Outcome Take(Work work, std::vector<RequestResult> results) const override {
+    for (RequestResult& result : results) {
+      const absl::Status status =
+          Kind::Take(*work_, std::move(result), &ItemOf(work));
+      if (!status.ok()) return Failed(work.id, status);
+    }
+    work.again = true;
+    return Next(std::move(work));
+  }
+
+  std::unique_ptr<Message> Error(const std::string& id,
+                                 const absl::Status& status) const override {
+    auto message = std::make_unique<typename Kind::Response>();
+    message->set_id(id);
+    *message->mutable_error() = ToRpcStatus(status);
+    return message;
+  }
+
+ private:
+  Outcome Prepare(const std::string& id, const v1::Input& input) {
+    const Environment& environment = call_->environment();
+    const absl::Time before = environment.clock->Now();
+    auto prepared = work_->Prepare(input, "item.input");
+    call_->AddTokenizing(before, environment.clock->Now());
+    absl::Status status = prepared.status();
+    if (status.ok()) {
+      status = CheckResponseBytes(prepared->response_bytes, environment.limits);
+    }
+    if (!status.ok()) return Failed(id, status);
+    Work work;
+    work.id = id;
+    work.response_bytes = prepared->response_bytes;
+    work.state = std::make_shared<State>(*std::move(prepared));
+    return Next(std::move(work));
+  }
+
+  struct State final : Work::State {
+    explicit State(typename Kind::Item item) : item(std::move(item)) {}
+    typename Kind::Item item;
+  };
+  static typename Kind::Item& ItemOf(const Work& work) {
+    return static_cast<State&>(*work.state).item;
+  }
+
+  Outcome Failed(const std::string& id, const absl::Status& status) const {
+    Outcome outcome;
+    outcome.response = Error(id, status);
+    return outcome;
+  }
+
+  // What the item asks of the model now, or its response.
+  Outcome Next(Work work) const {
+    Outcome outcome;
+    work.requests = Kind::TakeRequests(&ItemOf(work));
+    if (!work.requests.empty()) {
+      outcome.work = std::move(work);
+      return outcome;
+    }
+    outcome.response = Response(work.id, Kind::Result(*work_, &ItemOf(work)));
+    const absl::Status size =
+        CheckResponseSize(*outcome.response, call_->environment().limits);
+    return size.ok() ? std::move(outcome) : Failed(work.id, size);
+  }
+
+  absl::Status Start(const typename Kind::Message& message) {
+    if (!message.has_start()) {
+      return InvalidField("start", "the first message must be the start");
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(work_, Kind::Start(message.start(), call_));
+    return absl::OkStatus();
+  }
+
+  template <typename ResultMessage>
+  static std::unique_ptr<Message> Response(const std::string& id,
+                                           ResultMessage result) {
+    auto message = std::make_unique<typename Kind::Response>();
+    message->set_id(id);
+    *message->mutable_result() = std::move(result);
+    return message;
+  }
+
+  Call* const call_;
+  std::optional<typename Kind::Work> work_;  // once the start was read
+};
+
+}  // namespace
+
+std::unique_ptr<StreamItems> NewTranslateItems(Call* call) {
+  return std::make_unique<TypedItems<Translating>>(call);
+}
+
+std::unique_ptr<StreamItems> NewEncodeItems(Call* call) {
+  return std::make_unique<TypedItems<Embedding>>(call);
+}
+
+}  // namespace trivium

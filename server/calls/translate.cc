@@ -1,0 +1,127 @@
+// Translate: texts to texts in another language.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "server/calls/handlers.h"
+#include "server/calls/routed_translation.h"
+#include "server/calls/unary.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+class TranslateCall : public UnaryCall {
+ public:
+  using UnaryCall::UnaryCall;
+
+ private:
+  absl::Status Open() override {
+    const RequestLimits& limits = environment().limits;
+    TRIVIUM_RETURN_IF_ERROR(transport()->Take(&request_));
+    TRIVIUM_RETURN_IF_ERROR(call().FindAllowedModel(request_.model()));
+    TRIVIUM_RETURN_IF_ERROR(
+        CheckInputCount(request_.inputs_size(), "inputs", limits));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        translation_,
+        RoutedTranslation::Create(
+            &call(), /*named=*/!request_.model().empty(), request_.options(),
+            "options", [this] { return call().Wanted(); },
+            [this] { return call().Foresee(); }));
+    return absl::OkStatus();
+  }
+
+  // Else the call is foreseen as soon as its first text tells the model.
+  bool NeedsBatcher() const override { return translation_->same_for_all(); }
+  int parts() const override { return request_.inputs_size(); }
+  int64_t TextBytes(int part) const override {
+    return translation_->TextBytes(request_.inputs(part));
+  }
+
+  absl::Status Prepare(int part, std::vector<Request>* requests) override {
+    if (part == 0) {
+      TRIVIUM_RETURN_IF_ERROR(translation_->ReadPatternsAndTerms());
+    }
+    TRIVIUM_ASSIGN_OR_RETURN(
+        RoutedTranslation::Item item,
+        translation_->Prepare(request_.inputs(part), Path(part)));
+    const int most = environment().limits.max_inputs;
+    if (requests->size() + item.requests.size() > static_cast<size_t>(most)) {
+      return InvalidField(
+          Path(part) + ".text",
+          fmt::format("and the texts before it have more than {} sentences, "
+                      "and a call takes no more; send fewer texts in a call",
+                      most));
+    }
+    ExpectResponseBytes(item.response_bytes);
+    response_.add_results();
+    items_.push_back(std::move(item));
+    MoveRequests(part, requests);
+    AnswerIfDone(part);
+    return absl::OkStatus();
+  }
+
+  void MoveRequests(int input, std::vector<Request>* out) {
+    for (Request& request : std::exchange(items_[input].requests, {})) {
+      out->push_back(std::move(request));
+      input_of_request_.push_back(input);
+    }
+  }
+
+  static std::string Path(int input) {
+    return fmt::format("inputs[{}]", input);
+  }
+
+  std::string FieldOf(int request) const override {
+    return Path(input_of_request_[request]);
+  }
+
+  absl::Status Respond(int request, RequestResult result) override {
+    const int input = input_of_request_[request];
+    TRIVIUM_RETURN_IF_ERROR(
+        translation_->Take(&items_[input], std::move(result)));
+    AnswerIfDone(input);
+    return absl::OkStatus();
+  }
+
+  void AnswerIfDone(int input) {
+    if (!items_[input].done()) return;
+    *response_.mutable_results(input) =
+        translation_->Result(std::move(items_[input]));
+  }
+
+  // Of as many inputs as together have what a call may have; of one at least.
+  std::vector<Request> More() override {
+    std::vector<Request> more;
+    input_of_request_.clear();
+    const auto most = static_cast<size_t>(environment().limits.max_inputs);
+    for (int i = 0; i < request_.inputs_size(); ++i) {
+      const size_t count = items_[i].requests.size();
+      if (!more.empty() && more.size() + count > most) continue;
+      MoveRequests(i, &more);
+    }
+    return more;
+  }
+
+  const google::protobuf::Message& Response() override {
+    return WithTimings(&response_);
+  }
+
+  v1::TranslateRequest request_;
+  v1::TranslateResponse response_;
+  std::optional<RoutedTranslation> translation_;
+  std::vector<RoutedTranslation::Item> items_;  // [inputs] that are prepared
+  std::vector<int> input_of_request_;  // of those that were submitted last
+};
+
+}  // namespace
+
+std::unique_ptr<Handler> NewTranslate(const Environment& environment,
+                                      CallContext context,
+                                      Transport* transport) {
+  return std::make_unique<TranslateCall>(environment, std::move(context),
+                                         Rpc::kTranslate, transport);
+}
+
+}  // namespace trivium

@@ -1,0 +1,40 @@
+#ifndef TRIVIUM_SERVER_ERRORS_STATUS_H_
+#define TRIVIUM_SERVER_ERRORS_STATUS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "google/rpc/status.pb.h"
+
+namespace trivium {
+
+// Statuses of the API: an error is an absl::Status whose payloads are the
+// google.rpc details. A transport tells clients both.
+
+// Messages quote what users send: longer ones are cut, since gRPC's trailers
+// must fit the 8 KiB that clients accept.
+inline constexpr size_t kMaxMessageBytes = 1500;
+
+// INVALID_ARGUMENT with a google.rpc.BadRequest: "inputs[3].text: ...".
+absl::Status InvalidField(const std::string& field,
+                          const std::string& description);
+
+// `status` with a google.rpc.RetryInfo. The delay is spread by up to a half
+// of itself, so that refused clients do not return all at once.
+absl::Status WithRetry(absl::Status status, absl::Duration delay);
+
+// The delay of WithRetry, for the grpc-retry-pushback-ms trailer.
+std::optional<absl::Duration> RetryDelay(const absl::Status& status);
+
+// With the payloads as details, and the message cut to what may be sent.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
+
+// Cuts a text at a character's border, for messages that quote input.
+std::string Shorten(std::string_view text, size_t max_bytes = 64);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_ERRORS_STATUS_H_

@@ -1,0 +1,202 @@
+// Memory is looked at now and then, and requests come between two looks; so
+// what is expected is
+//   expected = memory at the last look
+//            + bytes that have room to come in (incoming)
+//            + kBytesARequestByte x bytes of requests admitted since.
+// What of `incoming` has come is in the memory too, and counts twice. For what
+// is still to come in, so does what has come in since the last look, as it may
+// not have been admitted yet.
+//
+//   A message of b bytes may come in:  expected + b <= kPauseAt x limit, or it
+//     is the only one since the last look and there is room below kShedAt: so
+//     that large requests are served one by one, or refused, however little
+//     memory is left.
+//   A request of b bytes is admitted:  expected + kBytesARequestByte x b
+//     <= kRefuseAt x limit; a small one up to kRefuseAllAt, so that few large
+//     ones do not shut out the many.
+//   Calls are shed at memory > kShedAt x limit, of the largest first and of
+//     equal ones the youngest, until what they hold comes to
+//     memory - kRefuseAt x limit.
+#include "server/limits/overload_manager.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "base/cpu_limits.h"
+#include "server/errors/status.h"
+
+namespace trivium {
+namespace {
+
+constexpr absl::Duration kComeBack = absl::Seconds(1);
+// While memory is short.
+constexpr absl::Duration kTrimInterval = absl::Seconds(1);
+
+// What ending the call would give.
+int64_t Weight(const CallBytes& held) {
+  return OverloadManager::kBytesARequestByte * held.bytes(Held::kRequests) +
+         held.bytes(Held::kResults) + held.bytes(Held::kOutbox) +
+         held.bytes(Held::kResponses);
+}
+
+}  // namespace
+
+absl::Status AsShed(absl::Status status) {
+  if (!absl::IsCancelled(status)) return status;
+  return WithRetry(
+      absl::ResourceExhaustedError("the call was ended, as the server has "
+                                   "next to no memory left"),
+      kComeBack);
+}
+
+OverloadManager::Options OverloadManager::ForThisProcess(int64_t limit_bytes) {
+  return {limit_bytes > 0 ? limit_bytes : UsableMemory(), PrivateMemory,
+          [] { malloc_trim(0); }};
+}
+
+OverloadManager::OverloadManager(const Options& options, Metrics* metrics,
+                                 bool watch)
+    : options_(options), metrics_(metrics) {
+  Look();
+  if (stage_ != Stage::kNormal) {
+    Log(spdlog::level::warn,
+        "the server alone takes most of its memory; give it more, or fewer "
+        "workers, models or --kv-cache-bytes",
+        {{"memory", memory_.load()}, {"limit", options_.limit_bytes}});
+  }
+  if (watch) watching_.emplace(kInterval, [this] { Look(); });
+}
+
+void OverloadManager::Add(AccountedCall* call) {
+  MutexLock lock(&calls_mutex_);
+  calls_.emplace(call, Entry{calls_seen_++});
+}
+
+void OverloadManager::Remove(AccountedCall* call) {
+  MutexLock lock(&calls_mutex_);
+  calls_.erase(call);
+  paused_.erase(call);
+}
+
+bool OverloadManager::MayRead(AccountedCall* call) {
+  if (ReadsStreams()) return true;
+  MutexLock lock(&calls_mutex_);
+  paused_.insert(call);
+  metrics_->OnOverload("paused");
+  return false;
+}
+
+bool OverloadManager::MayComeIn(int64_t bytes, int64_t incoming) {
+  const int64_t others = incoming + came_;
+  const double expected = static_cast<double>(
+      memory_ + others + kBytesARequestByte * since_ + bytes);
+  const auto limit = static_cast<double>(options_.limit_bytes);
+  return expected <= kPauseAt * limit ||
+         (others == 0 && expected <= kShedAt * limit);
+}
+
+absl::Status OverloadManager::AdmitRequest(int64_t bytes, int64_t times) {
+  const int64_t counted = times * bytes;
+  const int64_t since = since_.fetch_add(counted) + counted;
+  const auto expected = static_cast<double>(
+      memory_ + account_.bytes(Held::kIncoming) + kBytesARequestByte * since);
+  const double part = bytes <= kSmallRequest ? kRefuseAllAt : kRefuseAt;
+  if (expected > part * static_cast<double>(options_.limit_bytes)) {
+    since_ -= counted;
+    metrics_->OnOverload("refused");
+    refused_log_.Log(
+        spdlog::level::warn, "requests are refused: too little memory is left",
+        {{"memory", memory_.load()}, {"limit", options_.limit_bytes}});
+    return WithRetry(
+        absl::ResourceExhaustedError(fmt::format(
+            "the server has no memory for a request of {} bytes now", bytes)),
+        kComeBack);
+  }
+  return absl::OkStatus();
+}
+
+void OverloadManager::Look() {
+  came_ = 0;
+  since_ = 0;
+  memory_ = options_.memory();
+  TrimWhereItHelps();
+  const int64_t memory = memory_;
+  const double part =
+      static_cast<double>(memory) / static_cast<double>(options_.limit_bytes);
+  stage_ = part > kShedAt     ? Stage::kShedding
+           : part > kRefuseAt ? Stage::kRefusing
+           : part > kPauseAt  ? Stage::kPausing
+                              : Stage::kNormal;
+  if (ReadsStreams()) {
+    MutexLock lock(&calls_mutex_);
+    for (AccountedCall* call : std::exchange(paused_, {})) {
+      call->ResumeReading();
+    }
+  }
+  if (stage_ == Stage::kShedding) {
+    Shed(memory - static_cast<int64_t>(
+                      kRefuseAt * static_cast<double>(options_.limit_bytes)));
+  }
+  for (int i = 0; i < kHeldKinds; ++i) {
+    const auto kind = static_cast<Held>(i);
+    metrics_->OnHeldBytes(kind, account_.bytes(kind));
+  }
+  metrics_->OnMemory(memory, options_.limit_bytes,
+                     static_cast<int>(stage_.load()));
+}
+
+void OverloadManager::TrimWhereItHelps() {
+  const int64_t held = account_.total();
+  peak_ = std::max(peak_, held);
+  const absl::Time now = absl::Now();
+  const bool peak_is_over = peak_ - held >= kTrimBytes;
+  const bool short_of_memory =
+      static_cast<double>(memory_) >
+          kPauseAt * static_cast<double>(options_.limit_bytes) &&
+      now - trimmed_at_ >= kTrimInterval;
+  if (!peak_is_over && !short_of_memory) return;
+  peak_ = held;
+  trimmed_at_ = now;
+  options_.trim();
+  memory_ = options_.memory();
+}
+
+void OverloadManager::Shed(int64_t bytes) {
+  struct Candidate {
+    int64_t weight;
+    uint64_t number;
+    AccountedCall* call;
+    auto operator<=>(const Candidate&) const = default;
+  };
+  std::vector<Candidate> candidates;
+  MutexLock lock(&calls_mutex_);
+  for (const auto& [call, entry] : calls_) {
+    const int64_t weight = Weight(call->held());
+    if (entry.shed) {
+      bytes -= weight;  // about to be free
+    } else if (weight >= kLeastToShed) {
+      candidates.push_back({weight, entry.number, call});
+    }
+  }
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (const Candidate& candidate : candidates) {
+    if (bytes <= 0) return;
+    bytes -= candidate.weight;
+    calls_.at(candidate.call).shed = true;
+    metrics_->OnOverload("shed");
+    shed_log_.Log(spdlog::level::warn,
+                  "a call is ended: there is next to no memory left",
+                  {{"held", candidate.weight},
+                   {"memory", memory_.load()},
+                   {"limit", options_.limit_bytes}});
+    candidate.call->Shed();
+  }
+}
+
+}  // namespace trivium

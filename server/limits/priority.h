@@ -1,0 +1,25 @@
+#ifndef TRIVIUM_SERVER_LIMITS_PRIORITY_H_
+#define TRIVIUM_SERVER_LIMITS_PRIORITY_H_
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/batching/request.h"
+
+namespace trivium {
+
+struct CallContext;
+
+// The metadata key, or header, with a call's priority.
+inline constexpr char kPriorityKey[] = "trivium-priority";
+
+// Its value: "interactive", "batch", or nothing, which is interactive.
+// INVALID_ARGUMENT for another.
+absl::StatusOr<Priority> ParsePriority(std::string_view value);
+
+// What a call asks for, or the lower one that is the highest of its token.
+absl::StatusOr<Priority> PriorityOf(const CallContext& context);
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_LIMITS_PRIORITY_H_

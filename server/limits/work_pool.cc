@@ -1,0 +1,131 @@
+// Start-time fair queueing (Goyal, Vin and Cheng, 1996), in bytes. A line's
+// `served` is what it has cost since it came, on top of what the line served
+// last had when it came:
+//
+//   on coming:     served = now_served_
+//   on its turn:   now_served_ = served;  served += max(bytes, kLeastBytes)
+//
+// The line with the least `served` is next, so lines that have work differ by
+// at most the largest piece of work, and a new line waits for no backlog. It
+// gives the shares of deficit round robin (server/batching/fair_queue.h)
+// without its rounds, which pieces larger than a quantum would need many of.
+//
+// A line stays while its work runs: the piece it queues meanwhile goes on with
+// its count. Work that gives way has its bytes counted already, so that lines
+// with less are before it: of these, short work is done inside of it, on its
+// thread, up to kPieceBytes a time, so that it goes on as well.
+#include "server/limits/work_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/thread.h"
+
+namespace trivium {
+namespace {
+
+// What any work costs, however few its bytes.
+constexpr int64_t kLeastBytes = 256;
+
+// What a thread of a pool does; no pool: nothing that may give way.
+struct Doing {
+  WorkPool* pool = nullptr;
+  const void* call = nullptr;
+};
+thread_local Doing doing;
+
+}  // namespace
+
+WorkPool::WorkPool(int threads) {
+  for (int i = 0; i < threads; ++i) {
+    auto thread = StartThread([this] { Loop(); });
+    if (thread) threads_.push_back(*std::move(thread));
+  }
+}
+
+WorkPool::~WorkPool() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  changed_.SignalAll();
+  for (Thread& thread : threads_) thread.join();
+}
+
+void WorkPool::Run(const void* call, int64_t bytes,
+                   std::function<void()> work) {
+  MutexLock lock(&mutex_);
+  const auto [entry, is_new] = lines_.try_emplace(call);
+  Line& line = entry->second;
+  if (is_new) {
+    line.served = now_served_;
+    line.number = lines_seen_++;
+  }
+  if (line.work.empty()) turns_.insert({line.served, line.number, call});
+  line.work.push_back({std::max(bytes, kLeastBytes), std::move(work)});
+  // Under the lock: the work may be the last of its call, and the pool gone
+  // as soon as it is done.
+  changed_.Signal();
+}
+
+int64_t WorkPool::RunLocked(Turn turn) {
+  turns_.erase(turn);
+  const auto entry = lines_.find(turn.call);
+  Line& line = entry->second;
+  Work work = std::move(line.work.front());
+  line.work.pop_front();
+  now_served_ = line.served;
+  line.served += static_cast<uint64_t>(work.bytes);
+  ++line.running;
+  if (!line.work.empty()) {
+    turns_.insert({line.served, line.number, turn.call});
+  }
+  mutex_.Unlock();
+  work.run();
+  // What it holds goes before the lock is taken.
+  work.run = nullptr;
+  mutex_.Lock();
+  if (--line.running == 0 && line.work.empty()) lines_.erase(entry);
+  return work.bytes;
+}
+
+void WorkPool::Loop() {
+  mutex_.Lock();
+  while (true) {
+    while (turns_.empty() && !stopping_) changed_.Wait(&mutex_);
+    if (turns_.empty()) break;
+    const Turn turn = *turns_.begin();
+    doing = {this, turn.call};
+    RunLocked(turn);
+  }
+  mutex_.Unlock();
+}
+
+const WorkPool::Turn* WorkPool::NextShortLocked(const void* call) {
+  const uint64_t served = lines_.at(call).served;
+  for (const Turn& turn : turns_) {
+    if (turn.served >= served) break;
+    if (turn.call != call &&
+        lines_.at(turn.call).work.front().bytes <= kPieceBytes) {
+      return &turn;
+    }
+  }
+  return nullptr;
+}
+
+void WorkPool::RunOthers(const void* call) {
+  MutexLock lock(&mutex_);
+  for (int64_t bytes = 0; bytes < kPieceBytes;) {
+    const Turn* turn = NextShortLocked(call);
+    if (turn == nullptr) break;
+    bytes += RunLocked(*turn);
+  }
+}
+
+void WorkPool::GiveWay() {
+  const Doing outer = std::exchange(doing, {});
+  if (outer.pool != nullptr) outer.pool->RunOthers(outer.call);
+  doing = outer;
+}
+
+}  // namespace trivium

@@ -1,0 +1,40 @@
+#ifndef TRIVIUM_SERVER_TRANSLATION_CHARACTERS_H_
+#define TRIVIUM_SERVER_TRANSLATION_CHARACTERS_H_
+
+#include <unicode/uchar.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/utf8.h"
+
+namespace trivium {
+
+// Of a text that is not empty; what is not UTF-8 is characters of a byte.
+
+inline UChar32 FirstCharacter(std::string_view text) {
+  return static_cast<UChar32>(FirstCodePoint(text).value);
+}
+
+// Bytes of the last character.
+inline size_t LastCharacterSize(std::string_view text) {
+  size_t size = 1;
+  while (size < std::min<size_t>(text.size(), 4) &&
+         IsContinuation(text[text.size() - size])) {
+    ++size;
+  }
+  return FirstCodePoint(text.substr(text.size() - size)).size == size ? size
+                                                                      : 1;
+}
+
+inline std::string WithCapital(std::string_view text) {
+  std::string out;
+  AppendUtf8(u_toupper(FirstCharacter(text)), &out);
+  out += text.substr(FirstCodePoint(text).size);
+  return out;
+}
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_TRANSLATION_CHARACTERS_H_

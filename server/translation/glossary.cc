@@ -1,0 +1,255 @@
+#include "server/translation/glossary.h"
+
+#include <libstemmer.h>
+#include <unicode/locid.h>
+#include <unicode/uchar.h>
+#include <unicode/uscript.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/translation/characters.h"
+
+namespace trivium {
+namespace {
+
+// Longer words are as they are.
+constexpr size_t kLongestStemmed = 64;
+
+struct StemmerDeleter {
+  void operator()(sb_stemmer* stemmer) const { sb_stemmer_delete(stemmer); }
+};
+using Stemmer = std::unique_ptr<sb_stemmer, StemmerDeleter>;
+
+// Null where there is none, or no name.
+Stemmer NewStemmer(const std::string& algorithm) {
+  return Stemmer(
+      algorithm.empty() ? nullptr : sb_stemmer_new(algorithm.c_str(), "UTF_8"));
+}
+
+std::string AlgorithmOf(std::string_view language) {
+  const std::string code =
+      icu::Locale(std::string(language).c_str()).getLanguage();
+  // Snowball's two for English differ; "en" is the newer one.
+  return code == "nb" || code == "nn" ? "no" : code;
+}
+
+bool IsPartOfWord(UChar32 c) {
+  return u_isalnum(c) || u_charType(c) == U_NON_SPACING_MARK ||
+         u_charType(c) == U_COMBINING_SPACING_MARK;
+}
+
+// Of a script that puts no spaces between words: each character is one.
+bool StandsAlone(UChar32 c) {
+  UErrorCode error = U_ZERO_ERROR;
+  switch (uscript_getScript(c, &error)) {
+    case USCRIPT_HAN:
+    case USCRIPT_HIRAGANA:
+    case USCRIPT_KATAKANA:
+    case USCRIPT_THAI:
+    case USCRIPT_LAO:
+    case USCRIPT_KHMER:
+    case USCRIPT_MYANMAR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string Folded(std::string_view text) {
+  std::string folded;
+  for (; !text.empty(); text.remove_prefix(FirstCodePoint(text).size)) {
+    AppendUtf8(u_foldCase(FirstCharacter(text), U_FOLD_CASE_DEFAULT), &folded);
+  }
+  return folded;
+}
+
+// Words and marks; white space lies between some.
+std::vector<TextSpan> UnitsOf(std::string_view text) {
+  std::vector<TextSpan> units;
+  bool within = false;
+  for (size_t at = 0; at < text.size();) {
+    const UChar32 c = FirstCharacter(text.substr(at));
+    const size_t size = FirstCodePoint(text.substr(at)).size;
+    const bool in_word = IsPartOfWord(c) && !StandsAlone(c);
+    if (in_word && within) {
+      units.back().end = at + size;
+    } else if (!u_isUWhiteSpace(c)) {
+      units.push_back({at, at + size});
+    }
+    within = in_word;
+    at += size;
+  }
+  return units;
+}
+
+std::string KeyOf(std::string_view word, sb_stemmer* stemmer) {
+  std::string key = Folded(word);
+  if (stemmer == nullptr || key.size() > kLongestStemmed) return key;
+  const sb_symbol* const stem =
+      sb_stemmer_stem(stemmer, reinterpret_cast<const sb_symbol*>(key.data()),
+                      static_cast<int>(key.size()));
+  if (stem == nullptr) return key;
+  return {reinterpret_cast<const char*>(stem),
+          static_cast<size_t>(sb_stemmer_length(stemmer))};
+}
+
+// Behind the first letter of any word.
+bool HasCapitalsWithin(std::string_view text,
+                       const std::vector<TextSpan>& units) {
+  return std::any_of(units.begin(), units.end(), [text](TextSpan unit) {
+    std::string_view rest = unit.Of(text);
+    rest.remove_prefix(FirstCodePoint(rest).size);
+    for (; !rest.empty(); rest.remove_prefix(FirstCodePoint(rest).size)) {
+      if (u_isupper(FirstCharacter(rest))) return true;
+    }
+    return false;
+  });
+}
+
+// Whether a word of the text that ends at `before` would go on at `at`.
+bool IsWithinWord(std::string_view text, size_t at) {
+  if (at == 0 || at >= text.size()) return false;
+  const std::string_view before = text.substr(0, at);
+  const UChar32 left =
+      FirstCharacter(before.substr(at - LastCharacterSize(before)));
+  const UChar32 right = FirstCharacter(text.substr(at));
+  return IsPartOfWord(left) && IsPartOfWord(right) && !StandsAlone(left) &&
+         !StandsAlone(right);
+}
+
+}  // namespace
+
+bool Glossary::KnowsInflections(std::string_view language) {
+  return NewStemmer(AlgorithmOf(language)) != nullptr;
+}
+
+Glossary::Glossary(const std::vector<Term>& terms, std::string_view language,
+                   bool inflections)
+    : algorithm_(inflections ? AlgorithmOf(language) : "") {
+  const Stemmer stemmer = NewStemmer(algorithm_);
+  entries_.emplace_back();
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const std::string& text = terms[i].text;
+    const std::vector<TextSpan> units = UnitsOf(text);
+    if (units.empty()) continue;
+    Entry entry = {i, {}};
+    const bool exact =
+        terms[i].match_case.value_or(HasCapitalsWithin(text, units));
+    int node = 0;
+    for (const TextSpan& unit : units) {
+      const int word = words_
+                           .try_emplace(KeyOf(unit.Of(text), stemmer.get()),
+                                        static_cast<int>(words_.size()))
+                           .first->second;
+      const auto [next, added] = next_.try_emplace(
+          std::pair(node, word), static_cast<int>(entries_.size()));
+      if (added) entries_.emplace_back();
+      node = next->second;
+      if (exact) entry.exact.emplace_back(unit.Of(text));
+    }
+    entries_[node].push_back(std::move(entry));
+  }
+}
+
+size_t Glossary::CountWords(std::string_view term) {
+  return UnitsOf(term).size();
+}
+
+// What a term has in capitals, a form of its word has there, too.
+bool Glossary::IsWritten(const Entry& entry, std::string_view text,
+                         const TextSpan* words) {
+  for (const std::string& exact : entry.exact) {
+    std::string_view word = (words++)->Of(text);
+    std::string_view wanted = exact;
+    while (!word.empty() && !wanted.empty()) {
+      const UChar32 is = FirstCharacter(word), should = FirstCharacter(wanted);
+      if (u_foldCase(is, U_FOLD_CASE_DEFAULT) !=
+          u_foldCase(should, U_FOLD_CASE_DEFAULT)) {
+        break;
+      }
+      if (is != should) return false;
+      word.remove_prefix(FirstCodePoint(word).size);
+      wanted.remove_prefix(FirstCodePoint(wanted).size);
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<std::vector<Glossary::Match>> Glossary::Find(
+    std::string_view text, const std::function<absl::Status()>& wanted) const {
+  constexpr size_t kBytesBetween = 4096;  // two questions
+  const Stemmer stemmer = NewStemmer(algorithm_);
+  const std::vector<TextSpan> units = UnitsOf(text);
+  const auto ask = [&, asked = size_t{0}](size_t at) mutable {
+    if (!wanted || at < asked) return absl::OkStatus();
+    asked = at + kBytesBetween;
+    return wanted();
+  };
+  std::vector<int> words;  // [units]; -1: of no term
+  for (auto ask_reading = ask; const TextSpan& unit : units) {
+    TRIVIUM_RETURN_IF_ERROR(ask_reading(unit.begin));
+    const auto found = words_.find(KeyOf(unit.Of(text), stemmer.get()));
+    words.push_back(found == words_.end() ? -1 : found->second);
+  }
+  std::vector<Match> matches;
+  auto ask_matching = ask;
+  for (size_t begin = 0; begin < units.size();) {
+    TRIVIUM_RETURN_IF_ERROR(ask_matching(units[begin].begin));
+    std::optional<Match> longest;
+    size_t taken = 1;
+    int node = 0;
+    for (size_t end = begin; end < units.size() && words[end] >= 0;) {
+      const auto next = next_.find(std::pair(node, words[end]));
+      if (next == next_.end()) break;
+      node = next->second;
+      ++end;
+      const std::vector<Entry>& entries = entries_[node];
+      const auto written =
+          std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+            return IsWritten(entry, text, &units[begin]);
+          });
+      if (written == entries.end()) continue;
+      taken = end - begin;
+      longest = {written->term, {units[begin].begin, units[end - 1].end}};
+    }
+    if (longest) matches.push_back(*longest);
+    begin += taken;
+  }
+  return matches;
+}
+
+size_t CountTerm(std::string_view text, std::string_view term, bool endings) {
+  if (term.empty()) return 0;
+  const std::string capital = WithCapital(term);
+  size_t count = 0;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const size_t size = rest.starts_with(term)      ? term.size()
+                        : rest.starts_with(capital) ? capital.size()
+                                                    : 0;
+    if (size == 0 || IsWithinWord(text, at) ||
+        (!endings && IsWithinWord(text, at + size))) {
+      at += FirstCodePoint(rest).size;
+      continue;
+    }
+    ++count;
+    at += size;
+  }
+  return count;
+}
+
+bool EndsInsideText(std::string_view term) {
+  const UChar32 c =
+      FirstCharacter(term.substr(term.size() - LastCharacterSize(term)));
+  return !IsPartOfWord(c) || StandsAlone(c);
+}
+
+bool BeginsInsideText(std::string_view term) {
+  return StandsAlone(FirstCharacter(term));
+}
+
+}  // namespace trivium

@@ -1,0 +1,111 @@
+#include "server/translation/markdown_escapes.h"
+
+#include <unicode/uchar.h>
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "server/translation/characters.h"
+
+namespace trivium {
+namespace {
+
+class Escapes {
+ public:
+  explicit Escapes(std::string_view text) : text_(text) {}
+
+  // Whether what is at `at` needs a backslash.
+  bool Needs(size_t at) const {
+    switch (text_[at]) {
+      case '\\':
+      case '`':
+      case '[':
+      case ']':
+      case '|':
+        return true;
+      case '*':
+        return !(IsSpace(Before(at)) && IsSpace(After(at)) && at > 0);
+      case '_':
+        return !(IsLetterBefore(at) && IsLetterAfter(at)) &&
+               !(IsSpace(Before(at)) && IsSpace(After(at)));
+      case '~':
+        return !IsSpace(Before(at));
+      case '<':
+        return absl::ascii_isalpha(After(at)) || After(at) == '/' ||
+               After(at) == '!' || After(at) == '?';
+      case '&':
+        return IsEntity(at);
+      case '#':
+        return at == 0 ? BeginsHeading() : EndsHeading(at);
+      case '>':
+        return at == 0;
+      case '+':
+      case '-':
+      case '=':
+        return at == 0 && (IsSpace(After(0)) || After(0) == text_[0]);
+      case '.':
+      case ')':
+        return EndsNumber(at);
+      default:
+        return false;
+    }
+  }
+
+ private:
+  // A sentence has a space around.
+  char Before(size_t at) const { return at == 0 ? ' ' : text_[at - 1]; }
+  char After(size_t at) const {
+    return at + 1 < text_.size() ? text_[at + 1] : ' ';
+  }
+  static bool IsSpace(char c) { return absl::ascii_isspace(c); }
+  bool IsLetterBefore(size_t at) const {
+    const std::string_view before = text_.substr(0, at);
+    return !before.empty() && u_isalnum(FirstCharacter(before.substr(
+                                  before.size() - LastCharacterSize(before))));
+  }
+  bool IsLetterAfter(size_t at) const {
+    const std::string_view after = text_.substr(at + 1);
+    return !after.empty() && u_isalnum(FirstCharacter(after));
+  }
+
+  bool IsEntity(size_t at) const {
+    size_t end = at + 1;
+    if (After(at) == '#') ++end;
+    const size_t begin = end;
+    while (end < text_.size() && absl::ascii_isalnum(text_[end])) ++end;
+    return end > begin && end < text_.size() && text_[end] == ';';
+  }
+  bool BeginsHeading() const {
+    const size_t end = std::min(text_.find_first_not_of('#'), text_.size());
+    return end == text_.size() || IsSpace(text_[end]);
+  }
+  // As "C ##", of which a heading would lose the end.
+  bool EndsHeading(size_t at) const {
+    if (at + 1 != text_.size()) return false;
+    const size_t before = text_.find_last_not_of('#');
+    return before == text_.npos || IsSpace(text_[before]);
+  }
+  // As "1.", which begins a list.
+  bool EndsNumber(size_t at) const {
+    constexpr size_t kMostDigits = 9;
+    return at > 0 && at <= kMostDigits && IsSpace(After(at)) &&
+           std::all_of(text_.begin(), text_.begin() + at, absl::ascii_isdigit);
+  }
+
+  const std::string_view text_;
+};
+
+}  // namespace
+
+std::string EscapeMarkdown(std::string_view sentence, TextSpan span) {
+  const Escapes escapes(sentence);
+  std::string out;
+  for (size_t at = span.begin; at < span.end; ++at) {
+    const char c = sentence[at];
+    if (escapes.Needs(at)) out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
+}  // namespace trivium

@@ -1,0 +1,334 @@
+// Invariants: runs_ have all bytes of plain_, in order, and none is empty
+// there; tags_ and their places in plain_ ascend; tags of pairs are nested.
+#include "server/translation/markup.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "base/status.h"
+#include "base/utf8.h"
+#include "server/translation/characters.h"
+#include "server/translation/markdown_escapes.h"
+#include "server/translation/markdown_writer.h"
+#include "server/translation/markup_lexer.h"
+#include "server/translation/markup_plan.h"
+#include "server/translation/markup_writer.h"
+
+namespace trivium {
+namespace {
+
+// What an entity without its marks stands for, as "eacute" or "#xE9"; 0:
+// unknown.
+char32_t Entity(std::string_view name) {
+  if (!name.starts_with('#')) return NamedEntity(name);
+  name.remove_prefix(1);
+  const bool hex = name.starts_with('x') || name.starts_with('X');
+  if (hex) name.remove_prefix(1);
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(
+      name.data(), name.data() + name.size(), value, hex ? 16 : 10);
+  const bool number = error == std::errc() && end == name.data() + name.size();
+  if (!number || value < ' ' || value > 0x10FFFF ||
+      (value >= 0xD800 && value < 0xE000)) {
+    return value == '\t' || value == '\n' || value == '\r' ? U' ' : 0;
+  }
+  return value;
+}
+
+absl::StatusOr<std::vector<MarkupPiece>> PiecesOf(MarkupFormat format,
+                                                  std::string_view text) {
+  switch (format) {
+    case MarkupFormat::kXml:
+      return XmlPieces(text);
+    case MarkupFormat::kMarkdown:
+      return MarkdownPieces(text);
+    case MarkupFormat::kHtml:
+      break;
+  }
+  return HtmlPieces(text);
+}
+
+}  // namespace
+
+absl::StatusOr<Markup> Markup::Parse(MarkupFormat format, std::string text) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<MarkupPiece> pieces,
+                           PiecesOf(format, text));
+  Markup markup;
+  markup.format_ = format;
+  markup.text_ = std::move(text);
+  std::vector<size_t> tag_of(pieces.size());
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    tag_of[i] = markup.tags_.size();
+    markup.Add(pieces[i]);
+    if (pieces[i].kind != MarkupPiece::Kind::kClose) continue;
+    const size_t open = tag_of[pieces[i].partner], close = tag_of[i];
+    markup.tags_[open].partner = static_cast<uint32_t>(close);
+    markup.tags_[close].partner = static_cast<uint32_t>(open);
+    if (markup.tags_[open].raw) {
+      markup.raw_.push_back(
+          {markup.tags_[open].plain, markup.tags_[close].plain});
+    }
+  }
+  return markup;
+}
+
+void Markup::Add(const MarkupPiece& piece) {
+  using Kind = MarkupPiece::Kind;
+  switch (piece.kind) {
+    case Kind::kText:
+      return AddText(piece.span, /*escaped=*/true);
+    case Kind::kRawText:
+      return AddText(piece.span, /*escaped=*/false);
+    case Kind::kEscape:
+      return AddRun(std::string_view(text_).substr(piece.span.end - 1, 1),
+                    piece.span);
+    case Kind::kSpace:
+      return AddSpace(piece.span);
+    case Kind::kBreak:
+      if (!plain_.ends_with('\n')) AddRun("\n", piece.span);
+      return;
+    case Kind::kOpaque:
+    case Kind::kOpen:
+    case Kind::kClose:
+    case Kind::kVoid:
+      tags_.push_back({.kind = piece.kind,
+                       .raw = piece.raw,
+                       .begin = static_cast<uint32_t>(piece.span.begin),
+                       .end = static_cast<uint32_t>(piece.span.end),
+                       .plain = static_cast<uint32_t>(plain_.size()),
+                       .written = piece.written});
+      if (piece.kind == Kind::kOpaque) {
+        opaque_.push_back({plain_.size(), plain_.size() + kObject.size()});
+        AddRun(kObject, piece.span);
+      }
+  }
+}
+
+void Markup::AddRun(std::string_view plain, TextSpan source) {
+  const size_t size = source.end - source.begin;
+  if (!runs_.empty() && plain.size() == size) {
+    Run& last = runs_.back();
+    if (last.plain_size == last.source_size &&
+        last.source + last.source_size == source.begin) {
+      last.plain_size += size;
+      last.source_size += size;
+      plain_ += plain;
+      return;
+    }
+  }
+  runs_.push_back({.plain = static_cast<uint32_t>(plain_.size()),
+                   .source = static_cast<uint32_t>(source.begin),
+                   .plain_size = static_cast<uint32_t>(plain.size()),
+                   .source_size = static_cast<uint32_t>(size)});
+  plain_ += plain;
+}
+
+void Markup::AddSpace(TextSpan span) {
+  if (plain_.empty() || plain_.back() == ' ' || plain_.back() == '\n') return;
+  AddRun(" ", span);
+}
+
+void Markup::AddText(TextSpan span, bool escaped) {
+  const std::string_view text = text_;
+  size_t begin = span.begin;  // of what is as it is
+  const auto add_before = [&](size_t end) {
+    if (begin < end) {
+      AddRun(text.substr(begin, end - begin), {begin, end});
+    }
+  };
+  for (size_t at = span.begin; at < span.end;) {
+    if (IsBlankByte(text[at])) {
+      add_before(at);
+      size_t end = at + 1;
+      while (end < span.end && IsBlankByte(text[end])) ++end;
+      AddSpace({at, end});
+      begin = at = end;
+      continue;
+    }
+    if (escaped && text[at] == '&') {
+      add_before(at);
+      begin = at;
+      if (const size_t size = AddEscape(at, span.end); size > 0) {
+        begin = at = at + size;
+        continue;
+      }
+    }
+    ++at;
+  }
+  add_before(span.end);
+}
+
+size_t Markup::AddEscape(size_t at, size_t end) {
+  constexpr size_t kMostBytes = 34;  // of any entity, with its marks
+  const std::string_view rest =
+      std::string_view(text_).substr(at, std::min(end - at, kMostBytes));
+  size_t size = 1;
+  while (size < rest.size() && (absl::ascii_isalnum(rest[size]) ||
+                                (size == 1 && rest[size] == '#'))) {
+    ++size;
+  }
+  const bool ended = size < rest.size() && rest[size] == ';';
+  if (size == 1) return 0;
+  const char32_t value = Entity(rest.substr(1, size - 1));
+  // Old names need no end.
+  if (!ended && (value == 0 || size == rest.size())) return 0;
+  const TextSpan whole = {at, at + size + (ended ? 1 : 0)};
+  if (value == 0) {
+    Add({.kind = MarkupPiece::Kind::kOpaque, .span = whole});
+  } else if (value == ' ') {
+    AddRun(" ", whole);
+  } else {
+    std::string decoded;
+    AppendUtf8(value, &decoded);
+    AddRun(decoded, whole);
+  }
+  return whole.end - at;
+}
+
+bool Markup::IsOpaque(size_t plain) const {
+  const auto found = std::partition_point(
+      opaque_.begin(), opaque_.end(),
+      [plain](TextSpan span) { return span.begin < plain; });
+  return found != opaque_.end() && found->begin == plain;
+}
+
+bool Markup::IsRaw(size_t plain) const {
+  const auto found = std::partition_point(
+      raw_.begin(), raw_.end(),
+      [plain](TextSpan span) { return span.end <= plain; });
+  return found != raw_.end() && found->begin <= plain;
+}
+
+const Markup::Run& Markup::RunAt(size_t plain) const {
+  return *(std::partition_point(
+               runs_.begin(), runs_.end(),
+               [plain](const Run& run) { return run.plain <= plain; }) -
+           1);
+}
+
+TextSpan Markup::InText(TextSpan plain) const {
+  const Run& first = RunAt(plain.begin);
+  const Run& last = RunAt(plain.end - 1);
+  const auto same = [](const Run& run) {
+    return run.plain_size == run.source_size;
+  };
+  return {
+      first.source + (same(first) ? plain.begin - first.plain : 0),
+      last.source + (same(last) ? plain.end - last.plain : last.source_size)};
+}
+
+Markup::Sentence Markup::In(TextSpan plain) const {
+  using Kind = MarkupPiece::Kind;
+  const std::string_view text = plain_;
+  // With the white space around.
+  const auto is_space = [](std::string_view c) {
+    return c != "\n" && u_isUWhiteSpace(FirstCharacter(c));
+  };
+  TextSpan wide = plain;
+  while (wide.begin > 0) {
+    const size_t size = LastCharacterSize(text.substr(0, wide.begin));
+    if (!is_space(text.substr(wide.begin - size, size))) break;
+    wide.begin -= size;
+  }
+  while (wide.end < text.size()) {
+    const size_t size = FirstCodePoint(text.substr(wide.end)).size;
+    if (!is_space(text.substr(wide.end, size))) break;
+    wide.end += size;
+  }
+  const auto first_at = [this](size_t place) {
+    return static_cast<size_t>(std::partition_point(tags_.begin(), tags_.end(),
+                                                    [place](const Tag& tag) {
+                                                      return tag.plain < place;
+                                                    }) -
+                               tags_.begin());
+  };
+  Sentence sentence;
+  sentence.plain = plain;
+  sentence.source = InText(plain);
+  sentence.first_tag = first_at(plain.begin + 1);
+  for (size_t i = first_at(wide.begin); i < sentence.first_tag; ++i) {
+    const Tag& tag = tags_[i];
+    const size_t end =
+        tag.kind == Kind::kOpen ? tags_[tag.partner].plain : plain.begin;
+    if ((end > plain.begin && end < plain.end) ||
+        (tag.kind == Kind::kOpaque && tag.plain == plain.begin)) {
+      sentence.first_tag = i;
+    }
+  }
+  sentence.last_tag = std::max(first_at(plain.end), sentence.first_tag);
+  for (size_t i = sentence.last_tag;
+       i < tags_.size() && tags_[i].plain <= wide.end; ++i) {
+    const Tag& tag = tags_[i];
+    const bool ends =
+        tag.kind == Kind::kClose && tags_[tag.partner].plain < plain.end;
+    // What is written otherwise must be, whatever else is in its element.
+    if (ends && (tag.partner >= sentence.first_tag || !tag.written.empty())) {
+      sentence.last_tag = i + 1;
+    }
+  }
+  if (sentence.marked()) {
+    TextSpan& source = sentence.source;
+    source.begin =
+        std::min(source.begin, size_t{tags_[sentence.first_tag].begin});
+    source.end = std::max(source.end, size_t{tags_[sentence.last_tag - 1].end});
+  }
+  return sentence;
+}
+
+bool Markup::NeedsWords(const Sentence& sentence) const {
+  return std::any_of(
+      tags_.begin() + sentence.first_tag, tags_.begin() + sentence.last_tag,
+      [](const Tag& tag) { return tag.kind != MarkupPiece::Kind::kOpaque; });
+}
+
+std::string Markup::Escaped(std::string_view translation, TextSpan span,
+                            bool raw) const {
+  if (format_ == MarkupFormat::kMarkdown) {
+    return EscapeMarkdown(translation, span);
+  }
+  constexpr std::string_view kRawEnd = "]]>";
+  const std::string_view text = span.Of(translation);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (raw) {
+      // As ever: a section ends between its brackets, and another begins.
+      if (text.substr(i).starts_with(kRawEnd)) {
+        out += "]]]]><![CDATA[>";
+        i += kRawEnd.size() - 1;
+      } else {
+        out += c;
+      }
+      continue;
+    }
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string Markup::Place(const Sentence& sentence,
+                          std::string_view translation,
+                          std::span<const AlignedWords> words) const {
+  if (!sentence.marked()) {
+    return Escaped(translation, {0, translation.size()},
+                   IsRaw(sentence.plain.begin));
+  }
+  const MarkupPlan plan = PlanMarkup(*this, sentence, translation, words);
+  if (format_ == MarkupFormat::kMarkdown) {
+    return WriteMarkdown(*this, sentence, translation, plan);
+  }
+  return MarkupWriter(*this, sentence, translation, plan).Run();
+}
+
+}  // namespace trivium

@@ -1,0 +1,323 @@
+// Regular expressions where they do, by RE2; arguments of ICU messages are
+// nested, and counted by hand.
+//
+// RE2 looks for one match in linear time, but all matches of `a[^b]*b|a` in a
+// row of a's take quadratic time, and where its automaton needs too many states
+// it takes time for each instruction at each byte. So a caller's pattern is
+// matched in windows, a number of times, and given up where it is of that kind.
+#include "server/translation/protected_spans.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+#include <unicode/uchar.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "server/translation/characters.h"
+
+namespace trivium {
+namespace {
+
+using re2::RE2;
+using re2::StringPiece;
+
+// A pattern takes at most so much memory, compiled and while it runs.
+constexpr int64_t kPatternMemory = 1 << 20;
+
+// What a kind's pattern sees at once: theirs take linear time.
+constexpr size_t kKindWindow = 64 << 10;
+
+constexpr char kPrintf[] =
+    R"((%(?:%|(?:\(\w+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*(?:\d+\$)?)?)"
+    R"((?:\.(?:\d+|\*(?:\d+\$)?)?)?(?:hh?|ll?|[Lqjzt])?)"
+    R"([diouxXeEfFgGaAcCsSpn@])))";
+
+constexpr char kMustache[] = R"((\{\{\{[^{}]*\}\}\}|\{\{[^{}]*\}\}))";
+
+// Without the marks of the sentence behind it; parentheses come in pairs.
+constexpr char kUrl[] = R"(\b((?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:))"
+                        R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«»])*)"
+                        R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«».,;:!?\]'…])))";
+
+constexpr char kEmail[] =
+    R"(([\pL\pN_.+%-]*[\pL\pN_+%-]@[\pL\pN-]+(?:\.[\pL\pN-]+)+))";
+
+// Paths that begin with a root, a home or dots; names with a usual ending, and
+// the folders in front of them.
+constexpr char kFileName[] =
+    R"((?:^|[^\pL\pN_./\\~-])()"
+    R"([A-Za-z]:\\(?:[^\s"<>|:*?]*[^\s"<>|:*?.,;!)\]'])?)"
+    R"(|(?:~|\.\.?)?/[\pL\pN_.+/-]*[\pL\pN_+/-])"
+    R"(|(?:[\pL\pN_.+-]+[/\\])*[\pL\pN_+-][\pL\pN_.+-]*\.(?:)"
+    R"(txt|md|rst|rtf|pdf|docx?|xlsx?|pptx?|od[tsp]|csv|tsv|json|ya?ml|xml|)"
+    R"(html?|css|[cm]?js|tsx?|py|ipynb|rb|go|rs|c|h|cc|cpp|hpp|java|kt|swift|)"
+    R"(cs|php|pl|sh|bat|ps1|sql|exe|dll|so|dylib|jar|zip|tar|tgz|gz|bz2|xz|)"
+    R"(zst|7z|rar|deb|rpm|apk|dmg|msi|iso|img|png|jpe?g|gif|svg|webp|bmp|ico|)"
+    R"(tiff?|mp[34]|m4a|wav|ogg|flac|avi|mov|mkv|webm|log|ini|conf|cfg|toml|)"
+    R"(env|lock|db|sqlite|pot?|mo|xliff?|xlf|srt|vtt|epub|tex|bak|tmp|pem|)"
+    R"(key|crt|proto|bin|gguf|safetensors)\b)"
+    R"())";
+
+constexpr char kNumberWithUnit[] =
+    R"((?:^|[^\pL\pN_.,%$€£¥{#])()"
+    R"([-+±−]?\d+(?:[.,'’\x{A0}\x{202F}]\d+)*[ \x{A0}\x{202F}]?(?:%|‰|€|£|¥|\$)"
+    R"(|°[CF]?|(?:km/h|m/s|mph|rpm|µm|nm|mm|cm|dm|km|m|ft|yd|mi)[²³]?)"
+    R"(|µg|mg|kg|g|lbs?|oz|µs|ns|ms|s|min|h|[kMGT]?Hz|[kKMGTP]i?B|B)"
+    R"(|[kMGT]?bits?|[kMG]bps|[mk]?V|m?A|[kMG]?Wh?|[hkM]?Pa|bar|psi|N|k?J|k?cal)"
+    R"(|K|ml|mL|dl|l|L|px|pt|em|rem|dpi|fps|mol|dB|EUR|USD|GBP|CHF|JPY))"
+    R"(|[$€£¥][ \x{A0}\x{202F}]?\d+(?:[.,'’]\d+)*)(?:[^\pL\pN_]|$))";
+
+RE2::Options Quiet() {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kPatternMemory);
+  return options;
+}
+
+// What searches for a caller's patterns may take in a text, of a core's time: a
+// hundred times what they usually do.
+constexpr absl::Duration kMostTime = absl::Milliseconds(100);
+constexpr absl::Duration kMostTimeOfByte = absl::Microseconds(1);
+
+// What this thread has taken so far.
+absl::Duration ThreadTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return absl::DurationFromTimespec(time);
+}
+
+// Its spans are what group 1 matches.
+const RE2& PatternOf(ProtectedKind kind) {
+  static const RE2 printf_pattern(kPrintf);
+  static const RE2 mustache(kMustache);
+  static const RE2 url(kUrl);
+  static const RE2 email(kEmail);
+  static const RE2 file_name(kFileName);
+  static const RE2 number(kNumberWithUnit);
+  switch (kind) {
+    case ProtectedKind::kMustache:
+      return mustache;
+    case ProtectedKind::kUrl:
+      return url;
+    case ProtectedKind::kEmail:
+      return email;
+    case ProtectedKind::kFileName:
+      return file_name;
+    case ProtectedKind::kNumberWithUnit:
+      return number;
+    case ProtectedKind::kPrintf:
+    case ProtectedKind::kIcuMessage:  // not by a pattern
+      break;
+  }
+  return printf_pattern;
+}
+
+// All matches of a pattern's group, from left to right, each of which begins in
+// the first `window` bytes that are searched and ends in twice as many.
+absl::Status AddMatches(std::string_view text, const RE2& pattern, int group,
+                        size_t window,
+                        const std::function<absl::Status()>& wanted,
+                        std::vector<TextSpan>* out) {
+  const StringPiece whole(text.data(), text.size());
+  StringPiece found[2];
+  for (size_t at = 0; at <= text.size();) {
+    if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());
+    const size_t rest = text.size() - at;
+    const size_t end = rest / 2 < window ? text.size() : at + 2 * window;
+    if (!pattern.Match(whole, at, end, RE2::UNANCHORED, found, group + 1)) {
+      if (end == text.size()) break;
+      at += window;
+      continue;
+    }
+    const auto whole_begin = static_cast<size_t>(found[0].data() - text.data());
+    if (end < text.size() && whole_begin >= at + window) {
+      at = whole_begin;  // it may go on
+      continue;
+    }
+    const StringPiece& match = found[group];
+    const auto begin = static_cast<size_t>(match.data() - text.data());
+    const size_t match_end = begin + match.size();
+    if (!match.empty()) out->push_back({begin, match_end});
+    // An empty match is no span, and a step on.
+    at = match.empty() && match_end < text.size()
+             ? match_end + FirstCodePoint(text.substr(match_end)).size
+             : match_end + (match.empty() ? 1 : 0);
+  }
+  return absl::OkStatus();
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// "100%sure" is a word's end: no conversion.
+bool IsPercentSign(std::string_view text, TextSpan span) {
+  return span.begin > 0 && IsDigit(text[span.begin - 1]) &&
+         text[span.end - 1] != '%' && span.end < text.size() &&
+         u_isalpha(FirstCharacter(text.substr(span.end)));
+}
+
+// Where what an apostrophe quotes ends, which is at `at` before '{' or '}'.
+size_t EndOfQuoted(std::string_view text, size_t at) {
+  const size_t end = text.find('\'', at + 1);
+  return end == std::string_view::npos ? text.size() : end + 1;
+}
+
+bool IsQuote(std::string_view text, size_t at) {
+  return text[at] == '\'' && at + 1 < text.size() &&
+         (text[at + 1] == '{' || text[at + 1] == '}');
+}
+
+// Whole arguments, and those nested in them, and what is quoted: ICU's
+// MessageFormat. A brace that nothing closes is text.
+void AddArguments(std::string_view text, std::vector<TextSpan>* out) {
+  std::vector<size_t> open;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (IsQuote(text, at)) {
+      const size_t end = EndOfQuoted(text, at);
+      out->push_back({at, end});
+      at = end - 1;
+    } else if (text[at] == '{') {
+      open.push_back(at);
+    } else if (text[at] == '}' && !open.empty()) {
+      out->push_back({open.back(), at + 1});
+      open.pop_back();
+    }
+  }
+}
+
+// Of what overlaps the first, and the longest; neighbours joined.
+std::vector<TextSpan> Apart(std::vector<TextSpan> spans) {
+  std::sort(spans.begin(), spans.end(), [](TextSpan a, TextSpan b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
+  std::vector<TextSpan> apart;
+  for (const TextSpan& span : spans) {
+    if (apart.empty() || span.begin > apart.back().end) {
+      apart.push_back(span);
+    } else if (span.begin == apart.back().end) {
+      apart.back().end = span.end;
+    }
+  }
+  return apart;
+}
+
+bool HasLetters(std::string_view text) {
+  while (!text.empty()) {
+    if (u_isalpha(FirstCharacter(text))) return true;
+    text.remove_prefix(FirstCodePoint(text).size);
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<ProtectedSpans> ProtectedSpans::Create(
+    const std::vector<ProtectedKind>& kinds,
+    const std::vector<std::string>& patterns) {
+  ProtectedSpans result;
+  result.kinds_ = kinds;
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    auto pattern = std::make_shared<const RE2>(patterns[i], Quiet());
+    if (!pattern->ok()) {
+      return absl::InvalidArgumentError(
+          fmt::format("patterns[{}]: {}", i, pattern->error()));
+    }
+    const int instructions = pattern->ProgramSize();
+    if (instructions > kMostInstructions) {
+      return absl::InvalidArgumentError(fmt::format(
+          "patterns[{}]: has {} instructions, as RE2 counts them, and may have "
+          "{}: give smaller numbers of repetitions, or fewer classes",
+          i, instructions, kMostInstructions));
+    }
+    result.patterns_.push_back(std::move(pattern));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
+    std::string_view text, const std::function<absl::Status()>& wanted) const {
+  std::vector<TextSpan> spans;
+  for (const ProtectedKind kind : kinds_) {
+    if (kind == ProtectedKind::kIcuMessage) {
+      AddArguments(text, &spans);
+      continue;
+    }
+    const auto of_kind = static_cast<ptrdiff_t>(spans.size());
+    TRIVIUM_RETURN_IF_ERROR(AddMatches(text, PatternOf(kind), /*group=*/1,
+                                       kKindWindow, wanted, &spans));
+    if (kind != ProtectedKind::kPrintf) continue;
+    spans.erase(std::remove_if(spans.begin() + of_kind, spans.end(),
+                               [text](TextSpan span) {
+                                 return IsPercentSign(text, span);
+                               }),
+                spans.end());
+  }
+  absl::Duration left =
+      kMostTime + static_cast<double>(text.size()) * kMostTimeOfByte;
+  absl::Duration since = ThreadTime();
+  for (size_t i = 0; i < patterns_.size(); ++i) {
+    size_t searches = 0;
+    const auto next = [&]() -> absl::Status {
+      left -= ThreadTime() - since;
+      if (left < absl::ZeroDuration()) {
+        return absl::InvalidArgumentError(fmt::format(
+            "patterns[{}]: takes too long in a text of {} bytes; give smaller "
+            "numbers of repetitions, or fewer patterns",
+            i, text.size()));
+      }
+      if (++searches > kMostMatches) {
+        return absl::InvalidArgumentError(fmt::format(
+            "patterns[{}]: matches more than {} times in a text, empty matches "
+            "and all; send the text in parts",
+            i, kMostMatches));
+      }
+      const absl::Status status = wanted ? wanted() : absl::OkStatus();
+      since = ThreadTime();  // others' work may have been done meanwhile
+      return status;
+    };
+    TRIVIUM_RETURN_IF_ERROR(AddMatches(text, *patterns_[i], /*group=*/0,
+                                       kLongestMatch, next, &spans));
+  }
+  return Apart(std::move(spans));
+}
+
+std::vector<TextSpan> JoinAtSpans(const std::vector<TextSpan>& sentences,
+                                  const std::vector<TextSpan>& spans) {
+  std::vector<TextSpan> joined;
+  auto span = spans.begin();
+  for (TextSpan sentence : sentences) {
+    // A span that the last sentence got may reach into this one.
+    if (!joined.empty() && joined.back().end > sentence.begin) {
+      joined.back().end = std::max(joined.back().end, sentence.end);
+    } else {
+      joined.push_back(sentence);
+    }
+    TextSpan& last = joined.back();
+    while (span != spans.end() && span->end <= last.begin) ++span;
+    for (; span != spans.end() && span->begin < last.end; ++span) {
+      last.begin = std::min(last.begin, span->begin);
+      last.end = std::max(last.end, span->end);
+    }
+  }
+  return joined;
+}
+
+std::vector<TextSpan> WordsBetween(std::string_view text, TextSpan span,
+                                   const std::vector<TextSpan>& inner) {
+  std::vector<TextSpan> words;
+  const auto add = [&](size_t begin, size_t end) {
+    const TextSpan piece = WithoutWhiteSpace(text, {begin, end});
+    if (HasLetters(piece.Of(text))) words.push_back(piece);
+  };
+  size_t begin = span.begin;
+  for (const TextSpan& one : inner) {
+    add(begin, one.begin);
+    begin = one.end;
+  }
+  add(begin, span.end);
+  return words;
+}
+
+}  // namespace trivium

@@ -1,0 +1,248 @@
+#include "server/translation/translation_checks.h"
+
+#include <cld2/public/compact_lang_det.h>
+#include <cld2/public/encodings.h>
+#include <unicode/locid.h>
+#include <unicode/uchar.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/utf8.h"
+#include "server/translation/characters.h"
+#include "server/translation/language_detection.h"
+
+namespace trivium {
+namespace {
+
+// Of repeated runs: in words, and in characters.
+constexpr size_t kLongestPeriod = 16;
+// A word that comes four times in a row is the first one and three more.
+constexpr size_t kLeastRepeatedWords = 3;
+constexpr size_t kLeastRepeatedCharacters = 10;
+constexpr size_t kCopiedRun = 3;
+constexpr size_t kLeastCopied = 4;
+// Letters that a translation may have beyond twice the other's.
+constexpr size_t kLengthSlack = 12;
+// Below, CLD2 guesses.
+constexpr size_t kLeastLettersOfLanguage = 24;
+constexpr size_t kLeastOtherThanNames = 2;  // words
+constexpr int kLeastPercentOfAnother = 60;
+constexpr int kMostPercentOfTarget = 20;
+
+// From here on scripts put no spaces between words, and a character says about
+// as much as three letters.
+constexpr UChar32 kFirstIdeographic = 0x2E80;
+
+struct Word {
+  size_t hash = 0;
+  bool letters = false;
+  bool small = false;    // has small letters
+  bool capital = false;  // its first character
+};
+
+// Without marks at their ends, in small letters; characters of scripts without
+// spaces are words.
+std::vector<Word> WordsOf(std::string_view text) {
+  std::vector<Word> words;
+  std::string folded, marks;
+  Word word;
+  const auto end = [&] {
+    // Marks alone are a word, too.
+    if (!folded.empty() || !marks.empty()) {
+      word.hash = std::hash<std::string>()(folded.empty() ? marks : folded);
+      words.push_back(word);
+    }
+    folded.clear();
+    marks.clear();
+    word = {};
+  };
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    text.remove_prefix(point.size);
+    const auto c = static_cast<UChar32>(point.value);
+    if (u_isUWhiteSpace(c)) {
+      end();
+      continue;
+    }
+    const bool alone = c >= kFirstIdeographic;
+    if (alone) end();
+    if (u_isalnum(c)) {
+      if (folded.empty()) word.capital = u_isupper(c);
+      word.letters |= static_cast<bool>(u_isalpha(c));
+      word.small |= static_cast<bool>(u_islower(c));
+      folded += marks;  // within the word
+      marks.clear();
+      AppendUtf8(u_foldCase(c, U_FOLD_CASE_DEFAULT), &folded);
+    } else if (!folded.empty() || u_ispunct(c)) {
+      AppendUtf8(c, &marks);
+    } else {
+      AppendUtf8(c, &folded);
+    }
+    if (alone) end();
+  }
+  end();
+  return words;
+}
+
+std::vector<size_t> CharactersOf(std::string_view text) {
+  std::vector<size_t> characters;
+  for (; !text.empty(); text.remove_prefix(FirstCodePoint(text).size)) {
+    characters.push_back(u_foldCase(FirstCharacter(text), U_FOLD_CASE_DEFAULT));
+  }
+  return characters;
+}
+
+// The most units in a row of which each is the one `period` before it, over all
+// periods whose run is at least `least` and `times` periods long; 0: none.
+size_t LongestRepetition(const std::vector<size_t>& units, size_t least,
+                         size_t times) {
+  size_t longest = 0;
+  for (size_t period = 1;
+       period <= kLongestPeriod && 2 * period <= units.size(); ++period) {
+    size_t run = 0, most = 0;
+    for (size_t i = period; i < units.size(); ++i) {
+      run = units[i] == units[i - period] ? run + 1 : 0;
+      most = std::max(most, run);
+    }
+    if (most >= std::max(least, times * period)) {
+      longest = std::max(longest, most);
+    }
+  }
+  return longest;
+}
+
+std::vector<size_t> Hashes(const std::vector<Word>& words) {
+  std::vector<size_t> hashes;
+  for (const Word& word : words) hashes.push_back(word.hash);
+  return hashes;
+}
+
+std::vector<Word> WithLetters(std::vector<Word> words) {
+  std::erase_if(words, [](const Word& word) { return !word.letters; });
+  return words;
+}
+
+size_t HashOfRun(const std::vector<Word>& words, size_t begin) {
+  size_t hash = 0;
+  for (size_t i = 0; i < kCopiedRun; ++i) {
+    hash = hash * 0x9E3779B97F4A7C15 + words[begin + i].hash;
+  }
+  return hash;
+}
+
+// Letters and digits, weighed.
+size_t Weight(std::string_view text) {
+  size_t weight = 0;
+  for (; !text.empty(); text.remove_prefix(FirstCodePoint(text).size)) {
+    const UChar32 c = FirstCharacter(text);
+    if (u_isalnum(c)) weight += c >= kFirstIdeographic ? 3 : 1;
+  }
+  return weight;
+}
+
+// Whether all that is said may be names, which are the same in all languages.
+bool IsOfNames(std::string_view text) {
+  size_t names = 0, others = 0;
+  for (const Word& word : WordsOf(text)) {
+    if (word.small) ++(word.capital ? names : others);
+  }
+  return names > 0 && others < kLeastOtherThanNames;
+}
+
+size_t CountReplacementCharacters(std::string_view text) {
+  constexpr std::string_view kReplacement = "\uFFFD";
+  size_t count = 0;
+  for (size_t at = text.find(kReplacement); at != std::string_view::npos;
+       at = text.find(kReplacement, at + kReplacement.size())) {
+    ++count;
+  }
+  return count;
+}
+
+// The shortest code; one for all languages that CLD2 hardly tells apart.
+std::string Canonical(std::string_view language) {
+  static const auto* const kCommon =
+      new std::unordered_map<std::string, std::string>{
+          {"nb", "no"},  {"nn", "no"}, {"da", "no"},  {"bs", "hr"},
+          {"sr", "hr"},  {"sh", "hr"}, {"cnr", "hr"}, {"id", "ms"},
+          {"in", "ms"},  {"iw", "he"}, {"jw", "jv"},  {"ji", "yi"},
+          {"fil", "tl"}, {"pt", "gl"}};
+  std::string code = icu::Locale(std::string(language).c_str()).getLanguage();
+  const auto common = kCommon->find(code);
+  return common == kCommon->end() ? code : common->second;
+}
+
+}  // namespace
+
+bool RepeatsItself(std::string_view source, std::string_view translation) {
+  const size_t words =
+      LongestRepetition(Hashes(WordsOf(translation)), kLeastRepeatedWords, 1);
+  if (words > 0 && words > LongestRepetition(Hashes(WordsOf(source)), 1, 1)) {
+    return true;
+  }
+  const size_t characters =
+      LongestRepetition(CharactersOf(translation), kLeastRepeatedCharacters, 3);
+  return characters > 0 &&
+         characters > LongestRepetition(CharactersOf(source), 1, 1);
+}
+
+bool CopiesSource(std::string_view source, std::string_view translation) {
+  const std::vector<Word> read = WithLetters(WordsOf(source));
+  const std::vector<Word> written = WithLetters(WordsOf(translation));
+  if (written.size() < kLeastCopied || read.size() < kCopiedRun) return false;
+  std::unordered_set<size_t> runs;
+  for (size_t i = 0; i + kCopiedRun <= read.size(); ++i) {
+    runs.insert(HashOfRun(read, i));
+  }
+  size_t copied = 0, names = 0, counted = 0;  // up to word `counted`
+  for (size_t i = 0; i + kCopiedRun <= written.size(); ++i) {
+    if (!runs.contains(HashOfRun(written, i))) continue;
+    for (counted = std::max(counted, i); counted < i + kCopiedRun; ++counted) {
+      ++copied;
+      names += written[counted].capital ? 1 : 0;
+    }
+  }
+  return copied >= kLeastCopied && 2 * copied >= written.size() &&
+         2 * names <= copied;
+}
+
+bool HasUnlikelyLength(std::string_view source, std::string_view translation) {
+  const size_t read = Weight(source), written = Weight(translation);
+  if (read > 0 && IsBlank(translation)) return true;
+  return std::max(read, written) > 2 * std::min(read, written) + kLengthSlack;
+}
+
+bool HasReplacementCharacters(std::string_view source,
+                              std::string_view translation) {
+  return CountReplacementCharacters(translation) >
+         CountReplacementCharacters(source);
+}
+
+std::optional<LanguageCheck> LanguageCheck::For(std::string_view language) {
+  const std::string code =
+      icu::Locale(std::string(language).c_str()).getLanguage();
+  if (code.empty() ||
+      CLD2::GetLanguageFromName(code.c_str()) == CLD2::UNKNOWN_LANGUAGE) {
+    return std::nullopt;
+  }
+  return LanguageCheck(Canonical(language));
+}
+
+bool LanguageCheck::IsAnother(std::string_view text) const {
+  if (Weight(text) < kLeastLettersOfLanguage || IsOfNames(text)) return false;
+  const std::vector<LanguageGuess> guesses = DetectLanguages(text);
+  if (guesses.empty() || !guesses[0].reliable) return false;
+  int of_target = 0;
+  for (const LanguageGuess& guess : guesses) {
+    if (Canonical(guess.language) == language_) of_target += guess.percent;
+  }
+  return of_target <= kMostPercentOfTarget &&
+         guesses[0].percent >= kLeastPercentOfAnother;
+}
+
+}  // namespace trivium

@@ -1,0 +1,80 @@
+#include "server/transports/grpc/call_reactor.h"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "server/limits/overload_manager.h"
+#include "server/limits/priority.h"
+#include "server/transports/grpc/grpc_status.h"
+#include "server/transports/grpc/relayed_peer.h"
+#include "server/transports/grpc/relayed_refusal.h"
+
+namespace trivium {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+
+std::string Metadata(const Context& context, std::string_view key) {
+  const auto& metadata = context.client_metadata();
+  const auto entry = metadata.find({key.data(), key.size()});
+  if (entry == metadata.end()) return "";
+  return {entry->second.data(), entry->second.size()};
+}
+
+// Several of a key are one list.
+std::string AllMetadata(const Context& context, std::string_view key) {
+  std::string out;
+  const auto [begin, end] =
+      context.client_metadata().equal_range({key.data(), key.size()});
+  for (auto entry = begin; entry != end; ++entry) {
+    if (entry != begin) out += ',';
+    out.append(entry->second.data(), entry->second.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+CallContext ToCallContext(const Environment& environment,
+                          const Context& context) {
+  CallContext out;
+  out.request_id = Metadata(context, "x-request-id");
+  out.traceparent = Metadata(context, "traceparent");
+  out.tracestate = AllMetadata(context, "tracestate");
+  out.peer = PeerOfRelayed(context.peer());
+  out.priority = Metadata(context, kPriorityKey);
+  const std::string& client_key = environment.limits.client_key_header;
+  if (!client_key.empty()) {
+    out.client_key = Metadata(context, client_key);
+  }
+  Admit(environment.access, Metadata(context, "authorization"), &out);
+  if (!absl::SimpleAtoi(Metadata(context, kExpectedField), &out.expected)) {
+    out.expected = 0;
+  }
+  const auto deadline = context.deadline();
+  if (deadline != std::chrono::system_clock::time_point::max()) {
+    out.deadline = absl::FromChrono(deadline);
+  }
+  return out;
+}
+
+grpc::Status Close(const Environment& environment, const Ending& ending,
+                   bool shed, Context* context) {
+  Ending told = ending;
+  if (shed) told.status = AsShed(std::move(told.status));
+  for (auto& [name, value] : TrailersOf(told)) {
+    context->AddTrailingMetadata(name, value);
+  }
+  if (environment.loads != nullptr) {
+    if (const auto load =
+            environment.loads->ForGrpc(Metadata(*context, kLoadFormatKey))) {
+      context->AddTrailingMetadata(load->first, load->second);
+    }
+  }
+  return ToGrpcStatus(told.status, told.request_id);
+}
+
+}  // namespace trivium

@@ -1,0 +1,171 @@
+// Invariant: idle_ has the ids of all connections without an open call, in the
+// order of their last_active(). It holds without sorting, because time moves on
+// and who is active goes to its end.
+#include "server/transports/grpc/connection_table.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random_bits.h"
+
+namespace trivium {
+
+void ConnectionTable::Watch(int operation, int fd, uint32_t events,
+                            uint64_t tag) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  epoll_ctl(epoll_, operation, fd, &event);
+}
+
+void ConnectionTable::Add(uint64_t id,
+                          std::unique_ptr<RelayedConnection> connection,
+                          absl::Time now) {
+  Entry entry;
+  entry.leaves = now + Spread(age_);
+  ages_.emplace(entry.leaves, id);
+  entry.connection = std::move(connection);
+  entry.client_events = entry.connection->client_events();
+  entry.grpc_events = entry.connection->grpc_events();
+  Watch(EPOLL_CTL_ADD, entry.connection->client(), entry.client_events, 2 * id);
+  Watch(EPOLL_CTL_ADD, entry.connection->grpc(), entry.grpc_events, 2 * id + 1);
+  UpdateIdle(id, &entry);
+  entries_.emplace(id, std::move(entry));
+  metrics_->OnConnections(size());
+}
+
+bool ConnectionTable::EndLongestIdle() {
+  if (idle_.empty()) return false;
+  metrics_->OnConnectionEnded("evicted");
+  End(idle_.front());
+  return true;
+}
+
+void ConnectionTable::GoAway(absl::Time now) {
+  std::vector<uint64_t> ids;
+  for (const auto& [id, entry] : entries_) ids.push_back(id);
+  for (const uint64_t id : ids) {
+    entries_.at(id).connection->GoAway();
+    Move(id, false, true, now);
+  }
+}
+
+void ConnectionTable::OnEvent(const epoll_event& event, absl::Time now) {
+  const uint64_t tag = event.data.u64;
+  const uint64_t id = tag / 2;
+  const auto entry = entries_.find(id);
+  if (entry == entries_.end()) return;  // ended by an event before
+  const bool in = (event.events & (EPOLLIN | EPOLLRDHUP)) != 0;
+  const bool out = (event.events & EPOLLOUT) != 0;
+  const bool closed = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
+  if (tag % 2 == 0) {
+    if (closed) return End(id);
+    return Move(id, in, out, now);
+  }
+  if (closed && entry->second.grpc_watched) {
+    // It would be told again and again.
+    RelayedConnection& connection = *entry->second.connection;
+    connection.OnGrpcClosed();
+    Watch(EPOLL_CTL_DEL, connection.grpc(), 0, tag);
+    entry->second.grpc_watched = false;
+    return Move(id, true, true, now);
+  }
+  Move(id, out, in, now);
+}
+
+absl::Time ConnectionTable::next_due(absl::Time now) const {
+  absl::Time next =
+      ages_.empty() ? absl::InfiniteFuture() : ages_.begin()->first;
+  for (const uint64_t id : resting_) {
+    next = std::min(next, entries_.at(id).connection->resume().value_or(now));
+  }
+  return next;
+}
+
+void ConnectionTable::MoveDue(absl::Time now) {
+  std::vector<uint64_t> rested;
+  for (const uint64_t id : resting_) {
+    const auto resume = entries_.at(id).connection->resume();
+    if (!resume || *resume <= now) rested.push_back(id);
+  }
+  for (const uint64_t id : rested) Move(id, true, false, now);
+  EndOld(now);
+}
+
+void ConnectionTable::EndOld(absl::Time now) {
+  while (!ages_.empty() && ages_.begin()->first <= now) {
+    const uint64_t id = ages_.begin()->second;
+    Entry& entry = entries_.at(id);
+    if (entry.told_to_go) {
+      End(id);
+      continue;
+    }
+    metrics_->OnConnectionEnded("old");
+    entry.told_to_go = true;
+    ages_.erase(ages_.begin());
+    entry.leaves = now + grace_;
+    ages_.emplace(entry.leaves, id);
+    entry.connection->GoAway();
+    Move(id, false, true, now);
+  }
+}
+
+void ConnectionTable::Move(uint64_t id, bool from_client, bool from_grpc,
+                           absl::Time now) {
+  Entry& entry = entries_.at(id);
+  RelayedConnection& connection = *entry.connection;
+  absl::Status status;
+  if (from_client) status = connection.MoveFromClient(now);
+  if (status.ok() && from_grpc) status = connection.MoveFromGrpc(now);
+  if (!status.ok()) {
+    if (!absl::IsCancelled(status)) {
+      metrics_->OnConnectionEnded("abuse");
+      abuse_log_.Log(spdlog::level::warn, "a connection was ended",
+                     {{"peer", connection.peer()},
+                      {"reason", std::string(status.message())}});
+    }
+    return End(id);
+  }
+  if (const uint32_t events = connection.client_events();
+      events != entry.client_events) {
+    Watch(EPOLL_CTL_MOD, connection.client(), events, 2 * id);
+    entry.client_events = events;
+  }
+  if (const uint32_t events = connection.grpc_events();
+      entry.grpc_watched && events != entry.grpc_events) {
+    Watch(EPOLL_CTL_MOD, connection.grpc(), events, 2 * id + 1);
+    entry.grpc_events = events;
+  }
+  if (connection.resume()) {
+    resting_.insert(id);
+  } else {
+    resting_.erase(id);
+  }
+  UpdateIdle(id, &entry);
+}
+
+void ConnectionTable::UpdateIdle(uint64_t id, Entry* entry) {
+  const RelayedConnection& connection = *entry->connection;
+  const bool idle = connection.idle();
+  if (entry->idle && idle && entry->idle_since == connection.last_active()) {
+    return;
+  }
+  if (entry->idle) idle_.erase(*std::exchange(entry->idle, std::nullopt));
+  if (idle) {
+    entry->idle = idle_.insert(idle_.end(), id);
+    entry->idle_since = connection.last_active();
+  }
+}
+
+void ConnectionTable::End(uint64_t id) {
+  const auto entry = entries_.find(id);
+  if (entry->second.idle) idle_.erase(*entry->second.idle);
+  resting_.erase(id);
+  ages_.erase({entry->second.leaves, id});
+  entries_.erase(entry);  // closes, and so leaves epoll
+  metrics_->OnConnections(size());
+}
+
+}  // namespace trivium

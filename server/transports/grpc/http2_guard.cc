@@ -1,0 +1,282 @@
+// A token bucket of units of work: balance' = min(kBurst, balance +
+// kUnitsPerSecond x seconds) - cost. A frame passes whole when the balance is
+// not negative as it begins, so the balance may fall below 0 by one frame, and
+// the connection rests until it is 0 again, and a few milliseconds at least.
+//
+// A client's stream is open from its first HEADERS until either side resets it
+// or the server has said its last (END_STREAM), after which gRPC holds nothing
+// of it that the client could prolong. A client may reset a stream while the
+// server's last is on its way: the handler, which ended before, has not been
+// cancelled, so that last tells that the server has done with the stream. Under
+// overload, where answers and deadlines meet, there are thousands a second.
+//
+// What is not for gRPC (refused calls, what still comes for streams that have
+// ended) it does not count, so what it took of the connection's window is given
+// back here. A header block of the guard's own neither needs nor changes the
+// client's table, so it may come between gRPC's; but not before the one with
+// which gRPC tells that the table is smaller.
+#include "server/transports/grpc/http2_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace trivium {
+namespace {
+
+constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+// So that the relay does not wake for every frame.
+constexpr absl::Duration kLeastRest = absl::Milliseconds(5);
+
+// How soon to ask again for room.
+constexpr absl::Duration kRoomRest = absl::Milliseconds(20);
+
+// So much of the window is given back at a time: an eighth of the least.
+constexpr uint32_t kWindowPart = 8 << 10;
+
+// A HEADERS frame's payload without padding and priority: false where it is
+// shorter than they are.
+bool Unpad(const FrameHead& head, std::string* payload) {
+  size_t begin = 0, padding = 0;
+  if ((head.flags & kPadded) != 0) {
+    if (payload->empty()) return false;
+    padding = static_cast<uint8_t>(payload->front());
+    begin = 1;
+  }
+  if ((head.flags & kPrioritized) != 0) begin += 5;
+  if (begin + padding > payload->size()) return false;
+  payload->resize(payload->size() - padding);
+  payload->erase(0, begin);
+  return true;
+}
+
+bool IsHeaders(const FrameHead& head) {
+  return head.type == kHeaders || head.type == kContinuation;
+}
+
+}  // namespace
+
+absl::StatusOr<size_t> Http2Guard::OnClient(std::string_view bytes,
+                                            absl::Time now,
+                                            std::string* to_grpc) {
+  balance_ =
+      std::min(kBurst, balance_ + kUnitsPerSecond *
+                                      absl::ToDoubleSeconds(now - balance_at_));
+  balance_at_ = now;
+  waits_for_resets_ = waits_for_resets_ && resets_->Full(now);
+  waits_for_room_ = false;
+  const size_t all = bytes.size();
+  while (!bytes.empty() && preface_ < kPreface.size()) {
+    if (bytes.front() != kPreface[preface_]) {
+      return absl::InvalidArgumentError("no connection of HTTP/2");
+    }
+    *to_grpc += bytes.front();
+    bytes.remove_prefix(1);
+    ++preface_;
+  }
+  while (!bytes.empty() && to_grpc->size() < kMostMade &&
+         said_.size() < kMostMade &&
+         ((balance_ >= 0 && !waits_for_resets_) || !client_.between())) {
+    absl::Status status;
+    if (client_.payload() > 0) {
+      const std::string_view payload = bytes.substr(0, client_.payload());
+      std::string_view taken =
+          payload.substr(0, OnPayload(payload, now, to_grpc));
+      bytes.remove_prefix(taken.size());
+      waits_for_room_ = taken.size() < payload.size();
+      client_.Read(&taken);
+      if (waits_for_room_) break;
+    } else {
+      if (!client_.Read(&bytes)) continue;
+      status = OnClientFrame(client_.head(), to_grpc);
+    }
+    if (status.ok() && client_.payload() == 0) status = EndFrame(to_grpc);
+    if (!status.ok()) return status;
+  }
+  return all - bytes.size();
+}
+
+absl::Status Http2Guard::OnClientFrame(const FrameHead& head,
+                                       std::string* to_grpc) {
+  balance_ -= 1 + head.length / kBytesAUnit;
+  if (in_headers_ != (head.type == kContinuation) ||
+      (in_headers_ && head.stream != headers_head_.stream)) {
+    return absl::InvalidArgumentError("another frame within a header block");
+  }
+  if (IsHeaders(head)) return BeginHeaders(head);
+  passes_ = head.stream == 0 || open_.contains(head.stream);
+  if (passes_) AppendHead(head, to_grpc);
+  switch (head.type) {
+    case kReset:
+      balance_ -= kResetCost;
+      if (Close(head.stream)) {
+        resets_->OnReset(balance_at_);
+        waits_for_resets_ = resets_->Full(balance_at_);
+      }
+      break;
+    case kData:
+      padding_next_ = (head.flags & kPadded) != 0 && head.length > 0;
+      data_ = head.length;
+      if (!passes_) unread_data_ += head.length;
+      break;
+    case kPriority:
+    case kWindowUpdate:
+      break;
+    case kSettings:
+      if ((head.flags & kAcknowledges) == 0) {
+        ++unacknowledged_settings_;
+        table_settled_ = false;
+      }
+      [[fallthrough]];
+    default:
+      balance_ -= kControlCost;
+  }
+  if (unread_data_ >= kWindowPart) {
+    AppendWindowUpdate(std::exchange(unread_data_, 0), &said_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Http2Guard::BeginHeaders(const FrameHead& head) {
+  passes_ = false;  // the block does, when it is whole
+  if (head.type == kHeaders) {
+    in_headers_ = true;
+    headers_head_ = head;
+    header_bytes_ = 0;
+    if (head.stream > last_stream_) balance_ -= kStreamCost;
+  }
+  header_bytes_ += 9 + head.length;
+  if (header_bytes_ > kMaxHeaderBytes) {
+    return absl::ResourceExhaustedError(
+        fmt::format("a header block of more than {} bytes", kMaxHeaderBytes));
+  }
+  return absl::OkStatus();
+}
+
+size_t Http2Guard::OnPayload(std::string_view payload, absl::Time now,
+                             std::string* to_grpc) {
+  const FrameHead& head = client_.head();
+  const size_t taken =
+      head.type == kData && passes_ ? OnData(payload, now) : payload.size();
+  if (IsHeaders(head)) block_.append(payload);
+  if (passes_) to_grpc->append(payload.substr(0, taken));
+  return taken;
+}
+
+size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
+  if (std::exchange(padding_next_, false)) {
+    const auto padding = static_cast<uint8_t>(payload.front());
+    data_ = client_.payload() - 1 -
+            std::min<size_t>(padding, client_.payload() - 1);
+    return 1 + (payload.size() > 1 ? OnData(payload.substr(1), now) : 0);
+  }
+  const size_t data = std::min(data_, payload.size());
+  const auto stream = open_.find(client_.head().stream);
+  // Of a stream that has ended gRPC takes nothing.
+  if (stream == open_.end()) return payload.size();
+  Stream& its = stream->second;
+  const size_t passing = its.messages.Read(payload.substr(0, data), now,
+                                           incoming_, &small_messages_);
+  if (its.call != nullptr && its.messages.any_whole()) its.call->OnWhole();
+  data_ -= passing;
+  return passing < data ? passing : payload.size();
+}
+
+absl::Status Http2Guard::EndFrame(std::string* to_grpc) {
+  const FrameHead& head = client_.head();
+  if (!IsHeaders(head)) return absl::OkStatus();
+  if (head.type == kHeaders && !Unpad(head, &block_)) {
+    return absl::InvalidArgumentError("HEADERS that are all padding");
+  }
+  return (head.flags & kEndHeaders) != 0 ? OnHeaders(to_grpc)
+                                         : absl::OkStatus();
+}
+
+absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
+  in_headers_ = false;
+  absl::StatusOr<HeaderFields> fields =
+      headers_.Read(std::exchange(block_, {}), kMaxFieldBytes);
+  if (!fields.ok()) return fields.status();
+  const uint32_t stream = headers_head_.stream;
+  const uint8_t end = headers_head_.flags & kEndStream;
+  if (stream > last_stream_) {
+    last_stream_ = stream;
+    Judgement judgement;
+    if (judge_) judgement = judge_(&*fields, /*may_refuse=*/table_settled_);
+    if (judgement.refusal) {
+      AppendHeaders(stream, kEndStream, *judgement.refusal, &said_);
+      // The rest of the request is not wanted.
+      if (end == 0) AppendReset(stream, ResetCode::kNoError, &said_);
+      return absl::OkStatus();
+    }
+    if (judgement.reset) {
+      AppendReset(stream, ResetCode::kRefused, &said_);
+      return absl::OkStatus();
+    }
+    Stream& opened = open_[stream];
+    opened.call = std::move(judgement.call);
+    opened.place = std::move(judgement.place);
+    if (open_.size() > max_streams_) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "more than {} streams at a time, which the settings forbid",
+          max_streams_));
+    }
+  } else if (!open_.contains(stream)) {
+    return absl::OkStatus();
+  }
+  const std::string block = WriteFields(*fields);
+  balance_ -= static_cast<double>(block.size()) / kBytesAUnit;
+  AppendHeaders(stream, end, block, to_grpc);
+  return absl::OkStatus();
+}
+
+bool Http2Guard::Close(uint32_t stream) {
+  const auto open = open_.find(stream);
+  if (open == open_.end()) return false;
+  open->second.messages.End(&small_messages_);
+  open_.erase(open);
+  return true;
+}
+
+absl::Time Http2Guard::resume() const {
+  const absl::Duration rest =
+      absl::Seconds(std::max(0.0, -balance_) / kUnitsPerSecond);
+  return balance_at_ + std::max(rest, waits_for_room_ ? kRoomRest : kLeastRest);
+}
+
+void Http2Guard::OnServer(std::string_view bytes, std::string* to_client) {
+  for (;;) {
+    if (server_began_ && server_.between() && !server_in_headers_) {
+      to_client->append(std::exchange(said_, {}));
+    }
+    if (bytes.empty()) return;
+    const std::string_view before = bytes;
+    if (server_.Read(&bytes)) OnServerFrame(server_.head());
+    to_client->append(before.substr(0, before.size() - bytes.size()));
+  }
+}
+
+void Http2Guard::GoAway() { AppendGoAway(&said_); }
+
+void Http2Guard::OnServerFrame(const FrameHead& head) {
+  server_began_ = true;
+  if (IsHeaders(head)) {
+    server_in_headers_ = (head.flags & kEndHeaders) == 0;
+    table_settled_ = table_settled_ || unacknowledged_settings_ == 0;
+  }
+  if (head.type == kSettings && (head.flags & kAcknowledges) != 0) {
+    --unacknowledged_settings_;
+  }
+  const bool ends = (head.type == kData || head.type == kHeaders) &&
+                    (head.flags & kEndStream) != 0;
+  if (head.type == kReset) {
+    // As a client's own: it may make the server reset by what it sends.
+    if (Close(head.stream)) balance_ -= kResetCost;
+  } else if (ends && !Close(head.stream)) {
+    resets_->OnDone();
+  }
+}
+
+}  // namespace trivium

@@ -1,0 +1,80 @@
+#ifndef TRIVIUM_SERVER_TRANSPORTS_GRPC_INCOMING_MESSAGES_H_
+#define TRIVIUM_SERVER_TRANSPORTS_GRPC_INCOMING_MESSAGES_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "server/limits/overload_manager.h"
+
+namespace trivium {
+
+// Gives the messages that come in room in memory before they are read, on all
+// connections together. Room lasts for kLasts: who sends slowly asks again for
+// what is left, so that nobody keeps others out with messages of which little
+// comes. Of one thread, the relay's.
+class IncomingMessages {
+ public:
+  static constexpr int kLastsSeconds = 10;
+
+  // Room for a message, until it is gone.
+  class Room {
+   public:
+    Room(IncomingMessages* owner, int64_t bytes, int64_t second)
+        : owner_(owner), bytes_(bytes), second_(second) {}
+    ~Room() {
+      if (owner_ != nullptr) owner_->Release(bytes_, second_);
+    }
+    Room(Room&& other) noexcept
+        : owner_(std::exchange(other.owner_, nullptr)),
+          bytes_(other.bytes_),
+          second_(other.second_) {}
+    Room& operator=(Room&& other) noexcept {
+      std::swap(owner_, other.owner_);
+      std::swap(bytes_, other.bytes_);
+      std::swap(second_, other.second_);
+      return *this;
+    }
+    bool Lasts(absl::Time now) const {
+      return absl::ToUnixSeconds(now) < second_ + kLastsSeconds;
+    }
+
+   private:
+    IncomingMessages* owner_;
+    int64_t bytes_;
+    int64_t second_;  // when it was given
+  };
+
+  // gRPC holds nothing of messages of more than `max_message_bytes`. Both
+  // outlive it.
+  IncomingMessages(OverloadManager* overload, Metrics* metrics,
+                   int64_t max_message_bytes)
+      : overload_(overload),
+        metrics_(metrics),
+        max_message_bytes_(max_message_bytes) {}
+
+  // Nothing where there is none now.
+  std::optional<Room> Take(int64_t bytes, absl::Time now);
+  // Forgets what was given too long ago.
+  void Expire(absl::Time now);
+
+  void OnPaused() { metrics_->OnOverload("paused"); }
+
+ private:
+  void Release(int64_t bytes, int64_t second);
+  void Count(int64_t bytes);
+
+  OverloadManager* const overload_;
+  Metrics* const metrics_;
+  const int64_t max_message_bytes_;
+  int64_t incoming_ = 0;  // the sum of given_
+  // Bytes given in each second from oldest_ on, at second % kLastsSeconds.
+  std::array<int64_t, kLastsSeconds> given_{};
+  int64_t oldest_ = 0;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_SERVER_TRANSPORTS_GRPC_INCOMING_MESSAGES_H_

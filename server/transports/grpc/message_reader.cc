@@ -1,0 +1,53 @@
+#include "server/transports/grpc/message_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trivium {
+
+size_t MessageReader::Read(std::string_view bytes, absl::Time now,
+                           IncomingMessages* incoming, int64_t* small) {
+  size_t at = 0;
+  while (at < bytes.size()) {
+    if (left_ == 0) {
+      // The first byte is the flag, and is shifted out.
+      length_ = length_ << 8 | static_cast<uint8_t>(bytes[at++]);
+      if (++head_ == kHeadBytes) {
+        head_ = 0;
+        left_ = std::exchange(length_, 0);
+        any_whole_ = any_whole_ || left_ == 0;
+      }
+      continue;
+    }
+    if (!HasRoom(now, incoming, small)) break;
+    const size_t part = std::min<size_t>(left_, bytes.size() - at);
+    at += part;
+    left_ -= static_cast<uint32_t>(part);
+    if (left_ > 0) continue;
+    any_whole_ = true;
+    End(small);
+  }
+  return at;
+}
+
+void MessageReader::End(int64_t* small) {
+  *small -= std::exchange(small_, 0);
+  room_.reset();
+  paused_ = false;
+}
+
+bool MessageReader::HasRoom(absl::Time now, IncomingMessages* incoming,
+                            int64_t* small) {
+  if (small_ > 0 || (room_ && room_->Lasts(now))) return true;
+  room_.reset();
+  if (left_ <= kSmall && *small + left_ <= kSmallOfAConnection) {
+    small_ = left_;
+    *small += small_;
+    return true;
+  }
+  room_ = incoming->Take(left_, now);
+  if (!room_ && !std::exchange(paused_, true)) incoming->OnPaused();
+  return room_.has_value();
+}
+
+}  // namespace trivium

@@ -1,0 +1,198 @@
+// gRPC calls a reactor on one of its few callback threads, which must never
+// wait, and never from inside StartRead, StartWrite or Finish.
+#include "server/transports/grpc/reactors.h"
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/transports/grpc/call_reactor.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using google::protobuf::Message;
+using Bytes = grpc::ByteBuffer;
+using Context = grpc::CallbackServerContext;
+
+// Cancels a call whose client does not take its answer in time: ticked from the
+// answer on.
+class UnreadAnswer : public Handler {
+ public:
+  UnreadAnswer(const Environment& environment, Context* context)
+      : environment_(environment), context_(context) {}
+  ~UnreadAnswer() override {
+    if (answered_) environment_.calls->Remove(this);
+  }
+
+  void Start() override {
+    answered_ = true;
+    give_up_ = environment_.clock->Now() + environment_.limits.stall_timeout;
+    environment_.calls->Add(this);
+  }
+  void OnCancel() override {}
+  void OnTick(absl::Time now) override {
+    if (now >= give_up_) context_->TryCancel();
+  }
+
+ private:
+  const Environment& environment_;
+  Context* const context_;
+  bool answered_ = false;
+  absl::Time give_up_;
+};
+
+class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
+ public:
+  UnaryReactor(NewHandler* new_handler, RpcEnvironment* environment,
+               Context* context, const Bytes* request, Bytes* response)
+      : CallReactor(environment, context),
+        unread_(environment->handlers, context),
+        request_(request),
+        response_(response) {
+    Begin(new_handler);
+  }
+
+  absl::Status Take(Message* request) override {
+    return ParseOnly(*request_, request);
+  }
+  void Finish(const Ending& ending, const Message* last) override {
+    if (last != nullptr) Serialize(*last, response_);
+    finished_ = true;
+    unread_.Start();
+    grpc::ServerUnaryReactor::Finish(
+        Close(environment()->handlers, ending, shed_, context()));
+  }
+  // Tells the client why, where the call has not been answered.
+  void Shed() override {
+    if (finished_) return context()->TryCancel();
+    shed_ = true;
+    handler()->OnCancel();
+  }
+
+ private:
+  UnreadAnswer unread_;
+  std::atomic<bool> finished_ = false;
+  std::atomic<bool> shed_ = false;
+  const Bytes* const request_;
+  Bytes* const response_;
+};
+
+class GenerateReactor
+    : public CallReactor<grpc::ServerWriteReactor<Bytes>, ResponseStream> {
+ public:
+  GenerateReactor(RpcEnvironment* environment, Context* context,
+                  const Bytes* request)
+      : CallReactor(environment, context), request_(request) {
+    Begin(NewGenerate);
+  }
+
+  absl::Status Take(Message* request) override {
+    return ParseOnly(*request_, request);
+  }
+  void Write(const Message& response) override {
+    StartWrite(Serialize(response, &outgoing_));
+  }
+  void BreakOff() override { context()->TryCancel(); }
+  void Finish(const Ending& ending, const Message* last) override {
+    const grpc::Status status =
+        Close(environment()->handlers, ending, /*shed=*/false, context());
+    if (last == nullptr) {
+      return grpc::ServerWriteReactor<Bytes>::Finish(status);
+    }
+    StartWriteAndFinish(Serialize(*last, &outgoing_), grpc::WriteOptions(),
+                        status);
+  }
+
+  void OnWriteDone(bool ok) override {
+    Free(&outgoing_);
+    handler()->OnWritten(ok);
+  }
+
+ private:
+  const Bytes* const request_;
+  Bytes outgoing_;  // of the write under way
+};
+
+// RequestMessage: a stream's, one of whose kinds is an `item` with an id.
+template <typename RequestMessage>
+class ItemStreamReactor
+    : public CallReactor<grpc::ServerBidiReactor<Bytes, Bytes>, RequestStream> {
+ public:
+  ItemStreamReactor(NewStreamHandler* new_handler, RpcEnvironment* environment,
+                    Context* context)
+      : CallReactor(environment, context) {
+    Begin(new_handler);
+  }
+
+  void Read() override {
+    if (environment()->overload.MayRead(this)) StartRead(&incoming_);
+  }
+  void ResumeReading() override { StartRead(&incoming_); }
+  absl::Status Take(Message* request) override {
+    // The handler counts what it keeps of it.
+    const absl::Status status = Parse(incoming_, request);
+    if (!status.ok()) {
+      request->Clear();
+      if (std::optional<std::string> id = FindItemId(incoming_)) {
+        // The one message that comes in the stream.
+        auto* message = static_cast<RequestMessage*>(request);
+        message->mutable_item()->set_id(*std::move(id));
+      }
+    }
+    incoming_.Clear();
+    return status;
+  }
+  void Write(const Message& response) override {
+    StartWrite(Serialize(response, &outgoing_));
+  }
+  void BreakOff() override { context()->TryCancel(); }
+  void Finish(const Ending& ending, const Message*) override {
+    LeaveAccount();  // nothing may be read any more
+    grpc::ServerBidiReactor<Bytes, Bytes>::Finish(
+        Close(environment()->handlers, ending, /*shed=*/false, context()));
+  }
+
+  void OnReadDone(bool ok) override { handler()->OnRead(ok); }
+  void OnWriteDone(bool ok) override {
+    Free(&outgoing_);
+    handler()->OnWritten(ok);
+  }
+
+ private:
+  Bytes incoming_;  // of the read that has ended
+  Bytes outgoing_;  // of the write under way
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
+                                     RpcEnvironment* environment,
+                                     grpc::CallbackServerContext* context,
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) {
+  return new UnaryReactor(new_handler, environment, context, request, response);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGenerate(
+    RpcEnvironment* environment, grpc::CallbackServerContext* context,
+    const grpc::ByteBuffer* request) {
+  return new GenerateReactor(environment, context, request);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
+StartTranslateStream(RpcEnvironment* environment,
+                     grpc::CallbackServerContext* context) {
+  return new ItemStreamReactor<v1::TranslateStreamRequest>(
+      NewTranslateStream, environment, context);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartEncodeStream(
+    RpcEnvironment* environment, grpc::CallbackServerContext* context) {
+  return new ItemStreamReactor<v1::EncodeStreamRequest>(NewEncodeStream,
+                                                        environment, context);
+}
+
+}  // namespace trivium

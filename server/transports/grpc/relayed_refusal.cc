@@ -1,0 +1,165 @@
+// What is read and written here is gRPC's protocol over HTTP/2:
+// github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+#include "server/transports/grpc/relayed_refusal.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "server/calls/early_refusal.h"
+#include "server/limits/client_id.h"
+#include "server/limits/priority.h"
+#include "server/transports/grpc/grpc_status.h"
+
+namespace trivium {
+namespace {
+
+constexpr std::string_view kInference = "/trivium.v1.Inference/";
+constexpr std::string_view kModelInfer =
+    "/inference.GRPCInferenceService/ModelInfer";
+constexpr std::string_view kContentType = "application/grpc";
+constexpr size_t kMaxTimeoutDigits = 8;
+
+std::optional<Rpc> FindRpc(std::string_view path) {
+  if (path == kModelInfer) return Rpc::kModelInfer;
+  if (!path.starts_with(kInference)) return std::nullopt;
+  path.remove_prefix(kInference.size());
+  for (int i = 0; i < kRpcs; ++i) {
+    const Rpc rpc = static_cast<Rpc>(i);
+    if (path == RpcName(rpc)) return rpc;
+  }
+  return std::nullopt;
+}
+
+// grpc-message: what is not plain ASCII is escaped, and the escape itself.
+std::string PercentEncoded(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (c >= ' ' && c <= '~' && c != '%') {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<uint8_t>(c));
+    }
+  }
+  return out;
+}
+
+// `load_asked`: what the call asks to hear of the server's load.
+std::string ToBlock(const Environment& environment,
+                    const std::string& load_asked, const Ending& ending) {
+  const grpc::Status status = ToGrpcStatus(ending.status, ending.request_id);
+  HeaderFields fields = {
+      {":status", "200"},
+      {"content-type", std::string(kContentType)},
+      {"grpc-status", fmt::format("{}", static_cast<int>(status.error_code()))},
+      {"grpc-message", PercentEncoded(status.error_message())},
+  };
+  if (!status.error_details().empty()) {
+    fields.push_back({"grpc-status-details-bin",
+                      absl::Base64Escape(status.error_details())});
+  }
+  for (auto& [name, value] : TrailersOf(ending)) {
+    fields.push_back({std::move(name), std::move(value)});
+  }
+  if (environment.loads != nullptr) {
+    if (const auto load = environment.loads->ForGrpc(load_asked)) {
+      fields.push_back({load->first, absl::Base64Escape(load->second)});
+    }
+  }
+  return WriteFields(fields);
+}
+
+}  // namespace
+
+std::optional<absl::Duration> ParseTimeout(std::string_view value) {
+  if (value.size() < 2 || value.size() > kMaxTimeoutDigits + 1) {
+    return std::nullopt;
+  }
+  const std::string_view digits = value.substr(0, value.size() - 1);
+  int64_t number = 0;
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos ||
+      std::from_chars(digits.data(), digits.data() + digits.size(), number)
+              .ec != std::errc()) {
+    return std::nullopt;
+  }
+  switch (value.back()) {
+    case 'H':
+      return absl::Hours(number);
+    case 'M':
+      return absl::Minutes(number);
+    case 'S':
+      return absl::Seconds(number);
+    case 'm':
+      return absl::Milliseconds(number);
+    case 'u':
+      return absl::Microseconds(number);
+    case 'n':
+      return absl::Nanoseconds(number);
+    default:
+      return std::nullopt;
+  }
+}
+
+Http2Guard::Judgement JudgeRelayed(const Environment& environment,
+                                   OpenCalls* open_calls,
+                                   const std::string& peer, bool may_refuse,
+                                   HeaderFields* fields) {
+  std::erase_if(*fields, [](const HeaderField& field) {
+    return field.name == kExpectedField;
+  });
+  const auto field = [fields](std::string_view name) {
+    return std::string(FindField(*fields, name));
+  };
+  CallContext context;
+  context.request_id = field("x-request-id");
+  context.traceparent = field("traceparent");
+  context.peer = peer;
+  context.priority = field(kPriorityKey);
+  const std::string& client_key = environment.limits.client_key_header;
+  if (!client_key.empty()) context.client_key = field(client_key);
+  // Not counted against its rate: the handler does that.
+  Identify(environment.access, field("authorization"), &context);
+  const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
+  const auto to_block = [&environment, &field](const Ending& ending) {
+    return ToBlock(environment, field(kLoadFormatKey), ending);
+  };
+  Http2Guard::Judgement judgement;
+  auto place = open_calls->Take(ClientOf(context));
+  if (!place.ok()) {
+    judgement.reset = true;
+    if (may_refuse) {
+      judgement.refusal =
+          to_block(rpc ? EndEarly(environment, *rpc, context, place.status())
+                       : Ending{place.status(), ""});
+    }
+    return judgement;
+  }
+  judgement.place = *std::move(place);
+  if (!rpc || FindField(*fields, ":method") != "POST" ||
+      !FindField(*fields, "content-type").starts_with(kContentType)) {
+    return judgement;
+  }
+  if (const std::string_view timeout = FindField(*fields, "grpc-timeout");
+      !timeout.empty()) {
+    const std::optional<absl::Duration> left = ParseTimeout(timeout);
+    if (!left) return judgement;
+    context.deadline = environment.clock->Now() + *left;
+  }
+  if (may_refuse) {
+    if (const auto ending = RefuseEarly(environment, *rpc, context)) {
+      return {.refusal = to_block(*ending)};
+    }
+  }
+  if (!context.access.ok()) return judgement;  // its handler refuses it
+  judgement.call = ExpectCall(environment, *rpc, context);
+  if (judgement.call != nullptr) {
+    fields->push_back(
+        {std::string(kExpectedField), fmt::format("{}", judgement.call->id())});
+  }
+  return judgement;
+}
+
+}  // namespace trivium

@@ -1,0 +1,351 @@
+// Threads. The network's thread calls in turns; a handler calls from any
+// thread, one at a time. What they share is under mutex_, which is never held
+// while a handler or a codec is called. An exchange sleeps from the moment that
+// the network's thread asked for what is not there; whoever brings it wakes it.
+#include "server/transports/http/exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "base/status.h"
+#include "server/adapters/json_body.h"
+#include "server/calls/call.h"
+#include "server/calls/convert/message_checks.h"
+#include "server/calls/early_refusal.h"
+#include "server/errors/status.h"
+#include "server/limits/priority.h"
+
+namespace trivium {
+namespace {
+
+// A larger body than this many times what the server takes is not read to its
+// end, whatever its client then makes of the answer.
+constexpr int64_t kReceiveMargin = 4;
+constexpr int kStreamStatus = 200;
+constexpr absl::Duration kComeBack = absl::Seconds(1);
+// Connect's bound of the digits of a timeout in milliseconds.
+constexpr size_t kTimeoutDigits = 10;
+
+// Connect's header, for every kind of client.
+absl::Status ReadTimeout(const RequestHead& head, absl::Time now,
+                         CallContext* context) {
+  const std::string text = head.header("Connect-Timeout-Ms");
+  if (text.empty()) return absl::OkStatus();
+  int64_t milliseconds = 0;
+  if (text.size() > kTimeoutDigits ||
+      !std::all_of(text.begin(), text.end(), absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(text, &milliseconds)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "Connect-Timeout-Ms is '{}'; send milliseconds of at most {} digits",
+        Shorten(text), kTimeoutDigits));
+  }
+  context->deadline = now + absl::Milliseconds(milliseconds);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Exchange::Exchange(HttpEnvironment* environment, const Route& route,
+                   HttpConnections::Id connection, RequestSleep* sleep)
+    : environment_(environment),
+      route_(route),
+      connection_(connection),
+      sleep_(sleep),
+      held_(std::make_shared<CallBytes>(environment->overload.account())) {}
+
+Exchange::~Exchange() {
+  environment_->overload.Remove(this);
+  held_->Close();
+  environment_->count.Leave();
+}
+
+bool Exchange::Begin(const RequestHead& head, const std::string& peer,
+                     int64_t content_length) {
+  const Environment& handlers = environment_->handlers;
+  environment_->connections.SetPhase(connection_,
+                                     HttpConnections::Phase::kReceiving);
+  codec_ = route_.codec(handlers, head);
+  context_.request_id = head.header("x-request-id");
+  context_.traceparent = head.header("traceparent");
+  context_.tracestate = head.header("tracestate");
+  context_.http_method = route_.method;
+  context_.http_route = route_.path;
+  context_.peer = peer;
+  context_.priority = head.header(kPriorityKey);
+  load_format_ = head.header(kLoadFormatKey);
+  if (const std::string& key = handlers.limits.client_key_header;
+      !key.empty()) {
+    context_.client_key = head.header(key.c_str());
+  }
+  Admit(handlers.access, head.header("Authorization"), &context_);
+  const int64_t most = handlers.limits.max_request_bytes;
+  if (absl::Status status = codec_->Check(head); !status.ok()) {
+    Refuse({status, ""}, absl::IsUnimplemented(status) ? 415 : 0);
+  } else if (status = ReadTimeout(head, handlers.clock->Now(), &context_);
+             !status.ok()) {
+    Refuse({status, ""});
+  } else if (status = CheckRequestBytes(content_length, most); !status.ok()) {
+    Refuse({status, ""}, 413);
+  } else if (auto ending = RefuseEarly(handlers, route_.rpc, context_)) {
+    Refuse(*ending);
+  }
+  // Who waits for leave to send need not send it at all; others may not look at
+  // an answer before they have sent everything.
+  return refused_ && (!head.header("Expect").empty() ||
+                      content_length > kReceiveMargin * most);
+}
+
+HttpAnswer Exchange::AnswerOf(const Ending& ending,
+                              const google::protobuf::Message* last) {
+  HttpAnswer answer = codec_->Finish(ending, last);
+  if (const auto delay = RetryDelay(ending.status)) {
+    answer.headers.emplace_back(
+        "Retry-After", fmt::format("{}", absl::ToInt64Seconds(absl::Ceil(
+                                             *delay, absl::Seconds(1)))));
+  }
+  if (absl::IsUnauthenticated(ending.status)) {
+    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+  }
+  if (!ending.request_id.empty()) {
+    answer.headers.emplace_back("x-request-id", ending.request_id);
+  }
+  AddLoad(&answer);
+  return answer;
+}
+
+void Exchange::AddLoad(HttpAnswer* answer) const {
+  const LoadReports* const loads = environment_->handlers.loads;
+  if (loads == nullptr) return;
+  if (auto load = loads->ForHttp(load_format_)) {
+    answer->headers.push_back(*std::move(load));
+  }
+}
+
+void Exchange::Refuse(const Ending& ending, int status) {
+  refused_ = true;
+  body_ = std::string();
+  held_->Set(Held::kIncoming, 0);
+  answer_ = AnswerOf(ending, nullptr);
+  if (status != 0) answer_.status = status;
+  MutexLock lock(&mutex_);
+  ready_ = true;
+}
+
+void Exchange::AddBody(std::string_view bytes) {
+  if (refused_) return;
+  OverloadManager& overload = environment_->overload;
+  const auto size = static_cast<int64_t>(body_.size() + bytes.size());
+  // Of a body whose length nobody told before.
+  const absl::Status status =
+      CheckRequestBytes(size, environment_->handlers.limits.max_request_bytes);
+  if (!status.ok()) return Refuse({status, ""}, 413);
+  const int64_t incoming = overload.account()->bytes(Held::kIncoming);
+  // What is small is bounded by the number of connections.
+  if (size > OverloadManager::kSmallRequest &&
+      !overload.MayComeIn(static_cast<int64_t>(bytes.size()), incoming)) {
+    return Refuse(
+        {WithRetry(absl::ResourceExhaustedError(
+                       "the server has no memory for the request now"),
+                   kComeBack),
+         ""});
+  }
+  body_.append(bytes);
+  held_->Set(Held::kIncoming, static_cast<int64_t>(body_.capacity()));
+}
+
+const HttpAnswer* Exchange::Answer() {
+  if (!refused_ && handler_ == nullptr) StartCall();
+  MutexLock lock(&mutex_);
+  if (!ready_) {
+    SleepLocked();
+    return nullptr;
+  }
+  environment_->connections.SetPhase(connection_,
+                                     HttpConnections::Phase::kAnswering);
+  return &answer_;
+}
+
+void Exchange::StartCall() {
+  {
+    MutexLock lock(&mutex_);
+    self_ = shared_from_this();
+  }
+  context_.held = held_;
+  context_.http_status = [this](const absl::Status& status) {
+    const absl::Status told = AsTold(status);
+    return Streams(told) ? kStreamStatus : codec_->StatusOf(told.code());
+  };
+  const Environment& handlers = environment_->handlers;
+  const auto size = static_cast<int64_t>(body_.size());
+  handler_ = route_.unary != nullptr
+                 ? route_.unary(handlers, std::move(context_), this)
+                 : route_.stream(handlers, std::move(context_), this);
+  environment_->overload.Add(this);
+  if (size <= kInlineTextBytes) return handler_->Start();
+  // Parsing takes its time.
+  handlers.tokenizing->Run(this, size, [this] { handler_->Start(); });
+}
+
+std::string Exchange::TakeBody() { return std::move(answer_.body); }
+
+ssize_t Exchange::ReadStream(char* to, size_t most) {
+  MutexLock lock(&mutex_);
+  const size_t size = std::min(most, pieces_.size() - read_);
+  if (size == 0) {
+    if (finished_) return -1;
+    SleepLocked();
+    return 0;
+  }
+  std::memcpy(to, pieces_.data() + read_, size);
+  read_ += size;
+  if (read_ == pieces_.size()) {
+    pieces_.clear();
+    read_ = 0;
+    held_->Set(Held::kResponses, 0);
+    if (std::exchange(writing_, false)) PostWritten(true);
+  }
+  environment_->connections.SetPhase(connection_,
+                                     HttpConnections::Phase::kAnswering);
+  return static_cast<ssize_t>(size);
+}
+
+void Exchange::OnCompleted() {
+  environment_->connections.SetPhase(connection_,
+                                     HttpConnections::Phase::kIdle);
+  bool working = false;
+  {
+    MutexLock lock(&mutex_);
+    gone_ = true;
+    working = self_ != nullptr;
+    if (working && std::exchange(writing_, false)) PostWritten(false);
+  }
+  // This thread holds the exchange meanwhile.
+  if (working) handler_->OnCancel();
+}
+
+void Exchange::OnHangUp() { handler_->OnCancel(); }
+
+absl::Status Exchange::Take(google::protobuf::Message* request) {
+  const auto size = static_cast<int64_t>(body_.size());
+  held_->Set(Held::kIncoming, 0);
+  // The account expects less of a request than JSON may take.
+  static_assert(kJsonMemoryOfAByte % OverloadManager::kBytesARequestByte == 0);
+  constexpr int64_t kTimes =
+      kJsonMemoryOfAByte / OverloadManager::kBytesARequestByte;
+  TRIVIUM_RETURN_IF_ERROR(environment_->overload.AdmitRequest(size, kTimes));
+  held_->Set(Held::kRequests, kTimes * size);
+  const std::string body = std::exchange(body_, std::string());
+  const absl::Status status = codec_->Read(body, request);
+  held_->Set(Held::kRequests, size);
+  return status;
+}
+
+void Exchange::Write(const google::protobuf::Message& response) {
+  const std::string piece = codec_->Write(response);
+  MutexLock lock(&mutex_);
+  if (gone_ || piece.empty()) return PostWritten(!gone_);
+  StreamLocked(piece);
+  writing_ = true;
+  WakeLocked();
+}
+
+void Exchange::PostWritten(bool ok) {
+  environment_->handlers.delivery->Run(this, 0,
+                                       [this, ok] { handler_->OnWritten(ok); });
+}
+
+absl::Status Exchange::AsTold(const absl::Status& status) const {
+  return shed_ ? AsShed(status) : status;
+}
+
+bool Exchange::Streams(const absl::Status& told) const {
+  return streams_ || (told.ok() && codec_->streams());
+}
+
+void Exchange::Finish(const Ending& ending,
+                      const google::protobuf::Message* last) {
+  const Ending told = {AsTold(ending.status), ending.request_id};
+  const bool streams = Streams(told.status);
+  std::string rest;
+  HttpAnswer answer;
+  if (streams) {
+    rest = codec_->EndStream(told, last);
+  } else {
+    answer = AnswerOf(told, last);
+  }
+  // Outlives the lock; with it, this may go.
+  std::shared_ptr<Exchange> self;
+  MutexLock lock(&mutex_);
+  if (streams) {
+    StreamLocked(rest);
+    finished_ = true;
+  } else {
+    held_->Set(Held::kResponses, static_cast<int64_t>(answer.body.size()));
+    answer_ = std::move(answer);
+    ready_ = true;
+  }
+  WakeLocked();
+  self = std::move(self_);
+}
+
+void Exchange::StreamLocked(const std::string& piece) {
+  if (!ready_) {
+    answer_.type = codec_->stream_type();
+    AddLoad(&answer_);
+    streams_ = true;
+    ready_ = true;
+  }
+  pieces_ += piece;
+  held_->Set(Held::kResponses, static_cast<int64_t>(pieces_.size()));
+}
+
+void Exchange::BreakOff() { environment_->connections.Break(connection_); }
+
+// Tells the client why, where nothing has been said yet.
+void Exchange::Shed() {
+  bool said = false;
+  {
+    MutexLock lock(&mutex_);
+    said = ready_;
+  }
+  if (said) BreakOff();
+  shed_ = true;
+  handler_->OnCancel();
+}
+
+void Exchange::SleepLocked() {
+  asleep_ = true;
+  environment_->connections.Watch(connection_, weak_from_this());
+  sleep_->Sleep();
+}
+
+void Exchange::WakeLocked() {
+  if (!std::exchange(asleep_, false)) return;
+  environment_->connections.Unwatch(connection_);
+  sleep_->Wake();
+}
+
+bool ExchangeCount::Enter() {
+  MutexLock lock(&mutex_);
+  if (!stopping_) ++count_;
+  return !stopping_;
+}
+
+void ExchangeCount::Leave() {
+  MutexLock lock(&mutex_);
+  --count_;
+  changed_.SignalAll();
+}
+
+void ExchangeCount::Stop() {
+  MutexLock lock(&mutex_);
+  stopping_ = true;
+  while (count_ > 0) changed_.Wait(&mutex_);
+}
+
+}  // namespace trivium

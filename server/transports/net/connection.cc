@@ -1,0 +1,138 @@
+#include "server/transports/net/connection.h"
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cerrno>
+
+namespace trivium {
+namespace {
+
+constexpr size_t kPieceBytes = 64 << 10;
+constexpr size_t kRecordBytes = 16 << 10;  // the most that a record of TLS has
+
+bool WouldWait() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+// The thread's own, so that a connection holds no more than what is read.
+std::array<char, kPieceBytes>& Piece() {
+  thread_local std::array<char, kPieceBytes> piece;
+  return piece;
+}
+
+void RemoveSent(ssize_t sent, std::string* bytes) {
+  bytes->erase(0, static_cast<size_t>(sent));
+  if (bytes->empty()) *bytes = std::string();  // frees its memory
+}
+
+}  // namespace
+
+void TlsConnection::Handshake() {
+  switch (stream_.Handshake()) {
+    case TlsStream::Progress::kWaits:
+      return;
+    case TlsStream::Progress::kDone:
+      state_ = State::kOpen;
+      return;
+    case TlsStream::Progress::kFailed:
+      // The client has been told why, if it speaks TLS.
+      shutdown(stream_.socket(), SHUT_WR);
+      state_ = State::kClosing;
+      return;
+  }
+}
+
+UniqueFd TlsConnection::Connect() {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+                 pair) != 0) {
+    state_ = State::kOver;
+    return UniqueFd();
+  }
+  server_ = UniqueFd(pair[0]);
+  return UniqueFd(pair[1]);
+}
+
+// Whole records: of a part of one, the rest would wait inside the stream, where
+// epoll does not see it.
+void TlsConnection::ReadFromClient() {
+  std::array<char, kPieceBytes>& piece = Piece();
+  size_t have = 0;
+  while (piece.size() - have >= kRecordBytes) {
+    const ssize_t got = stream_.Read(piece.data() + have, piece.size() - have);
+    if (got <= 0) {
+      if (got == 0) client_closed_ = true;
+      if (got < 0 && !WouldWait()) state_ = State::kOver;
+      break;
+    }
+    have += static_cast<size_t>(got);
+  }
+  if (state_ == State::kOpen) to_server_.assign(piece.data(), have);
+}
+
+void TlsConnection::SendToServer() {
+  if (to_server_.empty()) return;
+  const ssize_t sent =
+      send(server_.get(), to_server_.data(), to_server_.size(), MSG_NOSIGNAL);
+  if (sent >= 0) return RemoveSent(sent, &to_server_);
+  if (WouldWait()) return;
+  // The server wants no more, but may have said something.
+  to_server_ = std::string();
+  client_closed_ = true;
+}
+
+void TlsConnection::SendToClient() {
+  if (to_client_.empty()) return;
+  const ssize_t sent = stream_.Write(to_client_.data(), to_client_.size());
+  if (sent > 0) return RemoveSent(sent, &to_client_);
+  if (sent == 0 || !WouldWait()) state_ = State::kOver;
+}
+
+void TlsConnection::MoveFromClient() {
+  if (state_ == State::kClosing) {
+    const ssize_t got = recv(stream_.socket(), Piece().data(), kPieceBytes, 0);
+    if (got == 0 || (got < 0 && !WouldWait())) state_ = State::kOver;
+    return;
+  }
+  SendToServer();
+  if (to_server_.empty() && !client_closed_) {
+    ReadFromClient();
+    SendToServer();
+  }
+  if (client_closed_ && to_server_.empty()) shutdown(server_.get(), SHUT_WR);
+}
+
+void TlsConnection::MoveFromServer() {
+  if (state_ == State::kClosing) return;
+  do {
+    SendToClient();
+    if (state_ == State::kOver || !to_client_.empty()) return;
+    std::array<char, kPieceBytes>& piece = Piece();
+    const ssize_t got = recv(server_.get(), piece.data(), piece.size(), 0);
+    if (got > 0) {
+      to_client_.assign(piece.data(), static_cast<size_t>(got));
+      SendToClient();
+    } else if (got == 0 || !WouldWait()) {
+      stream_.CloseWrite();
+      state_ = State::kClosing;
+    }
+  } while (server_hung_up_ && to_client_.empty() && state_ == State::kOpen);
+}
+
+uint32_t TlsConnection::client_events() const {
+  if (state_ == State::kClosing) return EPOLLIN;
+  if (state_ == State::kHandshake) {
+    return stream_.wants_write() ? EPOLLOUT : EPOLLIN;
+  }
+  const bool reads = to_server_.empty() && !client_closed_;
+  const bool writes = !to_client_.empty() || stream_.wants_write();
+  return (reads ? uint32_t{EPOLLIN} : 0) | (writes ? uint32_t{EPOLLOUT} : 0);
+}
+
+uint32_t TlsConnection::server_events() const {
+  return (to_client_.empty() ? uint32_t{EPOLLIN} : 0) |
+         (to_server_.empty() ? 0 : uint32_t{EPOLLOUT});
+}
+
+}  // namespace trivium

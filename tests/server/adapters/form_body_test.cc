@@ -1,0 +1,98 @@
+#include "server/adapters/form_body.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kEncoded[] = "application/x-www-form-urlencoded";
+constexpr char kMultipart[] = "multipart/form-data; boundary=\"a b\"";
+
+std::string Part(const std::string& head, const std::string& value) {
+  return "--a b\r\n" + head + "\r\n\r\n" + value + "\r\n";
+}
+std::string Named(const std::string& name, const std::string& value) {
+  return Part("Content-Disposition: form-data; name=\"" + name + "\"", value);
+}
+std::string ErrorOf(const std::string& type, const std::string& body) {
+  const auto fields = ParseForm(type, body);
+  return fields.ok() ? "" : std::string(fields.status().message());
+}
+
+TEST(FormBodyTest, UrlEncoded) {
+  const auto fields =
+      ParseForm(kEncoded, "q=a+b%2Bc%C3%A4&source=en&&empty=&bare&odd=100%");
+  ASSERT_TRUE(fields.ok()) << fields.status();
+  ASSERT_EQ(fields->size(), 5u);
+  EXPECT_EQ((*fields)[0].name, "q");
+  EXPECT_EQ((*fields)[0].value, "a b+c\xc3\xa4");
+  EXPECT_EQ((*fields)[1].value, "en");
+  EXPECT_EQ((*fields)[2].value, "");
+  EXPECT_EQ((*fields)[3].name, "bare");
+  EXPECT_EQ((*fields)[4].value, "100%");
+  EXPECT_TRUE(ParseForm(kEncoded, "")->empty());
+}
+
+TEST(FormBodyTest, Multipart) {
+  const std::string file =
+      "content-type: text/html\r\n"
+      "content-disposition: form-data; filename=\"a \\\"b\\\"; c.html\"; "
+      "name=file";
+  const auto fields = ParseForm(
+      kMultipart, Named("source", "en") + Part(file, "<p>\r\n--a\r\n\r\n</p>") +
+                      Named("empty", "") + "--a b--\r\n");
+  ASSERT_TRUE(fields.ok()) << fields.status();
+  ASSERT_EQ(fields->size(), 3u);
+  EXPECT_EQ((*fields)[0].name, "source");
+  EXPECT_EQ((*fields)[0].value, "en");
+  EXPECT_EQ((*fields)[0].file_name, std::nullopt);
+  EXPECT_EQ((*fields)[1].name, "file");
+  EXPECT_EQ((*fields)[1].file_name, "a \"b\"; c.html");
+  EXPECT_EQ((*fields)[1].value, "<p>\r\n--a\r\n\r\n</p>");
+  EXPECT_EQ((*fields)[2].value, "");
+}
+
+TEST(FormBodyTest, WhatIsNoFormIsTold) {
+  EXPECT_THAT(ErrorOf(kEncoded, "q=%FF"), HasSubstr("not UTF-8"));
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "a=b&";
+  EXPECT_THAT(ErrorOf(kEncoded, many), HasSubstr("too many fields"));
+
+  EXPECT_THAT(ErrorOf("multipart/form-data", Named("a", "b")),
+              HasSubstr("no boundary"));
+  EXPECT_THAT(ErrorOf(kMultipart, ""), HasSubstr("does not begin"));
+  EXPECT_THAT(ErrorOf(kMultipart, "x" + Named("a", "b") + "--a b--"),
+              HasSubstr("does not begin"));
+  EXPECT_THAT(ErrorOf(kMultipart, Named("a", "b")), HasSubstr("no end"));
+  EXPECT_THAT(ErrorOf(kMultipart, "--a b\r\n\r\n"), HasSubstr("no end"));
+  EXPECT_THAT(
+      ErrorOf(kMultipart, Part("Content-Type: text/plain", "b") + "--a b--"),
+      HasSubstr("no name"));
+  EXPECT_THAT(ErrorOf(kMultipart, Named("a", "\xff") + "--a b--"),
+              HasSubstr("not UTF-8"));
+  EXPECT_THAT(ErrorOf(kMultipart,
+                      Part("X: " + std::string(5000, 'x'), "b") + "--a b--"),
+              HasSubstr("too long"));
+  EXPECT_THAT(
+      ErrorOf(kMultipart,
+              Part("Content-Transfer-Encoding: base64", "YQ==") + "--a b--"),
+      HasSubstr("Content-Transfer-Encoding"));
+}
+
+TEST(FormBodyTest, FieldsBecomeMembers) {
+  const auto members = FormToJson({{"q", "a"}, {"source", "en"}});
+  ASSERT_TRUE(members.ok()) << members.status();
+  EXPECT_EQ(*members, (nlohmann::json{{"q", "a"}, {"source", "en"}}));
+  EXPECT_THAT(
+      std::string(FormToJson({{"q", "a"}, {"q", "b"}}).status().message()),
+      HasSubstr("twice"));
+  EXPECT_THAT(std::string(FormToJson({{"q", "a", "a.txt"}}).status().message()),
+              HasSubstr("is a file"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,400 @@
+// Chats to prompts: what a template is given, what of its text is the
+// template's own, and what is refused.
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <limits>
+
+#include "nlohmann/json.hpp"
+#include "server/calls/convert/convert.h"
+#include "tests/server/calls/handlers_fixture.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kDefault[] =
+    "{%- for m in messages -%}"
+    "{{ '<' + m.role + '>' + m.content|default('-', true) + '<end>' }}"
+    "{%- if m.tool_calls %}{{ m.tool_calls|tojson }}{% endif -%}"
+    "{%- if m.name %} by {{ m.name }}{% endif -%}"
+    "{%- if m.content == 'no' %}{{ raise_exception('it says no') }}{% endif -%}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt %}<assistant>{% endif -%}"
+    "{%- if style is defined %}{{ style|tojson }}{% endif -%}";
+
+class ChatHandlerTest : public HandlersTest {
+ protected:
+  // Serves "chatter" with these templates.
+  void Serve(const json& templates, Design design = Design::kDecoder) {
+    auto model = std::make_unique<PuppetModel>(design);
+    model->mutable_info().max_target_tokens = 4096;
+    model->mutable_decoding().max_new_tokens = 64;
+    auto parsed = ChatTemplates::FromConfig({{"chat_template", templates}},
+                                            "tokenizer_config.json");
+    model->mutable_chat_templates() =
+        parsed.ok()
+            ? *std::move(parsed)
+            : ChatTemplates::Refused(std::string(parsed.status().message()));
+    const ModelHandle served = ServedPuppet("chatter", std::move(model));
+    metrics_.AddModel(*served);
+    ASSERT_TRUE(environment_.models.Add(served).ok());
+  }
+
+  void Remove() {
+    const auto served = environment_.models.Find("chatter");
+    ASSERT_TRUE(served.ok());
+    metrics_.RemoveModel(**served);
+    ASSERT_TRUE(environment_.models.Remove("chatter").ok());
+  }
+
+  // Runs a call until its request is at the batcher, or it has ended.
+  void Start(const v1::Chat& chat,
+             const std::function<void(v1::GenerateRequest*)>& change = {}) {
+    transport_ = std::make_unique<FakeTransport>();
+    v1::GenerateRequest request;
+    request.set_model("chatter");
+    *request.mutable_chat() = chat;
+    if (change) change(&request);
+    transport_->Bring(request);
+    handler_ = NewGenerate(environment_, {}, transport_.get());
+    handler_->Start();
+    WaitFor(&tokenizing_);
+  }
+
+  // The prompt, with the end as "[end]".
+  std::string PromptOf(const v1::Chat& chat) {
+    const size_t at = batcher_.count();
+    Start(chat);
+    if (transport_->finished()) {
+      ADD_FAILURE() << transport_->WaitForFinish().status;
+      return "";
+    }
+    const Request& request = batcher_.Wait(at);
+    EXPECT_TRUE(request.source.ids.empty());
+    std::string text;
+    for (const int32_t id : request.prefix) {
+      text += id == PuppetTokenizer::kEnd
+                  ? "[end]"
+                  : std::string(1, static_cast<char>(id - 4));
+    }
+    RequestResult result;
+    Hypothesis& hypothesis = result.hypotheses.emplace_back();
+    hypothesis.ids = {PuppetTokenizer::kFirst + 'y', PuppetTokenizer::kEnd};
+    hypothesis.logprobs = {-1, -1};
+    hypothesis.reason = FinishReason::kEnd;
+    result.cached_tokens = 16;
+    request.observer->OnDone(std::move(result));
+    WaitForDelivery();
+    handler_->OnWritten(true);
+    EXPECT_TRUE(transport_->WaitForFinish().status.ok());
+    return text;
+  }
+
+  std::string Refusal(
+      const v1::Chat& chat,
+      absl::StatusCode code = absl::StatusCode::kInvalidArgument,
+      const std::function<void(v1::GenerateRequest*)>& change = {}) {
+    Start(chat, change);
+    if (!transport_->finished()) {
+      ADD_FAILURE() << "was not refused";
+      return "";
+    }
+    const Ending ending = transport_->WaitForFinish();
+    EXPECT_EQ(ending.status.code(), code) << ending.status;
+    return MessageOf(ending);
+  }
+
+  static v1::Chat Says(const std::string& content) {
+    v1::Chat chat;
+    v1::Chat::Message* message = chat.add_messages();
+    message->set_role("user");
+    message->set_content(content);
+    return chat;
+  }
+
+  std::unique_ptr<FakeTransport> transport_;
+};
+
+TEST_F(ChatHandlerTest, TheTemplateMakesThePrompt) {
+  Serve(kDefault);
+  v1::Chat chat = Says("Hi");
+  EXPECT_EQ(PromptOf(chat), "<user>Hi[end]<assistant>");
+  chat.set_add_generation_prompt(true);
+  EXPECT_EQ(PromptOf(chat), "<user>Hi[end]<assistant>");
+  chat.set_add_generation_prompt(false);
+  EXPECT_EQ(PromptOf(chat), "<user>Hi[end]");
+}
+
+TEST_F(ChatHandlerTest, TheAnswerTellsWhatItTook) {
+  Serve(kDefault);
+  const std::string prompt = PromptOf(Says("Hi"));
+  EXPECT_EQ(transport_->Response<v1::GenerateResponse>(0).piece().text(), "y");
+  const auto done = transport_->Response<v1::GenerateResponse>(1).done();
+  EXPECT_EQ(done.source_token_count(), 20u);
+  EXPECT_EQ(done.usage().prompt_tokens(), 20u);
+  EXPECT_EQ(done.usage().new_tokens(), 2u);
+  EXPECT_EQ(done.usage().cached_tokens(), 16u);
+}
+
+TEST_F(ChatHandlerTest, TheSaltOfTheRequestIsPassedOn) {
+  Serve(kDefault);
+  Start(Says("Hi"), [](v1::GenerateRequest* request) {
+    request->set_cache_salt("tenant");
+  });
+  EXPECT_EQ(batcher_.Wait(0).salt, "tenant");
+  batcher_.Wait(0).observer->OnDone(absl::CancelledError("done"));
+  WaitForDelivery();
+  EXPECT_THAT(Refusal(Says("Hi"), absl::StatusCode::kInvalidArgument,
+                      [](v1::GenerateRequest* request) {
+                        request->set_cache_salt(std::string(257, 'x'));
+                      }),
+              HasSubstr("cache_salt: has 257 bytes"));
+}
+
+TEST_F(ChatHandlerTest, PromptLogprobsComeBeforeTheEnd) {
+  Serve(kDefault);
+  Start(Says(std::string(100, 'a')),
+        [](v1::GenerateRequest* request) { request->set_prompt_logprobs(1); });
+  const Request& request = batcher_.Wait(0);
+  ASSERT_TRUE(request.scoring);
+  EXPECT_EQ(request.scoring->top_logprobs, 1);
+  RequestResult result;
+  Hypothesis scored;
+  for (size_t i = 1; i < request.prefix.size(); ++i) {
+    scored.ids.push_back(request.prefix[i]);
+    scored.logprobs.push_back(-1.0f * static_cast<float>(i));
+    scored.top_logprobs.push_back({{7, -0.5f}});
+  }
+  const std::vector<int32_t> ids = scored.ids;
+  result.scored = std::move(scored);
+  Hypothesis& hypothesis = result.hypotheses.emplace_back();
+  hypothesis.ids = {PuppetTokenizer::kEnd};
+  hypothesis.logprobs = {-1};
+  request.observer->OnDone(std::move(result));
+  WaitForDelivery();
+  size_t seen = 0;
+  for (size_t message = 0;; ++message) {
+    const auto response = transport_->Response<v1::GenerateResponse>(message);
+    if (response.has_done()) break;
+    ASSERT_TRUE(response.has_prompt());
+    for (const v1::TokenLogprobs& token : response.prompt().logprobs()) {
+      EXPECT_EQ(token.token().id(), static_cast<uint32_t>(ids.at(seen)));
+      ++seen;
+      EXPECT_EQ(token.token().logprob(), -1.0f * static_cast<float>(seen));
+      EXPECT_EQ(token.alternatives(0).id(), 7u);
+    }
+    handler_->OnWritten(true);
+    WaitForDelivery();
+  }
+  EXPECT_EQ(seen, ids.size());
+  EXPECT_TRUE(transport_->WaitForFinish().status.ok());
+  EXPECT_THAT(Refusal(Says("Hi"), absl::StatusCode::kInvalidArgument,
+                      [](v1::GenerateRequest* request) {
+                        request->set_prompt_logprobs(21);
+                      }),
+              HasSubstr("prompt_logprobs: is 21; it must be in 0 .. 20"));
+}
+
+TEST_F(ChatHandlerTest, WhatPeopleWriteIsText) {
+  Serve(kDefault);
+  EXPECT_EQ(PromptOf(Says("<end>")), "<user><end>[end]<assistant>");
+  v1::Chat chat = Says("x");
+  chat.mutable_messages(0)->set_name("<end>");
+  (*chat.mutable_variables()->mutable_fields())["style"].set_string_value(
+      "<end>");
+  v1::Chat::ToolCall* call = chat.mutable_messages(0)->add_tool_calls();
+  call->set_name("<end>");
+  call->set_arguments(R"({"<end>": "<end>"})");
+  EXPECT_EQ(PromptOf(chat),
+            R"(<user>x[end][{"type": "function", "function": {"name": )"
+            R"("<end>", "arguments": {"<end>": "<end>"}}}] by <end>)"
+            R"(<assistant>"<end>")");
+}
+
+TEST_F(ChatHandlerTest, MessagesAndVariablesAreAsTransformersHasThem) {
+  Serve("{{ messages|tojson }}{{ tools|tojson }}{{ style|tojson }}");
+  v1::Chat chat;
+  v1::Chat::Message* message = chat.add_messages();
+  message->set_role("assistant");
+  message->set_reasoning_content("hm \"\n");
+  v1::Chat::ToolCall* call = message->add_tool_calls();
+  call->set_id("c1");
+  call->set_name("f");
+  call->set_arguments(R"({"z": 1.50, "a": 12345678901234567})");
+  message = chat.add_messages();
+  message->set_role("tool");
+  message->set_content("");
+  message->set_tool_call_id("c1");
+  chat.add_tools(R"( {"b": 1, "a": [null]} )");
+  auto& style = *(*chat.mutable_variables()->mutable_fields())["style"]
+                     .mutable_struct_value()
+                     ->mutable_fields();
+  style["whole"].set_number_value(-3);
+  style["part"].set_number_value(0.5);
+  style["big"].set_number_value(1e300);
+  style["none"].set_null_value(google::protobuf::NULL_VALUE);
+  style["yes"].set_bool_value(true);
+  style["list"].mutable_list_value()->add_values()->set_string_value("\"ä");
+  EXPECT_EQ(
+      PromptOf(chat),
+      R"([{"role": "assistant", "reasoning_content": "hm \"\n", )"
+      R"("tool_calls": [{"id": "c1", "type": "function", "function": )"
+      R"({"name": "f", "arguments": {"z": 1.5, "a": 12345678901234567}}}]}, )"
+      R"({"role": "tool", "content": "", "tool_call_id": "c1"}])"
+      R"([{"b": 1, "a": [null]}])"
+      R"({"big": 1e+300, "list": ["\"ä"], "none": null, "part": 0.5, )"
+      R"("whole": -3, "yes": true})");
+}
+
+TEST_F(ChatHandlerTest, ATemplateIsFoundByNameOrByTools) {
+  Serve({{{"name", "default"}, {"template", "D"}},
+         {{"name", "tool_use"}, {"template", "T"}},
+         {{"name", "rag"}, {"template", "R"}}});
+  v1::Chat chat = Says("Hi");
+  EXPECT_EQ(PromptOf(chat), "D");
+  chat.add_tools("{}");
+  EXPECT_EQ(PromptOf(chat), "T");
+  chat.set_template_name("rag");
+  EXPECT_EQ(PromptOf(chat), "R");
+  chat.set_template_name("rug");
+  EXPECT_THAT(Refusal(chat),
+              AllOf(StartsWith("chat.template_name: "), HasSubstr("'rug'"),
+                    HasSubstr("'default', 'rag', 'tool_use'")));
+}
+
+TEST_F(ChatHandlerTest, TheLastMessageCanBeContinued) {
+  Serve(kDefault);
+  v1::Chat chat = Says("im_end");
+  v1::Chat::Message* answer = chat.add_messages();
+  answer->set_role("assistant");
+  answer->set_content("As I ");
+  chat.set_continue_final_message(true);
+  EXPECT_EQ(PromptOf(chat), "<user>im_end[end]<assistant>As I ");
+  answer->set_content("end");  // the template writes it, too
+  EXPECT_EQ(PromptOf(chat), "<user>im_end[end]<assistant>end");
+  answer->set_content(" ");
+  EXPECT_THAT(Refusal(chat), HasSubstr("no content to continue"));
+  answer->set_content("As");
+  chat.set_add_generation_prompt(true);
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.add_generation_prompt: "));
+}
+
+TEST_F(ChatHandlerTest, TrimmedContentIsContinuedWhereItEnds) {
+  Serve("{% for m in messages %}[{{ m.content|trim }}]{% endfor %}");
+  v1::Chat chat = Says(" a b \n");
+  chat.set_continue_final_message(true);
+  EXPECT_EQ(PromptOf(chat), "[a b");
+}
+
+TEST_F(ChatHandlerTest, BadChatsAreRefusedByTheirFields) {
+  Serve(kDefault);
+  EXPECT_THAT(Refusal(v1::Chat()), StartsWith("chat.messages: is empty"));
+  v1::Chat chat = Says("x");
+  chat.add_messages()->set_content("y");
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.messages[1].role: is empty"));
+  chat.mutable_messages(1)->set_role("user");
+  chat.mutable_messages(1)->clear_content();
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.messages[1]: has neither"));
+  v1::Chat::ToolCall* call = chat.mutable_messages(1)->add_tool_calls();
+  EXPECT_THAT(Refusal(chat),
+              StartsWith("chat.messages[1].tool_calls[0].name: is empty"));
+  call->set_name("f");
+  for (const char* wrong :
+       {"{", "[]", "1", "{} {}", "{}, {}", "x{}", "{\"a\""}) {
+    call->set_arguments(wrong);
+    EXPECT_THAT(Refusal(chat),
+                StartsWith("chat.messages[1].tool_calls[0].arguments: is not"))
+        << wrong;
+  }
+  chat = Says("x");
+  chat.add_tools("{}");
+  chat.add_tools("{}], []");
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.tools[1]: is not a JSON"));
+  chat = Says("no");
+  EXPECT_THAT(Refusal(chat),
+              AllOf(StartsWith("chat: "), HasSubstr("it says no")));
+}
+
+TEST_F(ChatHandlerTest, BadVariablesAreRefused) {
+  Serve(kDefault);
+  v1::Chat chat = Says("x");
+  auto& fields = *chat.mutable_variables()->mutable_fields();
+  fields["style"].set_number_value(std::numeric_limits<double>::infinity());
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables.style: is infinite"));
+  fields["style"].clear_kind();
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables.style: has no value"));
+  fields.clear();
+  fields["messages"].set_bool_value(true);
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables: sets messages"));
+  fields.clear();
+  for (int i = 0; i < 65; ++i) fields[std::to_string(i)].set_bool_value(true);
+  EXPECT_THAT(Refusal(chat), StartsWith("chat.variables: has 65 names"));
+}
+
+TEST_F(ChatHandlerTest, SizesAreBounded) {
+  Serve("{% for i in range(9) %}{{ messages[0].content }}{% endfor %}");
+  environment_.limits.max_text_bytes = 1000;
+  EXPECT_THAT(Refusal(Says(std::string(1001, 'x'))),
+              AllOf(StartsWith("chat: has 1"), HasSubstr("at most 1000")));
+  EXPECT_THAT(Refusal(Says(std::string(200, 'x'))),
+              HasSubstr("the template makes 1800 bytes"));
+  environment_.limits.max_text_bytes = 1 << 20;
+  EXPECT_THAT(Refusal(Says(std::string(800, 'x'))),
+              AllOf(HasSubstr("has 7200 tokens"), HasSubstr("fewer messages")));
+  EXPECT_THAT(Refusal(Says("")), HasSubstr("has no tokens"));
+}
+
+TEST_F(ChatHandlerTest, AChatGoesAlone) {
+  Serve(kDefault);
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(Refusal(Says("x"), kInvalid,
+                      [](v1::GenerateRequest* request) {
+                        request->mutable_input()->set_text("y");
+                      }),
+              StartsWith("chat: is there beside input"));
+  EXPECT_THAT(Refusal(Says("x"), kInvalid,
+                      [](v1::GenerateRequest* request) {
+                        request->set_truncate(true);
+                      }),
+              StartsWith("truncate: is not for chats"));
+  EXPECT_EQ(
+      Refusal(Says("x"), kInvalid,
+              [](v1::GenerateRequest* request) { request->clear_chat(); }),
+      "input: is empty; set text or ids, or send a chat");
+  // What the server does with texts says nothing of chats.
+  environment_.truncate = true;
+  EXPECT_EQ(PromptOf(Says("x")), "<user>x[end]<assistant>");
+}
+
+TEST_F(ChatHandlerTest, ModelsSayWhetherTheyTakeChats) {
+  constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
+  Serve("{{ messages|sing }}");
+  EXPECT_THAT(Refusal(Says("x"), kFailed),
+              AllOf(HasSubstr("tokenizer_config.json"), HasSubstr("sing")));
+  const auto told = [&] {
+    return ConvertModel(**environment_.models.Find("chatter"),
+                        environment_.limits);
+  };
+  EXPECT_THAT(told().chat_refusal(), HasSubstr("sing"));
+  EXPECT_THAT(told().chat_templates(), ElementsAre());
+  Remove();
+  Serve(nullptr);
+  EXPECT_THAT(Refusal(Says("x"), kFailed), HasSubstr("no chat template"));
+  EXPECT_EQ(told().chat_refusal(), "");
+  Remove();
+  Serve(kDefault);
+  EXPECT_THAT(told().chat_templates(), ElementsAre("default"));
+  Remove();
+  Serve(kDefault, Design::kEncoderDecoder);
+  EXPECT_THAT(Refusal(Says("x"), kFailed),
+              StartsWith("chat: is for models without an encoder"));
+}
+
+}  // namespace
+}  // namespace trivium

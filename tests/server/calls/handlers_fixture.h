@@ -1,0 +1,253 @@
+#ifndef TRIVIUM_TESTS_SERVER_CALLS_HANDLERS_FIXTURE_H_
+#define TRIVIUM_TESTS_SERVER_CALLS_HANDLERS_FIXTURE_H_
+
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "server/calls/handlers.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/puppet_model.h"
+
+namespace trivium {
+
+// Keeps what it is given; the test speaks for the workers. Thread-safe.
+class ManualBatcher : public Batcher {
+ public:
+  void Refuse(Submission refusal) {
+    MutexLock lock(&mutex_);
+    refusal_ = std::move(refusal);
+    refusal_.retry_after = absl::Milliseconds(200);
+  }
+  // What Foresee answers from now on.
+  void RefuseBeforehand(Submission refusal) {
+    MutexLock lock(&mutex_);
+    foreseen_ = std::move(refusal);
+    foreseen_.retry_after = absl::Milliseconds(200);
+  }
+  // The models that Foresee was asked for.
+  std::vector<std::string> foreseen() const {
+    MutexLock lock(&mutex_);
+    return asked_;
+  }
+  void set_free_tokens(int64_t tokens) {
+    MutexLock lock(&mutex_);
+    free_tokens_ = tokens;
+  }
+  // Request i of all that were taken; waits for it.
+  Request& Wait(size_t i) {
+    MutexLock lock(&mutex_);
+    while (requests_.size() <= i) taken_.Wait(&mutex_);
+    return requests_[i];
+  }
+  size_t count() const {
+    MutexLock lock(&mutex_);
+    return requests_.size();
+  }
+  // The translation of request i is its source.
+  void Answer(size_t i) {
+    const Request& request = Wait(i);
+    RequestResult result;
+    result.source_tokens = static_cast<int>(request.source.ids.size());
+    Hypothesis& hypothesis = result.hypotheses.emplace_back();
+    hypothesis.ids = request.source.ids;
+    hypothesis.logprobs.resize(hypothesis.ids.size());
+    hypothesis.reason = FinishReason::kEnd;
+    request.observer->OnDone(std::move(result));
+  }
+
+  absl::Status AddModel(ModelHandle, Engines) override {
+    return absl::OkStatus();
+  }
+  absl::Status RemoveModel(const ServedModel&) override {
+    return absl::OkStatus();
+  }
+  bool Serves(const ServedModel&) const override { return true; }
+  CallId NewCall() override { return 1; }
+  Submission Submit(CallId, std::vector<Request> requests) override {
+    MutexLock lock(&mutex_);
+    if (!refusal_.ok()) return refusal_;
+    for (Request& request : requests) requests_.push_back(std::move(request));
+    taken_.SignalAll();
+    return {};
+  }
+  Submission Foresee(const ServedModel* model, Sender, CallId,
+                     absl::Time) override {
+    MutexLock lock(&mutex_);
+    asked_.push_back(model == nullptr ? "" : model->name);
+    return foreseen_;
+  }
+  void Expect(CallId, Sender) override {}
+  void Forget(CallId) override {}
+  int64_t free_waiting_tokens(Sender) const override {
+    MutexLock lock(&mutex_);
+    return free_tokens_;
+  }
+  bool Drain(absl::Duration) override { return true; }
+
+ private:
+  mutable Mutex mutex_;
+  CondVar taken_;
+  Submission refusal_ ABSL_GUARDED_BY(mutex_);
+  Submission foreseen_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
+  int64_t free_tokens_ ABSL_GUARDED_BY(mutex_) = 1 << 20;
+  std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
+};
+
+// A transport whose client is the test. Thread-safe.
+class FakeTransport : public RequestStream {
+ public:
+  // What the next Take gives.
+  void Bring(const google::protobuf::Message& request,
+             absl::Status status = absl::OkStatus()) {
+    request_.reset(request.New());
+    request_->CopyFrom(request);
+    status_ = std::move(status);
+  }
+
+  absl::Status Take(google::protobuf::Message* request) override {
+    ++taken_;
+    request->CopyFrom(*request_);
+    return status_;
+  }
+  void Write(const google::protobuf::Message& response) override {
+    MutexLock lock(&mutex_);
+    Keep(response);
+  }
+  void Finish(const Ending& ending,
+              const google::protobuf::Message* last) override {
+    MutexLock lock(&mutex_);
+    EXPECT_FALSE(ending_) << "finished twice";
+    if (last != nullptr) Keep(*last);
+    ending_ = ending;
+    changed_.SignalAll();
+  }
+  void Read() override {
+    MutexLock lock(&mutex_);
+    ++reads_;
+    changed_.SignalAll();
+  }
+  void BreakOff() override {
+    MutexLock lock(&mutex_);
+    broken_off_ = true;
+    changed_.SignalAll();
+  }
+
+  Ending WaitForFinish() {
+    MutexLock lock(&mutex_);
+    while (!ending_) changed_.Wait(&mutex_);
+    return *ending_;
+  }
+  void WaitForBreakOff() {
+    MutexLock lock(&mutex_);
+    while (!broken_off_) changed_.Wait(&mutex_);
+  }
+  void WaitForReads(int count) {
+    MutexLock lock(&mutex_);
+    while (reads_ < count) changed_.Wait(&mutex_);
+  }
+  // Response i; waits for it.
+  template <typename Message>
+  Message Response(size_t i) {
+    MutexLock lock(&mutex_);
+    while (written_.size() <= i) changed_.Wait(&mutex_);
+    return dynamic_cast<const Message&>(*written_[i]);
+  }
+  size_t written() const {
+    MutexLock lock(&mutex_);
+    return written_.size();
+  }
+  int reads() const {
+    MutexLock lock(&mutex_);
+    return reads_;
+  }
+  bool finished() const {
+    MutexLock lock(&mutex_);
+    return ending_.has_value();
+  }
+  bool broken_off() const {
+    MutexLock lock(&mutex_);
+    return broken_off_;
+  }
+  int taken() const { return taken_; }
+
+ private:
+  void Keep(const google::protobuf::Message& response)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    written_.emplace_back(response.New());
+    written_.back()->CopyFrom(response);
+    changed_.SignalAll();
+  }
+
+  // The test's and the handler's in turns.
+  std::unique_ptr<google::protobuf::Message> request_;
+  absl::Status status_;
+  int taken_ = 0;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::unique_ptr<google::protobuf::Message>> written_
+      ABSL_GUARDED_BY(mutex_);
+  std::optional<Ending> ending_ ABSL_GUARDED_BY(mutex_);
+  int reads_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool broken_off_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// Handlers of one puppet model, "translator", with a transport, a batcher and
+// a clock that the test moves.
+class HandlersTest : public testing::Test {
+ protected:
+  HandlersTest() {
+    const ModelHandle model = ServedPuppet("translator");
+    metrics_.AddModel(*model);
+    environment_.models.Add(model).IgnoreError();
+    environment_.batcher = &batcher_;
+    environment_.metrics = &metrics_;
+    environment_.calls = &calls_;
+    environment_.tokenizing = &tokenizing_;
+    environment_.delivery = &delivery_;
+    environment_.clock = &clock_;
+  }
+
+  // Waits until the delivery pool has done what it has been given.
+  void WaitForDelivery() { WaitFor(&delivery_); }
+  // For what it does and has to do; short work would be done inside of that.
+  static void WaitFor(WorkPool* pool) {
+    std::promise<void> done;
+    pool->Run(&done, WorkPool::kPieceBytes + 1, [&done] { done.set_value(); });
+    done.get_future().wait();
+  }
+
+  // Lets time pass for streams: the registry ticks once, with the time then.
+  void Tick(absl::Duration by = absl::Milliseconds(20)) {
+    clock_.AwaitSleeper(clock_.Now() + absl::Milliseconds(20));
+    clock_.Advance(by);
+  }
+
+  static std::string MessageOf(const Ending& ending) {
+    return std::string(ending.status.message());
+  }
+
+  FakeClock clock_;
+  Metrics metrics_{1};
+  ManualBatcher batcher_;
+  CallRegistry calls_{&clock_};
+  Environment environment_;
+  // One thread each: what is done is done in order.
+  WorkPool tokenizing_{1};
+  WorkPool delivery_{1};
+  FakeTransport transport_;
+  std::unique_ptr<Handler> handler_;
+};
+
+}  // namespace trivium
+
+#endif  // TRIVIUM_TESTS_SERVER_CALLS_HANDLERS_FIXTURE_H_

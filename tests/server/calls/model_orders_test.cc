@@ -1,0 +1,144 @@
+// LoadModel, ReloadModel and UnloadModel, with a puppet for ModelControl.
+#include <gmock/gmock.h>
+
+#include <utility>
+
+#include "server/calls/handlers.h"
+#include "tests/server/calls/handlers_fixture.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+
+class PuppetControl : public ModelControl {
+ public:
+  void Load(ClientId, LoadOrder order, Done done) override {
+    loaded = std::move(order);
+    done_ = std::move(done);
+  }
+  void Reload(ClientId, std::string name, Done done) override {
+    reloaded = std::move(name);
+    done_ = std::move(done);
+  }
+  void Unload(ClientId, std::string name, Done done) override {
+    unloaded = std::move(name);
+    done_ = std::move(done);
+  }
+  void Answer(const absl::StatusOr<ModelHandle>& model) { done_(model); }
+
+  LoadOrder loaded;
+  std::string reloaded, unloaded;
+
+ private:
+  Done done_;
+};
+
+class ModelOrdersTest : public HandlersTest {
+ protected:
+  ModelOrdersTest() { environment_.model_control = &control_; }
+
+  void Start(NewHandler* make, const google::protobuf::Message& request) {
+    transport_.Bring(request);
+    handler_ = make(environment_, {}, &transport_);
+    handler_->Start();
+  }
+  std::string Error() { return MessageOf(transport_.WaitForFinish()); }
+
+  PuppetControl control_;
+  FakeTransport transport_;
+  std::unique_ptr<Handler> handler_;
+};
+
+TEST_F(ModelOrdersTest, LoadSaysAllThatWasAsked) {
+  v1::LoadModelRequest request;
+  request.set_folder("opus");
+  request.set_name("exact");
+  request.set_precision(v1::PRECISION_F32);
+  request.set_kv_precision(v1::PRECISION_BF16);
+  request.set_vocabulary_shortlist(false);
+  Start(&NewLoadModel, request);
+  EXPECT_FALSE(transport_.finished());
+  EXPECT_EQ(control_.loaded.folder, "opus");
+  EXPECT_EQ(control_.loaded.name, "exact");
+  EXPECT_EQ(control_.loaded.precision, Precision::kF32);
+  EXPECT_EQ(control_.loaded.kv_precision, Precision::kBf16);
+  EXPECT_EQ(control_.loaded.shortlist, false);
+  control_.Answer(*environment_.models.Find("translator"));
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(transport_.Response<v1::Model>(0).name(), "translator");
+}
+
+TEST_F(ModelOrdersTest, WhatIsUnsetIsTheServers) {
+  v1::LoadModelRequest request;
+  request.set_folder("opus");
+  Start(&NewLoadModel, request);
+  EXPECT_EQ(control_.loaded.name, "");
+  EXPECT_FALSE(control_.loaded.precision.has_value());
+  EXPECT_FALSE(control_.loaded.kv_precision.has_value());
+  EXPECT_FALSE(control_.loaded.shortlist.has_value());
+  control_.Answer(absl::AlreadyExistsError("there is one"));
+  EXPECT_EQ(Error(), "there is one");
+}
+
+// A client that went away, or was too late, takes nothing back.
+TEST_F(ModelOrdersTest, AnOrderIsDoneForNobody) {
+  v1::ReloadModelRequest request;
+  request.set_name("translator");
+  Start(&NewReloadModel, request);
+  handler_->OnCancel();
+  EXPECT_FALSE(transport_.finished());
+  EXPECT_EQ(control_.reloaded, "translator");
+  control_.Answer(*environment_.models.Find("translator"));
+  transport_.WaitForFinish();
+}
+
+TEST_F(ModelOrdersTest, UnloadIsAnsweredWithNothing) {
+  v1::UnloadModelRequest request;
+  request.set_name("translator");
+  Start(&NewUnloadModel, request);
+  EXPECT_EQ(control_.unloaded, "translator");
+  control_.Answer(*environment_.models.Find("translator"));
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(transport_.written(), 1);
+}
+
+TEST_F(ModelOrdersTest, ANameIsOfAName) {
+  v1::LoadModelRequest request;
+  request.set_folder("opus");
+  request.set_name(std::string(257, 'n'));
+  Start(&NewLoadModel, request);
+  EXPECT_THAT(Error(), HasSubstr("name: has 257 bytes; at most 256"));
+}
+
+TEST_F(ModelOrdersTest, WhatIsMissingIsNamed) {
+  Start(&NewLoadModel, v1::LoadModelRequest());
+  EXPECT_THAT(Error(), HasSubstr("folder: is empty"));
+}
+
+TEST_F(ModelOrdersTest, ANameMustBeGiven) {
+  Start(&NewUnloadModel, v1::UnloadModelRequest());
+  EXPECT_THAT(Error(), HasSubstr("name: is empty"));
+}
+
+TEST_F(ModelOrdersTest, APrecisionMustBeKnown) {
+  v1::LoadModelRequest request;
+  request.set_folder("opus");
+  request.set_precision(static_cast<v1::Precision>(77));
+  Start(&NewLoadModel, request);
+  EXPECT_THAT(Error(), HasSubstr("precision: is none of this server's"));
+}
+
+TEST_F(ModelOrdersTest, AServerMayTakeNone) {
+  environment_.model_control = nullptr;
+  v1::ReloadModelRequest request;
+  request.set_name("translator");
+  Start(&NewReloadModel, request);
+  const Ending ending = transport_.WaitForFinish();
+  EXPECT_TRUE(absl::IsFailedPrecondition(ending.status));
+  EXPECT_THAT(MessageOf(ending), HasSubstr("--model-root"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,216 @@
+// Markdown: what of it is text, and what becomes of its delimiters.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "server/translation/markdown_escapes.h"
+#include "tests/server/translation/translated_markup.h"
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+
+Markup Markdown(std::string text) {
+  auto markup = Markup::Parse(MarkupFormat::kMarkdown, std::move(text));
+  EXPECT_TRUE(markup.ok()) << markup.status();
+  return *std::move(markup);
+}
+std::string Plain(const std::string& text) { return Markdown(text).plain(); }
+
+// The text with its only sentence translated, word by word as said, if of a
+// pair one is not the other.
+std::string Says(const std::string& text, const std::string& translation,
+                 const Pairs& pairs) {
+  const Markup markup = Markdown(text);
+  const TextSpan all =
+      WithoutWhiteSpace(markup.plain(), {0, markup.plain().size()});
+  return Translated(markup, std::string(all.Of(markup.plain())), translation,
+                    pairs);
+}
+
+TEST(MarkdownTest, PlainTextIsWhatPeopleRead) {
+  EXPECT_EQ(Plain("# A *b* \\* C# #\n\nD **e\nf** `g` &amp; &eacute;.  \nH\\\n"
+                  "i\n"),
+            "\nA b * C#\nD e f \uFFFC & é.\nH\ni\n");
+  EXPECT_EQ(Plain("AT&T &copy 1 &check;"), "AT&T &copy 1 \uFFFC");
+  EXPECT_EQ(Plain("[A](b 'c') <https://d.e> ![F](g) https://h.i/j_k. [l][m]\n"
+                  "\n[m]: n\n"),
+            "A \uFFFC F \uFFFC. l\n");
+  EXPECT_EQ(Plain("A <b>b</b> <kbd>c</kbd> d<br>e <!-- f --> <i>g~~h~~"),
+            "A b \uFFFC d\ne gh");
+}
+
+TEST(MarkdownTest, BlocksAreApartFromText) {
+  EXPECT_EQ(Plain("---\ntitle: A\n---\n# B\n\n- c\n  d\n  - [ ] e\n\n1. f\n\n"
+                  "> g\n> h\n>\n>     code\n\n```\ncode\n```\n\nI\n===\n\n---\n"
+                  "<div>\nhtml\n</div>\n\n[j]: k \"l\"\n"),
+            "\nB\nc d\ne\nf\ng h\nI\n");
+  EXPECT_EQ(Plain("| A | *b* |\n|---|:-:|\n| `c\\|d` | e \\| f |\n"),
+            "\nA\nb\n\uFFFC\ne | f\n");
+  // GitHub wants one dash of a cell.
+  EXPECT_EQ(Plain("A|b\n-|:-\nc|*d*\n\nE|f\n- | -\n"),
+            "A\nb\nc\nd\nE|f\n| -\n");
+  EXPECT_EQ(Plain("+++\nA\n"), "+++ A\n");
+  EXPECT_EQ(Plain("A <!--\n*b* --> c"), "A c");
+}
+
+TEST(MarkdownTest, BlocksStayByteForByte) {
+  const std::string text =
+      "---\nt: 1\n---\n\n>  1)  A b\n> \tC d\n\n|  A b  | c |\n|-|-|\n| d |e|\n"
+      "\n* * *\n    code\n\nA b\n---\n";
+  const Markup markup = Markdown(text);
+  EXPECT_EQ(Translated(markup, "A b C d", "x", {}).size(), text.size() - 9);
+  EXPECT_THAT(Translated(markup, "A b C d", "x", {}),
+              HasSubstr("\n>  1)  x\n\n|  A b  |"));
+}
+
+TEST(MarkdownTest, AnElementFollowsItsWords) {
+  EXPECT_EQ(Says("The **red** [house](h \"H\") & *its* `door`.",
+                 "Das Haus, rot, & \uFFFC seine.",
+                 {{"Das", "The"},
+                  {"Haus", "house"},
+                  {"rot", "red"},
+                  {"\uFFFC", "\uFFFC"},
+                  {"seine", "its"}}),
+            "Das [Haus](h \"H\"), **rot**, & `door` *seine*.");
+  EXPECT_EQ(
+      Says("A **B _C_** d", "c b a", {{"c", "C"}, {"b", "B"}, {"a", "A"}}),
+      "**_c_ b** a");
+  EXPECT_EQ(Says("A ![b *c*](d) e", "c b a", {{"c", "c"}, {"b", "b"}}),
+            "![*c* b](d) a");
+}
+
+TEST(MarkdownTest, ALinkKeepsTheNameOfItsDefinition) {
+  const std::string definition = "\n\n[red]: x\n";
+  EXPECT_EQ(Says("A [Red]." + definition, "Ein rot.", {{"rot", "Red"}}),
+            "Ein [rot][Red]." + definition);
+  EXPECT_EQ(Says("A [Red][]." + definition, "Ein rot.", {{"rot", "Red"}}),
+            "Ein [rot][Red]." + definition);
+  EXPECT_EQ(Says("A [b][red]." + definition, "Ein b.", {{"b", "b"}}),
+            "Ein [b][red]." + definition);
+  EXPECT_EQ(Says("A [red] [b]." + definition, "rot [b].", {{"rot", "red"}}),
+            "[rot][red] \\[b\\]." + definition);
+  // Of two sentences, the second has the end.
+  const Markup markup = Markdown("[A b. C d.]\n\n[a b. c d.]: x\n");
+  EXPECT_EQ(Translated(markup, "C d.", "c.", {{"c", "C"}, {".", "."}}),
+            "[A b. c.][A b. C d.]\n\n[a b. c d.]: x\n");
+  // Nobody reads a footnote's mark.
+  EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C\n[^2]: d\n"), "A b.\n");
+  EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C d.\n"), "A b.\nC d.\n");
+}
+
+TEST(MarkdownTest, WhatIsNoMarkupIsEscaped) {
+  const auto escaped = [](const std::string& text) {
+    return EscapeMarkdown(text, {0, text.size()});
+  };
+  EXPECT_EQ(escaped("2 * 3 *a* a_b _c_ d _ `e` [f] \\g ~h~ i|j"),
+            "2 * 3 \\*a\\* a_b \\_c\\_ d _ \\`e\\` \\[f\\] \\\\g ~h\\~ i\\|j");
+  EXPECT_EQ(escaped("a < b <c> </d> AT&T &amp; &#33; C# ! 1."),
+            "a < b \\<c> \\</d> AT&T \\&amp; \\&#33; C# ! 1.");
+  EXPECT_EQ(escaped("1986. A"), "1986\\. A");
+  EXPECT_EQ(escaped("- A"), "\\- A");
+  EXPECT_EQ(escaped("-5 A"), "-5 A");
+  EXPECT_EQ(escaped("## A #"), "\\## A \\#");
+  EXPECT_EQ(escaped("> A"), "\\> A");
+  EXPECT_EQ(escaped("---"), "\\---");
+  EXPECT_EQ(Says("A! [B](c)", "A!B", {{"B", "B"}}), "A\\![B](c)");
+}
+
+TEST(MarkdownTest, DelimitersBeginAndEndAtWords) {
+  // The quotation marks would keep "**" from beginning anything.
+  EXPECT_EQ(Says("A **\"b\"** c", "a\"b\"c",
+                 {{"a", "A"}, {"\"", "\""}, {"b", "b"}, {"c", "c"}}),
+            "a\"**b**\"c");
+  // "_" begins nothing within a word.
+  EXPECT_EQ(Says("家 _x_", "家x", {{"家", "家"}, {"x", "x"}}), "家*x*");
+  // And two of "*" would be another.
+  EXPECT_EQ(Says("*家* *x* y", "家x y", {{"家", "家"}, {"x", "x"}, {"y", "y"}}),
+            "*家* *x* y");
+  // Else the emphasis would be around the strong one.
+  EXPECT_EQ(Says("**A *b***", "b", {{"b", "b"}}), "**_b_**");
+  EXPECT_EQ(Says("**A *b*** c", "b c", {{"b", "b"}, {"c", "c"}}), "**_b_** c");
+}
+
+TEST(MarkdownTest, EmphasisHasAWord) {
+  EXPECT_EQ(Says("I **do** know it.", "Ich weiß es.",
+                 {{"Ich", "I"}, {"weiß", "know"}, {"es", "it"}}),
+            "Ich **weiß** es.");
+  EXPECT_EQ(Says("*A* **b**", "a", {{"a", "A"}}), "*a* **\u200B**");
+  EXPECT_EQ(Says("A [b](c)", "", {}), "[](c)");
+  EXPECT_EQ(Says("A ![](b) c", "c a", {{"c", "c"}, {"a", "A"}}), "![](b) c a");
+  const Markup markup = Markdown("A **b c. D e** f.");
+  EXPECT_EQ(Translated(markup, "A b c.", "a.", {{"a", "A"}}), "**a. D e** f.");
+  EXPECT_EQ(Translated(markup, "D e f.", "f g.", {{"f", "f"}, {"g", "f"}}),
+            "A **b c. f** g.");
+}
+
+TEST(MarkdownTest, PicturesAloneAreTextsOfTheirOwn) {
+  EXPECT_EQ(Plain("[![A b](c)](d) ![e](f)\n![](g)\n"), "\nA b\ne\n");
+  EXPECT_EQ(Translated(Markdown("[![A b](c)](d) ![e](f)\n"), "A b", "x]", {}),
+            "[![x\\]](c)](d) ![e](f)\n");
+  EXPECT_EQ(Plain("![](a) *b*\n"), "b\n");
+}
+
+TEST(MarkdownTest, WhatNobodyUnderstandsStays) {
+  for (const char* text :
+       {"",       "*",      "**a",         "`a",           "[a](b",
+        "![",     "[]",     "<a",          "\\",           "a\\",
+        "&",      "|",      "- ",          "```\na",       "[a]: ",
+        "> ",     "\n\n",   "a **b",       "*a **b*",      "_a*",
+        "~",      "[a][b]", "[[a](b)](c)", "<a@b.c",       "\xff*a*",
+        "1.\n2.", "|-|",    "<!-- a",      "a <b> *c</b>*"}) {
+    const Markup markup = Markdown(text);
+    std::string out;
+    size_t at = 0;
+    const std::string& plain = markup.plain();
+    for (size_t begin = 0; begin <= plain.size();) {
+      const size_t end = std::min(plain.find('\n', begin), plain.size());
+      const TextSpan span = WithoutWhiteSpace(plain, {begin, end});
+      begin = end + 1;
+      if (span.begin == span.end) continue;
+      std::vector<AlignedWords> words;
+      for (size_t i = span.begin; i < span.end; ++i) {
+        words.push_back({{i - span.begin, i - span.begin + 1}, {i, i + 1}, 1});
+      }
+      const Markup::Sentence sentence = markup.In(span);
+      ASSERT_LE(at, sentence.source.begin) << text;
+      out.append(markup.text(), at, sentence.source.begin - at);
+      out += markup.Place(sentence, span.Of(plain), words);
+      at = sentence.source.end;
+    }
+    out.append(markup.text(), at);
+    EXPECT_EQ(Plain(out), plain) << text << "\n" << out;
+  }
+}
+
+TEST(MarkdownTest, WhatMayBeSpentIsBounded) {
+  const auto error = [](std::string text) {
+    return std::string(Markup::Parse(MarkupFormat::kMarkdown, std::move(text))
+                           .status()
+                           .message());
+  };
+  const auto times = [](int count, const std::string& text) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  EXPECT_EQ(error(times(100, "![") + "a" + times(100, "](b)")), "");
+  EXPECT_THAT(error(times(50'000, "![") + "a" + times(50'000, "](b)")),
+              HasSubstr("nests more than 100 elements in a text at byte 0"));
+  EXPECT_THAT(error(times(60, "*a <b>") + times(60, "</b>*")),
+              HasSubstr("nests more than 100 elements in a text at byte"));
+  // A row has as many cells as the table's head.
+  EXPECT_THAT(error(times(20'000, "|a") + "\n" + times(20'000, "|---") + "\n" +
+                    times(1'000, "|\n")),
+              HasSubstr("has more than 100000 elements and texts"));
+  EXPECT_THAT(
+      error("[a]: " + times(100'000, "\\!") + "\n\n" + times(1'000, "[a] ")),
+      HasSubstr("send it in parts"));
+  EXPECT_EQ(error(times(20'000, "*a **b ")), "");
+  EXPECT_EQ(error(times(100'000, "[")), "");
+  EXPECT_EQ(error(times(20'000, "<a>*")), "");
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,394 @@
+#include "server/translation/markup.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "tests/server/translation/translated_markup.h"
+
+namespace trivium {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Markup Html(std::string text) {
+  auto markup = Markup::Parse(MarkupFormat::kHtml, std::move(text));
+  EXPECT_TRUE(markup.ok()) << markup.status();
+  return *std::move(markup);
+}
+Markup Xml(std::string text) {
+  auto markup = Markup::Parse(MarkupFormat::kXml, std::move(text));
+  EXPECT_TRUE(markup.ok()) << markup.status();
+  return *std::move(markup);
+}
+std::string XmlError(const std::string& text) {
+  const auto markup = Markup::Parse(MarkupFormat::kXml, text);
+  EXPECT_EQ(markup.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(markup.status().message());
+}
+
+TEST(MarkupTest, PlainTextIsWhatPeopleRead) {
+  EXPECT_EQ(Html("<h1>A</h1>\n<p>Tom &amp; <b>Ann</b>\n  go.<br>Ok &eacute;"
+                 "&#33;&#x21;</p><!-- x --> y")
+                .plain(),
+            "\nA\nTom & Ann go.\nOk é!!\ny");
+  EXPECT_EQ(Html("a<script>if (a<b) c</script>b<style>p{}</style>c").plain(),
+            "ab\nc");
+  EXPECT_EQ(Html("<TITLE>A <b> &lt;</TITLE>x").plain(), "\nA <b> <\nx");
+  // What HTML 4 does not know stays as it is; what has no end, too.
+  EXPECT_EQ(Html("&check; AT&T &copy 1 &nbsp=").plain(),
+            "\uFFFC AT&T © 1 \u00A0=");
+  EXPECT_EQ(Html("&#0;&#xD800;&#1114112;&#10;&#x;").plain(),
+            "\uFFFC\uFFFC\uFFFC \uFFFC");
+}
+
+TEST(MarkupTest, SpansOfPlainTextAreFoundInTheText) {
+  const Markup markup = Html("<p>Tom &amp; \n Ann</p>");
+  const auto of = [&markup](const std::string& word) {
+    return std::string(
+        markup.InText(SpanOf(markup.plain(), word)).Of(markup.text()));
+  };
+  EXPECT_EQ(of("Tom & Ann"), "Tom &amp; \n Ann");
+  EXPECT_EQ(of("&"), "&amp;");
+  EXPECT_EQ(of("om"), "om");
+  EXPECT_EQ(of("nn"), "nn");
+}
+
+TEST(MarkupTest, AnElementFollowsItsWords) {
+  EXPECT_EQ(
+      Translated(Html("<p>The <b>red</b> house &amp; <i>its</i> door.</p>"),
+                 "The red house & its door.", "Das Haus, rot, & seine Tür.",
+                 {{"Das", "The"},
+                  {"Haus", "house"},
+                  {"rot", "red"},
+                  {"&", "&"},
+                  {"seine", "its"},
+                  {"Tür", "door"}}),
+      "<p>Das Haus, <b>rot</b>, &amp; <i>seine</i> Tür.</p>");
+}
+
+TEST(MarkupTest, OfSeveralRunsTheLongestIsTheElements) {
+  const Pairs pairs = {{"c", "C"}, {"a", "A"}, {"x", "X"},
+                       {"y", "Y"}, {"z", "Z"}, {"b", "B"}};
+  EXPECT_EQ(Translated(Html("<b>A B C</b> X Y Z"), "A B C X Y Z", "c a x y z b",
+                       pairs),
+            "<b>c a</b> x y z b");
+  // One word of another's between is no reason.
+  EXPECT_EQ(Translated(Html("<b>A B</b> X Y"), "A B X Y", "a x b y",
+                       {{"a", "A"}, {"x", "X"}, {"b", "B"}, {"y", "Y"}}),
+            "<b>a x b</b> y");
+  // But never a sibling's.
+  EXPECT_EQ(Translated(Html("<b>A B</b> <i>X</i> Y"), "A B X Y", "a x b y",
+                       {{"a", "A"}, {"x", "X"}, {"b", "B"}, {"y", "Y"}}),
+            "<b>a</b> <i>x</i> b y");
+}
+
+TEST(MarkupTest, NestedStaysNested) {
+  EXPECT_EQ(
+      Translated(Html("<a href='x'>A <b>B <i>C</i></b></a> D"), "A B C D",
+                 "d c b a", {{"d", "D"}, {"c", "C"}, {"b", "B"}, {"a", "A"}}),
+      "d <a href='x'><b><i>c</i> b</b> a</a>");
+}
+
+TEST(MarkupTest, WhatHasNoWordsGoesWhereItsNeighboursWent) {
+  // A picture before "B", a comment after "A".
+  EXPECT_EQ(Translated(Html("A<!--n--> <img src=p>B C"), "A B C", "c b a",
+                       {{"c", "C"}, {"b", "B"}, {"a", "A"}}),
+            "c <img src=p>b a<!--n-->");
+  // An empty element, and one whose word was left out.
+  EXPECT_EQ(Translated(Html("A <i class=x></i>B <u>C</u> D"), "A B C D",
+                       "a d b", {{"a", "A"}, {"d", "D"}, {"b", "B"}}),
+            "a <u></u>d <i class=x></i>b");
+  EXPECT_EQ(Translated(Html("A <b><i>B</i><img></b> C"), "A B C", "", {}),
+            "<b><img><i></i></b>");
+  // The second best is good enough for an element that else had none.
+  const Markup markup = Html("A <b>B</b>");
+  const std::vector<AlignedWords> words = {
+      {{0, 1}, {0, 1}, 1}, {{2, 3}, {0, 1}, 0.6f}, {{2, 3}, {2, 3}, 0.4f}};
+  EXPECT_EQ(markup.Place(markup.In({0, 3}), "a b", words), "a <b>b</b>");
+}
+
+TEST(MarkupTest, TagsAroundASentenceAreNotItsOwn) {
+  const Markup markup = Html("<b> <i>A</i> B. </b> <u>C.</u>");
+  EXPECT_EQ(markup.plain(), "A B. C.");
+  const auto of = [&markup](const std::string& plain) {
+    return std::string(
+        markup.In(SpanOf(markup.plain(), plain)).source.Of(markup.text()));
+  };
+  EXPECT_EQ(of("A B."), "<i>A</i> B.");
+  EXPECT_EQ(of("C."), "C.");
+  EXPECT_FALSE(markup.In(SpanOf(markup.plain(), "C.")).marked());
+}
+
+TEST(MarkupTest, AnElementOfSeveralSentencesReachesTheirBorders) {
+  const Markup markup = Html("A <b>B <i>C. D</i> E. F</b> G.");
+  EXPECT_EQ(Translated(markup, "A B C.", "c a b.",
+                       {{"c", "C"}, {"a", "A"}, {"b", "B"}}),
+            "c a <b>b.<i> D</i> E. F</b> G.");
+  EXPECT_EQ(Translated(markup, "D E.", "d e.", {{"d", "D"}, {"e", "E"}}),
+            "A <b>B <i>C. d</i> e. F</b> G.");
+  EXPECT_EQ(Translated(markup, "F G.", "g f.", {{"g", "G"}, {"f", "F"}}),
+            "A <b>B <i>C. D</i> E. </b>g f.");
+  EXPECT_EQ(Translated(markup, "F G.", "f g.", {{"f", "F"}, {"g", "G"}}),
+            "A <b>B <i>C. D</i> E. f</b> g.");
+}
+
+TEST(MarkupTest, WhatIsNotTranslatedStandsForAWord) {
+  const Markup markup = Html(
+      "Run <code>a &lt; b</code> on <b translate=no>Trivium</b>. "
+      "<i class='icon notranslate'></i>Ok");
+  EXPECT_EQ(markup.plain(), "Run \uFFFC on \uFFFC. Ok");
+  EXPECT_EQ(Translated(markup, "Run \uFFFC on \uFFFC.",
+                       "Auf \uFFFC \uFFFC ausführen.", {}),
+            // Nothing says what stands for what.
+            "Auf <code>a &lt; b</code> \uFFFC \uFFFC <b translate=no>Trivium"
+            "</b> ausführen. <i class='icon notranslate'></i>Ok");
+  const std::vector<AlignedWords> words = {
+      {{4, 7}, {11, 14}, 1}, {{8, 11}, {4, 7}, 1}, {{12, 15}, {4, 7}, 1}};
+  EXPECT_EQ(
+      markup.Place(markup.In({0, 15}), "Auf \uFFFC \uFFFC \uFFFC.", words),
+      "Auf <b translate=no>Trivium</b> <code>a &lt; b</code>.");
+}
+
+TEST(MarkupTest, MalformedHtmlPassesThrough) {
+  for (const char* text : {"A <b>B",
+                           "A</b> B",
+                           "<i>A <b>B</i> C</b>",
+                           "A <b",
+                           "A <b title=\"x>",
+                           "<p>A<p>B</div>",
+                           "A < B > C",
+                           "A <!-- B",
+                           "A <? B",
+                           "A </ B",
+                           "</",
+                           "<",
+                           "A <code>B",
+                           "<script>A",
+                           "A &",
+                           "<b/>A",
+                           "A <",
+                           "<a<b>C",
+                           "<table><b>A</table>B</b>",
+                           "<![CDATA[x]]>",
+                           "\xff<b>\xfe</b>"}) {
+    const Markup markup = Html(text);
+    std::string out;
+    size_t at = 0;
+    // Sentences are lines here.
+    const std::string& plain = markup.plain();
+    for (size_t begin = 0; begin <= plain.size();) {
+      const size_t end = std::min(plain.find('\n', begin), plain.size());
+      const TextSpan span = WithoutWhiteSpace(plain, {begin, end});
+      begin = end + 1;
+      if (span.begin == span.end) continue;
+      std::vector<AlignedWords> words;
+      for (size_t i = span.begin; i < span.end; ++i) {
+        words.push_back({{i - span.begin, i - span.begin + 1}, {i, i + 1}, 1});
+      }
+      const Markup::Sentence sentence = markup.In(span);
+      ASSERT_LE(at, sentence.source.begin) << text;
+      out.append(markup.text(), at, sentence.source.begin - at);
+      out += markup.Place(sentence, span.Of(plain), words);
+      at = sentence.source.end;
+    }
+    out.append(markup.text(), at);
+    std::string expected = text;
+    if (expected == "A < B > C") expected = "A &lt; B &gt; C";
+    if (expected == "A <") expected = "A &lt;";
+    if (expected == "<") expected = "&lt;";
+    if (expected == "</") expected = "&lt;/";
+    if (expected == "A &") expected = "A &amp;";
+    EXPECT_EQ(out, expected);
+  }
+}
+
+TEST(MarkupTest, XmlElementsWithTextAroundThemAreInIt) {
+  const Markup markup = Xml(
+      "<?xml version='1.0'?>\n<!DOCTYPE d SYSTEM \"a>b\">\n<d><t>A <x:b>B</x:b>"
+      "<n/></t>\n<t><b>C</b></t><l its:translate='no'>D</l></d>\n");
+  EXPECT_EQ(markup.plain(), "\nA B\nC\n");
+  EXPECT_EQ(Translated(markup, "A B", "b a", {{"b", "B"}, {"a", "A"}}),
+            "<?xml version='1.0'?>\n<!DOCTYPE d SYSTEM \"a>b\">\n<d><t><x:b>b"
+            "</x:b> a<n/></t>\n<t><b>C</b></t><l its:translate='no'>D</l></d>"
+            "\n");
+  // A fragment.
+  EXPECT_EQ(Xml("A <g id='1'>B</g>").plain(), "A B");
+  EXPECT_EQ(Xml("<s>A</s><s>B</s>").plain(), "\nA\nB\n");
+}
+
+TEST(MarkupTest, CdataIsTextWithoutEscapes) {
+  const Markup markup = Xml("<s><![CDATA[A & B]]></s><s>C <![CDATA[D]]></s>");
+  EXPECT_EQ(markup.plain(), "\nA & B\nC D\n");
+  EXPECT_EQ(Translated(markup, "A & B", "b & a ]]> <", {}),
+            "<s><![CDATA[b & a ]]]]><![CDATA[> <]]></s><s>C <![CDATA[D]]></s>");
+  EXPECT_EQ(Translated(markup, "C D", "< d", {{"d", "D"}}),
+            "<s><![CDATA[A & B]]></s><s>&lt; <![CDATA[d]]></s>");
+  EXPECT_EQ(Translated(Xml("<s><![CDATA[A]]> &lt; B</s>"), "A < B", "a < b & a",
+                       {{"a", "A"}, {"<", "<"}, {"b", "B"}}),
+            "<s><![CDATA[a]]> &lt; b &amp; a</s>");
+  EXPECT_EQ(Translated(Xml("<![CDATA[A]]>&lt;"), "A<", "<", {}),
+            "<![CDATA[]]>&lt;");
+  EXPECT_EQ(Xml("<s>A <![CDATA[<b>B</b>]]></s>").plain(), "\nA \uFFFC\n");
+  EXPECT_EQ(Xml("<s><![CDATA[ ]]></s>").plain(), "\n");
+}
+
+TEST(MarkupTest, MalformedXmlIsTold) {
+  EXPECT_EQ(XmlError("<a>\n<b></a>"),
+            "is not well-formed XML at byte 9, line 2: mismatched tag");
+  EXPECT_THAT(XmlError("A & B"), HasSubstr("at byte 3, line 1"));
+  EXPECT_THAT(XmlError("A &eacute;"), HasSubstr("undefined entity"));
+  EXPECT_THAT(XmlError("A</x><x>"), HasSubstr("not well-formed"));
+  EXPECT_THAT(XmlError("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"),
+              HasSubstr("leave the declarations out"));
+}
+
+TEST(MarkupTest, DepthIsBounded) {
+  const auto nested = [](int depth) {
+    std::string text = "x";
+    for (int i = 0; i < depth; ++i) text = "<b>" + text + "</b>";
+    return "a" + text;
+  };
+  EXPECT_EQ(Html(nested(100)).plain(), "ax");
+  EXPECT_EQ(Xml(nested(100)).plain(), "ax");
+  EXPECT_THAT(XmlError(nested(101)),
+              HasSubstr("nests more than 100 elements in a text at byte 301"));
+  // Those without partner are not nested.
+  std::string open = "a";
+  for (int i = 0; i < 19000; ++i) open += "<b>x<i><u></b>";
+  EXPECT_EQ(Html(open).plain().size(), 19001);
+  const auto many = Markup::Parse(MarkupFormat::kHtml, open + open);
+  EXPECT_THAT(std::string(many.status().message()),
+              HasSubstr("has more than 100000 tags"));
+}
+
+// Tags of a text with what is in each, as "b1(i2()n3)".
+std::string Nesting(const std::string& text, bool* well_formed) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> open = {{}};
+  *well_formed = true;
+  const auto close = [&open] {
+    auto [name, inner] = open.back();
+    open.pop_back();
+    std::sort(inner.begin(), inner.end());
+    std::string all = name + "(";
+    for (const std::string& one : inner) all += one;
+    return all + ")";
+  };
+  for (size_t at = text.find('<'); at != std::string::npos;
+       at = text.find('<', at + 1)) {
+    const size_t end = text.find('>', at);
+    const std::string tag = text.substr(at + 1, end - at - 1);
+    if (tag[0] == '/') {
+      if (open.size() < 2 || open.back().first != tag.substr(1)) {
+        *well_formed = false;
+        return "";
+      }
+      std::string all = close();
+      open.back().second.push_back(all);
+    } else if (tag.ends_with("/")) {
+      open.back().second.push_back(tag);
+    } else {
+      open.push_back({tag, {}});
+    }
+  }
+  *well_formed = open.size() == 1;
+  return close();
+}
+
+TEST(MarkupTest, WhateverStandsForWhatTagsAreTheSameAndNested) {
+  std::mt19937 random(7);
+  const auto below = [&random](int n) {
+    return static_cast<int>(random() % static_cast<unsigned>(n));
+  };
+  for (int round = 0; round < 3000; ++round) {
+    // Words, elements, and things without words, in sentences of lines that
+    // elements may reach across.
+    std::string text;
+    std::vector<std::string> open;
+    const int steps = 1 + below(30);
+    for (int i = 0; i < steps; ++i) {
+      const int what = below(10);
+      const std::string name = "t" + std::to_string(i);
+      if (what < 3) {
+        text += (below(2) == 0 ? " " : "") + std::string("w");
+      } else if (what < 5) {
+        text += "<" + name + ">";
+        open.push_back(name);
+      } else if (what < 7 && !open.empty()) {
+        text += "</" + open.back() + ">";
+        open.pop_back();
+      } else if (what == 7) {
+        text += "<" + name + "/>";
+      } else if (what == 8) {
+        text += ". ";
+      } else {
+        text += " x y";
+      }
+    }
+    while (!open.empty()) {
+      text += "</" + open.back() + ">";
+      open.pop_back();
+    }
+    text += " z";  // an element in it is in the midst of text
+    const Markup markup = Xml(text);
+    const std::string& plain = markup.plain();
+    std::string out;
+    size_t at = 0;
+    for (size_t begin = 0; begin < plain.size();) {
+      const size_t end =
+          std::min(plain.find(". ", begin), plain.size() - 1) + 1;
+      const TextSpan span = WithoutWhiteSpace(plain, {begin, end});
+      begin = end;
+      if (span.begin == span.end) continue;
+      const int words = below(8);
+      std::string translation;
+      std::vector<AlignedWords> aligned;
+      for (int i = 0; i < words; ++i) {
+        if (i > 0 && below(4) > 0) translation += ' ';
+        const size_t from = translation.size();
+        translation += below(6) == 0 ? "," : "v";
+        for (int links = below(3); links > 0; --links) {
+          const size_t source =
+              span.begin + below(static_cast<int>(span.end - span.begin));
+          aligned.push_back({{from, translation.size()},
+                             {source, source + 1},
+                             0.1f * static_cast<float>(1 + below(9))});
+        }
+      }
+      const Markup::Sentence sentence = markup.In(span);
+      ASSERT_LE(at, sentence.source.begin) << text;
+      out.append(text, at, sentence.source.begin - at);
+      out += markup.Place(sentence, translation, aligned);
+      at = sentence.source.end;
+    }
+    out.append(text, at);
+    bool well_formed = false;
+    const std::string before = Nesting(text, &well_formed);
+    ASSERT_TRUE(well_formed) << text;
+    ASSERT_EQ(Nesting(out, &well_formed), before) << text << "\n" << out;
+    ASSERT_TRUE(well_formed) << text << "\n" << out;
+  }
+}
+
+TEST(MarkupTest, TagsWithoutWordsTakeTheTimeOfTheirNumber) {
+  constexpr size_t kCount = 30'000;
+  for (const auto& [format, tag] : {std::pair{MarkupFormat::kHtml, "<i></i>"},
+                                    {MarkupFormat::kMarkdown, "[](x)"}}) {
+    std::string tags;
+    for (size_t i = 0; i < kCount; ++i) tags += tag;
+    const auto markup = Markup::Parse(format, "One " + tags + " two three");
+    ASSERT_TRUE(markup.ok()) << markup.status();
+    const TextSpan span =
+        WithoutWhiteSpace(markup->plain(), {0, markup->plain().size()});
+    const std::string out =
+        markup->Place(markup->In(span), "Eins zwei drei", {});
+    EXPECT_NE(out.find("drei"), out.npos);
+    EXPECT_GE(out.size(), tags.size());
+  }
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,87 @@
+#include "server/transports/grpc/connection_table.h"
+
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <string>
+
+namespace trivium {
+namespace {
+
+constexpr absl::Duration kAge = absl::Seconds(100);
+constexpr absl::Duration kGrace = absl::Seconds(10);
+
+class ConnectionTableTest : public testing::Test {
+ protected:
+  void Add(uint64_t id) {
+    std::array<int, 2> client, grpc;
+    ASSERT_EQ(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, client.data()), 0);
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, grpc.data()),
+              0);
+    client_ = UniqueFd(client[0]);
+    grpc_ = UniqueFd(grpc[0]);
+    table_.Add(id,
+               std::make_unique<RelayedConnection>(
+                   UniqueFd(client[1]), UniqueFd(grpc[1]), "ipv4:127.0.0.1:1",
+                   Http2Guard(100, now_, &resets_, &incoming_), now_),
+               now_);
+    // gRPC begins with its settings, after which the guard may speak.
+    const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
+    send(grpc_.get(), settings.data(), settings.size(), 0);
+    table_.OnEvent({EPOLLIN, {.u64 = 2 * id + 1}}, now_);
+    EXPECT_EQ(Received(), settings);
+  }
+  std::string Received() const {
+    std::string bytes(100, '\0');
+    const ssize_t count = recv(client_.get(), bytes.data(), bytes.size(), 0);
+    bytes.resize(static_cast<size_t>(std::max<ssize_t>(0, count)));
+    return bytes;
+  }
+
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  Metrics metrics_{1};
+  ResetStreams resets_;
+  OverloadManager overload_{{.limit_bytes = 100 << 20,
+                             .memory = [] { return int64_t{0}; },
+                             .trim = [] {}},
+                            &metrics_,
+                            /*watch=*/false};
+  IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
+  UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
+  ConnectionTable table_{epoll_.get(), &metrics_, kAge, kGrace};
+  UniqueFd client_, grpc_;  // the far ends of the last that was added
+};
+
+TEST_F(ConnectionTableTest, AnOldOneIsToldToGoAndEndsAfterItsGrace) {
+  Add(1);
+  const absl::Time due = table_.next_due(now_);
+  EXPECT_GE(due, now_ + 0.9 * kAge);
+  EXPECT_LE(due, now_ + 1.1 * kAge);
+  table_.MoveDue(due - absl::Milliseconds(1));
+  EXPECT_EQ(Received(), "");
+  table_.MoveDue(due);
+  EXPECT_EQ(Received(),
+            std::string("\0\0\10\7\0\0\0\0\0\x7f\xff\xff\xff\0\0\0\0", 17));
+  EXPECT_EQ(table_.next_due(due), due + kGrace);
+  table_.MoveDue(due + kGrace - absl::Milliseconds(1));
+  EXPECT_EQ(table_.size(), 1);
+  table_.MoveDue(due + kGrace);
+  EXPECT_EQ(table_.size(), 0);
+  EXPECT_EQ(table_.next_due(due), absl::InfiniteFuture());
+}
+
+TEST_F(ConnectionTableTest, WhoHasGoneByItselfIsForgotten) {
+  Add(1);
+  const absl::Time due = table_.next_due(now_);
+  client_ = UniqueFd();
+  table_.OnEvent({EPOLLHUP, {.u64 = 2}}, now_);
+  EXPECT_EQ(table_.size(), 0);
+  table_.MoveDue(due);
+  EXPECT_EQ(table_.next_due(now_), absl::InfiniteFuture());
+}
+
+}  // namespace
+}  // namespace trivium

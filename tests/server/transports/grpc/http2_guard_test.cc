@@ -1,0 +1,576 @@
+#include "server/transports/grpc/http2_guard.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/server/transports/grpc/puppet_batcher.h"
+
+namespace trivium {
+namespace {
+
+constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
+                  const std::string& payload) {
+  std::string frame;
+  AppendHead({static_cast<uint32_t>(payload.size()), type, flags, stream},
+             &frame);
+  return frame + payload;
+}
+// Of so many bytes; a whole header block has as many fields.
+std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
+                  size_t bytes = 0) {
+  const char filling = type == kHeaders ? '\x82' : 'x';
+  return Frame(type, flags, stream, std::string(bytes, filling));
+}
+
+// A frame of DATA, 16 KiB or less, of `payload`.
+std::string Data(uint32_t stream, const std::string& payload,
+                 uint8_t flags = 0) {
+  return Frame(kData, flags, stream, payload);
+}
+
+class Http2GuardTest : public testing::Test {
+ protected:
+  Http2GuardTest() { Client(std::string(kPreface)); }
+
+  // The bytes that are taken, offered in pieces of one size; to_grpc_ is what
+  // comes of them.
+  size_t Client(const std::string& bytes, size_t piece = SIZE_MAX) {
+    to_grpc_.clear();
+    size_t taken = 0;
+    while (taken < bytes.size()) {
+      std::string made;
+      const absl::StatusOr<size_t> some =
+          guard_.OnClient(bytes.substr(taken, piece), now_, &made);
+      EXPECT_TRUE(some.ok()) << some.status();
+      if (!some.ok() || *some == 0) return taken;
+      to_grpc_ += made;
+      taken += *some;
+    }
+    return taken;
+  }
+  absl::Status Error(const std::string& bytes) {
+    std::string made;
+    return guard_.OnClient(bytes, now_, &made).status();
+  }
+  // What the client gets when gRPC says so much more.
+  std::string Server(std::string_view bytes) {
+    std::string to_client;
+    guard_.OnServer(bytes, &to_client);
+    return to_client;
+  }
+  static std::string Repeated(const std::string& bytes, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += bytes;
+    return all;
+  }
+
+  static constexpr int kMaxStreams = 10;
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+  Http2Guard NewGuard() {
+    return Http2Guard(kMaxStreams, now_, &resets_, &incoming_,
+                      [this](HeaderFields* fields, bool may_refuse) {
+                        Http2Guard::Judgement judgement;
+                        if (may_refuse) judgement.refusal = answer_;
+                        if (!judgement.refusal) {
+                          judgement.call = std::make_unique<ExpectedCall>(
+                              &batcher_, Sender{1});
+                        }
+                        seen_ = *fields;
+                        return judgement;
+                      });
+  }
+  // A message's head.
+  static std::string Message(uint32_t bytes) {
+    std::string head(1, '\0');
+    for (const int shift : {24, 16, 8, 0}) {
+      head += static_cast<char>(bytes >> shift);
+    }
+    return head;
+  }
+  int64_t incoming() const {
+    return overload_.account()->bytes(Held::kIncoming);
+  }
+  void SetMemory(int64_t bytes) {
+    memory_ = bytes;
+    overload_.Look();
+  }
+
+  static constexpr int64_t kLimit = 100 << 20;
+  Metrics metrics_{1};
+  int64_t memory_ = 0;
+  mutable OverloadManager overload_{{.limit_bytes = kLimit,
+                                     .memory = [this] { return memory_; },
+                                     .trim = [] {}},
+                                    &metrics_,
+                                    /*watch=*/false};
+  IncomingMessages incoming_{&overload_, &metrics_, 50 << 20};
+  ResetStreams resets_;
+  PuppetBatcher batcher_;
+  std::string to_grpc_;
+  HeaderFields seen_;                  // of the last call that was judged
+  std::optional<std::string> answer_;  // what refuses calls
+  Http2Guard guard_ = NewGuard();
+};
+
+// From the whole message on, in however many pieces it comes, until the stream
+// ends in any way.
+TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
+  const std::string message = Message(20) + std::string(20, 'x');
+  const auto call = [&](uint32_t stream) {
+    Client(Frame(kHeaders, kEndHeaders, stream) + Data(stream, message));
+  };
+  Client(Frame(kHeaders, kEndHeaders, 1) + Data(1, message.substr(0, 7)));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  Client(Data(1, message.substr(7)) + Data(1, "", kEndStream));
+  EXPECT_EQ(batcher_.expected(), 1u);
+  Client(Frame(kHeaders, kEndHeaders, 3) + Data(3, Message(0)));
+  EXPECT_EQ(batcher_.expected(), 2u);
+  Server(Frame(kHeaders, kEndHeaders | kEndStream, 1));
+  EXPECT_EQ(batcher_.expected(), 1u);
+  Client(Frame(kReset, 0, 3, 4));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  call(5);
+  Server(Frame(kReset, 0, 5, 4));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  // No message came at all.
+  Client(Frame(kHeaders, kEndHeaders | kEndStream, 7));
+  EXPECT_EQ(batcher_.expected(), 0u);
+  // The connection ends.
+  call(9);
+  call(11);
+  EXPECT_EQ(batcher_.expected(), 2u);
+  guard_ = NewGuard();
+  EXPECT_EQ(batcher_.expected(), 0u);
+}
+
+TEST_F(Http2GuardTest, CallsHaveAPlaceWhileTheyAreOpen) {
+  OpenCalls calls(1, &metrics_);
+  const auto full = [&calls] { return !calls.Take(1).ok(); };
+  std::vector<std::unique_ptr<OpenCalls::Place>> others;
+  guard_ = Http2Guard(kMaxStreams, now_, &resets_, &incoming_,
+                      [&calls](HeaderFields*, bool) -> Http2Guard::Judgement {
+                        auto place = calls.Take(1);
+                        if (!place.ok()) return {.reset = true};
+                        return {.place = *std::move(place)};
+                      });
+  Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1));
+  while (!full()) others.push_back(*calls.Take(1));
+  // The client hears that it may try again, gRPC nothing.
+  Server(Frame(kSettings, 0, 0));
+  Client(Frame(kHeaders, kEndHeaders, 3) + Data(3, Message(0)));
+  EXPECT_EQ(to_grpc_, "");
+  EXPECT_EQ(guard_.open_streams(), 1u);
+  EXPECT_EQ(Server(""), Frame(kReset, 0, 3, std::string("\0\0\0\7", 4)));
+  // Whoever ends it.
+  Server(Frame(kHeaders, kEndHeaders | kEndStream, 1));
+  EXPECT_FALSE(full());
+  Client(Frame(kHeaders, kEndHeaders, 5));
+  EXPECT_TRUE(full());
+  Client(Frame(kReset, 0, 5, 4));
+  EXPECT_FALSE(full());
+  Client(Frame(kHeaders, kEndHeaders, 7));
+  EXPECT_TRUE(full());
+  guard_ = NewGuard();  // the connection has ended
+  EXPECT_FALSE(full());
+}
+
+TEST_F(Http2GuardTest, CallsPassHoweverTheyAreCut) {
+  for (const size_t piece : {1, 7, 9, 100, 100000}) {
+    guard_ = NewGuard();
+    Client(std::string(kPreface), piece);
+    for (uint32_t stream = 1; stream < 40; stream += 2) {
+      const std::string call = Frame(kHeaders, kEndHeaders, stream, 50) +
+                               Frame(kData, kEndStream, stream, 20000);
+      EXPECT_EQ(Client(call, piece), call.size());
+      EXPECT_EQ(guard_.open_streams(), 1u);
+      // The answer, in pieces too.
+      const std::string answer =
+          Frame(kHeaders, kEndHeaders, stream, 10) +
+          Frame(kData, 0, stream, 10) +
+          Frame(kHeaders, kEndHeaders | kEndStream, stream, 10);
+      for (size_t at = 0; at < answer.size(); at += piece) {
+        const std::string_view part =
+            std::string_view(answer).substr(at, piece);
+        EXPECT_EQ(Server(part), part);
+      }
+      EXPECT_EQ(guard_.open_streams(), 0u);
+    }
+  }
+}
+
+TEST_F(Http2GuardTest, WhatIsNoHttp2Ends) {
+  guard_ = NewGuard();
+  EXPECT_TRUE(absl::IsInvalidArgument(Error("GET / HTTP/1.1\r\n\r\n")));
+}
+
+TEST_F(Http2GuardTest, AHeaderBlockHasAnEnd) {
+  // Of HEADERS alone, of CONTINUATION with little in each, and with nothing.
+  for (const size_t bytes : {16384, 5, 0}) {
+    guard_ = NewGuard();
+    Client(std::string(kPreface));
+    EXPECT_TRUE(Error(Frame(kHeaders, 0, 1, bytes)).ok());
+    absl::Status status;
+    size_t sent = 0;
+    for (; status.ok() && sent < 1 << 20; sent += 9 + bytes) {
+      now_ += absl::Seconds(1);
+      status = Error(Frame(kContinuation, 0, 1, bytes));
+    }
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << bytes;
+    EXPECT_LE(sent, size_t{Http2Guard::kMaxHeaderBytes} + 9 + bytes);
+  }
+  // Blocks that end are counted anew.
+  guard_ = NewGuard();
+  Client(std::string(kPreface));
+  for (int i = 0; i < 10; ++i) {
+    now_ += absl::Seconds(1);
+    const std::string block = WriteFields({{"a", std::string(20000, 'x')}});
+    EXPECT_TRUE(Error(Frame(kHeaders, 0, 1, block.substr(0, 10000)) +
+                      Frame(kContinuation, kEndHeaders, 1, block.substr(10000)))
+                    .ok());
+  }
+}
+
+TEST_F(Http2GuardTest, StreamsAtATimeAreBounded) {
+  uint32_t stream = 1;
+  for (int i = 0; i < kMaxStreams; ++i, stream += 2) {
+    EXPECT_TRUE(Error(Frame(kHeaders, kEndHeaders, stream)).ok());
+  }
+  EXPECT_EQ(guard_.open_streams(), size_t{kMaxStreams});
+  // One that ends makes room, for one.
+  Server(Frame(kReset, 0, 1, 4));
+  EXPECT_TRUE(Error(Frame(kHeaders, kEndHeaders, stream)).ok());
+  // Trailers are no new stream.
+  EXPECT_TRUE(Error(Frame(kHeaders, kEndHeaders | kEndStream, stream)).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      Error(Frame(kHeaders, kEndHeaders, stream + 2))));
+}
+
+TEST_F(Http2GuardTest, SmallFramesPassAtTheirRate) {
+  for (const uint8_t type : {kData, kSettings}) {
+    guard_ = NewGuard();
+    Client(std::string(kPreface));
+    const std::string flood = Repeated(Frame(type, 0, 1), 100000);
+    const size_t first = Client(flood);
+    EXPECT_LT(first, 9 * (Http2Guard::kFirst + 2));
+    EXPECT_EQ(first % 9, 0u) << "whole frames";
+    EXPECT_GT(guard_.resume(), now_);
+    EXPECT_EQ(Client(flood), 0u) << "not before";
+    size_t frames = 0;
+    for (const absl::Time end = now_ + absl::Seconds(1); now_ < end;) {
+      now_ = guard_.resume();
+      frames += Client(flood) / 9;
+    }
+    EXPECT_LT(frames, Http2Guard::kUnitsPerSecond * 1.1);
+    EXPECT_GT(frames, Http2Guard::kUnitsPerSecond / 10);
+  }
+}
+
+TEST_F(Http2GuardTest, ARestSavesUpNoMoreThanABurst) {
+  now_ += absl::Hours(1);
+  const std::string flood = Repeated(Frame(kData, 0, 1), 200000);
+  EXPECT_LT(Client(flood) / 9, Http2Guard::kBurst + 2);
+}
+
+TEST_F(Http2GuardTest, ResetsWaitForTheServer) {
+  now_ += absl::Seconds(10);
+  std::string flood;
+  for (uint32_t stream = 1; stream < 4000; stream += 2) {
+    flood += Frame(kHeaders, kEndHeaders, stream) + Frame(kReset, 0, stream, 4);
+  }
+  const size_t pair = 9 + 9 + 4;
+  EXPECT_EQ(Client(flood), pair * ResetStreams::kMost);
+  flood.erase(0, pair * ResetStreams::kMost);
+  EXPECT_EQ(Client(flood), 0u);
+  // Another connection that resets nothing is not held up.
+  Http2Guard other = NewGuard();
+  const std::string call =
+      std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1, 50);
+  EXPECT_EQ(other.OnClient(call, now_, &to_grpc_).value(), call.size());
+  for (int i = 0; i < 100; ++i) resets_.OnDone();
+  EXPECT_EQ(Client(flood), pair * 100);
+  // Those that no handler hears of are forgotten in time.
+  now_ += absl::Seconds(0.2);
+  const size_t forgotten =
+      pair * static_cast<size_t>(ResetStreams::kForgottenPerSecond / 5);
+  EXPECT_NEAR(static_cast<double>(Client(flood.substr(pair * 100))), forgotten,
+              pair);
+}
+
+TEST_F(Http2GuardTest, IsDoneWithAStreamThatIsResetWhenTheAnswerIsOnItsWay) {
+  now_ += absl::Seconds(10);
+  constexpr uint32_t kStreams = 4 * ResetStreams::kMost;
+  for (uint32_t stream = 1; stream < 2 * kStreams; stream += 2) {
+    const std::string call =
+        Frame(kHeaders, kEndHeaders, stream) + Frame(kReset, 0, stream, 4);
+    ASSERT_EQ(Client(call), call.size()) << stream;
+    Server(Frame(kHeaders, kEndHeaders | kEndStream, stream));
+  }
+}
+
+TEST_F(Http2GuardTest, WhatMakesTheServerResetCostsAsMuch) {
+  now_ += absl::Seconds(10);
+  const int times = 100000;
+  for (uint32_t stream = 1; stream < 2 * times; stream += 2) {
+    if (Client(Frame(kHeaders, kEndHeaders, stream)) == 0) break;
+    Server(Frame(kReset, 0, stream, 4));
+  }
+  EXPECT_LT(guard_.open_streams(), 2u);
+  EXPECT_GT(guard_.resume(), now_ + absl::Milliseconds(1));
+  EXPECT_EQ(Client(Frame(kHeaders, kEndHeaders, 2 * times + 1)), 0u);
+}
+
+TEST_F(Http2GuardTest, LargeMessagesTakeRoomUntilTheyAreWhole) {
+  for (const size_t piece : {1, 3, 1000, 100000}) {
+    guard_ = NewGuard();
+    Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1), piece);
+    constexpr uint32_t kBytes = 40000;
+    // Two messages, the second padded, as a stream may have them.
+    Client(Data(1, Message(kBytes) + std::string(15000, 'x')), piece);
+    EXPECT_EQ(incoming(), kBytes);
+    Client(Data(1, std::string(15000, 'x')), piece);
+    Client(Data(1, std::string(10000, 'x') + Message(kBytes)), piece);
+    EXPECT_EQ(incoming(), 0) << "its first byte is still to come";
+    Client(Data(1, std::string(1, 2) + std::string(3, 'x') + "pp", kPadded),
+           piece);
+    EXPECT_EQ(incoming(), kBytes);
+    Client(Data(1, std::string(kBytes - 3, 'x')), piece);
+    EXPECT_EQ(incoming(), 0);
+    // One whose stream ends in the middle.
+    Client(Data(1, Message(kBytes) + "x"), piece);
+    EXPECT_EQ(incoming(), kBytes);
+    Client(Frame(kReset, 0, 1, 4), piece);
+    EXPECT_EQ(incoming(), 0);
+  }
+}
+
+TEST_F(Http2GuardTest, LargeMessagesWaitForMemory) {
+  Client(Frame(kHeaders, kEndHeaders, 1) + Frame(kHeaders, kEndHeaders, 3));
+  SetMemory(kLimit);
+  const std::string head =
+      Frame(kData, 0, 1, 5 + 20000).substr(0, 9) + Message(20000);
+  const std::string rest(20000, 'x');
+  EXPECT_EQ(Client(head + rest), head.size());
+  EXPECT_GT(guard_.resume(), now_);
+  EXPECT_EQ(Client(rest), 0u) << "still none";
+  SetMemory(kLimit / 2);
+  EXPECT_EQ(Client(rest), rest.size());
+  EXPECT_EQ(incoming(), 0);
+}
+
+TEST_F(Http2GuardTest, SmallMessagesDoNotWaitUnlessTheyAreMany) {
+  SetMemory(kLimit);
+  uint32_t passed = 0;
+  for (uint32_t stream = 1; stream < 2 * kMaxStreams; stream += 2) {
+    Client(Frame(kHeaders, kEndHeaders, stream));
+    const std::string data = Data(stream, Message(16 << 10) + "x");
+    if (Client(data) < data.size()) break;
+    ++passed;
+  }
+  EXPECT_EQ(passed, MessageReader::kSmallOfAConnection / (16 << 10));
+}
+
+TEST_F(Http2GuardTest, RoomForWhatDoesNotComeIsGivenToOthers) {
+  Client(Frame(kHeaders, kEndHeaders, 1));
+  Client(Data(1, Message(49 << 20) + "x"));
+  EXPECT_EQ(incoming(), 49 << 20);
+  Http2Guard other = NewGuard();
+  std::swap(guard_, other);
+  Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1));
+  const std::string head =
+      Frame(kData, 0, 1, 6).substr(0, 9) + Message(40 << 20);
+  EXPECT_EQ(Client(head + "x"), head.size());
+  now_ += absl::Seconds(IncomingMessages::kLastsSeconds);
+  EXPECT_EQ(Client("x"), 1u);
+  EXPECT_EQ(incoming(), 40 << 20);
+  // The slow one asks again for the rest.
+  std::swap(guard_, other);
+  EXPECT_EQ(Client(Data(1, "x")), 9u);
+}
+
+TEST_F(Http2GuardTest, WhatGrpcRefusesNeedsNoRoom) {
+  Client(Frame(kHeaders, kEndHeaders, 1));
+  SetMemory(kLimit);
+  const std::string data = Data(1, Message(51 << 20) + "x");
+  EXPECT_EQ(Client(data), data.size());
+  EXPECT_EQ(incoming(), 0);
+}
+
+TEST_F(Http2GuardTest, HeadersAreWrittenAnew) {
+  // What the client has put into its table, gRPC gets in full; padding and
+  // priority have gone.
+  const std::string first = std::string("\x40\1a\1b", 5) + "\x83";
+  const std::string padded =
+      std::string(1, 2) + std::string(5, '\0') + "\xbe" + "pp";
+  for (const size_t piece : {1, 8, 100000}) {
+    guard_ = NewGuard();
+    Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1, first),
+           piece);
+    EXPECT_EQ(to_grpc_,
+              std::string(kPreface) +
+                  Frame(kHeaders, kEndHeaders, 1,
+                        WriteFields({{"a", "b"}, {":method", "POST"}})));
+    Client(Frame(kHeaders, kEndStream | kPadded | kPrioritized, 3, padded) +
+               Frame(kContinuation, kEndHeaders, 3, "\xbe"),
+           piece);
+    EXPECT_EQ(to_grpc_, Frame(kHeaders, kEndStream | kEndHeaders, 3,
+                              WriteFields({{"a", "b"}, {"a", "b"}})));
+  }
+  // What nobody may put into a table stays so.
+  Client(Frame(kHeaders, kEndHeaders, 5, std::string("\x10\1a\1b", 5)));
+  EXPECT_EQ(to_grpc_,
+            Frame(kHeaders, kEndHeaders, 5, std::string("\x10\1a\1b", 5)));
+  // In as many frames as it takes.
+  std::string large;
+  AppendHeaders(7, 0, WriteFields({{"a", std::string(20000, 'x')}}), &large);
+  Client(large);
+  EXPECT_EQ(to_grpc_, large);
+}
+
+TEST_F(Http2GuardTest, HeadersThatMakeNoSenseEnd) {
+  const std::string bad[] = {
+      Frame(kHeaders, kEndHeaders, 1, "\xff"),           // no block
+      Frame(kHeaders, kEndHeaders, 1, "\xbe"),           // no such field
+      Frame(kHeaders, kEndHeaders | kPadded, 1, "\2a"),  // all padding
+      Frame(kHeaders, 0, 1) + Frame(kContinuation, kEndHeaders, 3),
+      Frame(kHeaders, 0, 1) + Frame(kData, 0, 1),
+      Frame(kContinuation, kEndHeaders, 1),
+  };
+  for (const std::string& bytes : bad) {
+    guard_ = NewGuard();
+    EXPECT_TRUE(absl::IsInvalidArgument(Error(std::string(kPreface) + bytes)));
+  }
+  // A bomb: a field of 4,000 bytes, named again and again.
+  guard_ = NewGuard();
+  const std::string big =
+      "\x40\x01"
+      "a"
+      "\x7f\xa1\x1e" +
+      std::string(4000, 'x');
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      Error(std::string(kPreface) +
+            Frame(kHeaders, kEndHeaders, 1, big + std::string(100, '\xbe')))));
+}
+
+class RefusingGuardTest : public Http2GuardTest {
+ protected:
+  // A call that gRPC has answered, so that the settings are known.
+  RefusingGuardTest() {
+    Client(Frame(kSettings, 0, 0) +
+           Frame(kHeaders, kEndHeaders | kEndStream, 1, "\x83"));
+    Server(Frame(kSettings, kAcknowledges, 0) +
+           Frame(kHeaders, kEndHeaders | kEndStream, 1, "\x88"));
+    answer_ = WriteFields({{"grpc-status", "8"}});
+  }
+  std::string Answer(uint32_t stream) const {
+    return Frame(kHeaders, kEndHeaders | kEndStream, stream, *answer_);
+  }
+  static std::string Window(uint32_t bytes) {
+    std::string payload;
+    AppendNumber(bytes, 4, &payload);
+    return Frame(kWindowUpdate, 0, 0, payload);
+  }
+};
+
+TEST_F(RefusingGuardTest, GrpcHearsNothingOfWhatIsRefused) {
+  const std::string call =
+      Frame(kHeaders, kEndHeaders, 3, std::string("\x40\1a\1b", 5)) +
+      Data(3, Message(20) + std::string(20, 'x'), kEndStream) +
+      Frame(kWindowUpdate, 0, 3, 4) + Frame(kReset, 0, 3, 4);
+  EXPECT_EQ(Client(call), call.size());
+  EXPECT_EQ(to_grpc_, "");
+  EXPECT_EQ(FindField(seen_, "a"), "b");
+  EXPECT_EQ(guard_.open_streams(), 0u);
+  // The stream's end, as the client has not said all yet.
+  EXPECT_EQ(Server(""), Answer(3) + Frame(kReset, 0, 3, std::string(4, '\0')));
+  // One that was whole, and trailers for what has ended.
+  Client(Frame(kHeaders, kEndHeaders | kEndStream, 5, "\xbe") +
+         Frame(kHeaders, kEndHeaders | kEndStream, 3, "\xbe"));
+  EXPECT_EQ(to_grpc_, "");
+  EXPECT_EQ(Server(""), Answer(5));
+  // gRPC gets the next, also the field that came with the refused one.
+  answer_.reset();
+  Client(Frame(kHeaders, kEndHeaders, 7, "\xbe"));
+  EXPECT_EQ(to_grpc_,
+            Frame(kHeaders, kEndHeaders, 7, WriteFields({{"a", "b"}})));
+  EXPECT_EQ(guard_.open_streams(), 1u);
+}
+
+TEST_F(RefusingGuardTest, GivesBackTheWindowOfWhatGrpcDoesNotGet) {
+  std::string said;
+  Client(Frame(kHeaders, kEndHeaders, 3));
+  Server("");
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(said, "");
+    Client(Data(3, std::string(1024, 'x')));
+    EXPECT_EQ(to_grpc_, "");
+    said = Server("");
+  }
+  EXPECT_EQ(said, Window(8192));
+}
+
+TEST_F(RefusingGuardTest, SpeaksBetweenGrpcsFrames) {
+  Client(Frame(kHeaders, kEndHeaders | kEndStream, 3));
+  const std::string first = Frame(kHeaders, 0, 5, 10);
+  const std::string rest = Frame(kContinuation, kEndHeaders, 5, 10);
+  const std::string data = Data(5, std::string(100, 'x'));
+  EXPECT_EQ(Server(first.substr(0, 4)), Answer(3) + first.substr(0, 4));
+  Client(Frame(kHeaders, kEndHeaders | kEndStream, 7));
+  EXPECT_EQ(Server(first.substr(4)), first.substr(4));
+  EXPECT_EQ(Server(rest + data.substr(0, 20)),
+            rest + Answer(7) + data.substr(0, 20));
+  Client(Frame(kHeaders, kEndHeaders | kEndStream, 9));
+  EXPECT_EQ(Server(""), "");
+  EXPECT_EQ(guard_.unsaid(), Answer(9).size());
+  EXPECT_EQ(Server(data.substr(20)), data.substr(20) + Answer(9));
+}
+
+TEST_F(Http2GuardTest, GoesAwayAfterTheSettingsAndBetweenFrames) {
+  guard_.GoAway();
+  EXPECT_EQ(Server(""), "");
+  std::string away = Frame(
+      kGoAway, 0, 0, std::string("\x7f\xff\xff\xff") + std::string(4, '\0'));
+  const std::string settings = Frame(kSettings, 0, 0, 6);
+  EXPECT_EQ(Server(settings.substr(0, 12)), settings.substr(0, 12));
+  EXPECT_EQ(Server(settings.substr(12)), settings.substr(12) + away);
+  // Calls that cross it are served as ever.
+  EXPECT_EQ(Client(Frame(kHeaders, kEndHeaders | kEndStream, 1)), 9u);
+  EXPECT_EQ(guard_.open_streams(), 1u);
+}
+
+TEST_F(RefusingGuardTest, WaitsUntilGrpcHasSaidHowLargeItsTableIs) {
+  // The client may have asked for a smaller one.
+  Client(Frame(kSettings, 0, 0, 6));
+  for (int i = 0; i < 3; ++i) {
+    Client(Frame(kHeaders, kEndHeaders, 3 + 2 * i));
+    EXPECT_EQ(guard_.open_streams(), 1u + i);
+    if (i == 0) Server(Frame(kHeaders, kEndHeaders, 3, 1));
+    if (i == 1) Server(Frame(kSettings, kAcknowledges, 0));
+    if (i == 2) Server(Frame(kHeaders, kEndHeaders, 5, 1));
+  }
+  Client(Frame(kHeaders, kEndHeaders | kEndStream, 9));
+  EXPECT_EQ(guard_.open_streams(), 3u);
+  EXPECT_EQ(Server(""), Answer(9));
+}
+
+TEST_F(RefusingGuardTest, RefusesNoMoreThanTheClientReads) {
+  now_ += absl::Seconds(1);
+  std::string calls;
+  for (uint32_t stream = 3; stream < 20000; stream += 2) {
+    calls += Frame(kHeaders, kEndHeaders | kEndStream, stream);
+  }
+  const size_t first = Client(calls);
+  EXPECT_LT(first, calls.size());
+  EXPECT_LT(guard_.unsaid(), Http2Guard::kMostMade + 100);
+  EXPECT_EQ(Client(calls.substr(first)), 0u);
+  EXPECT_EQ(Server("").size() / Answer(3).size(), first / 9);
+  EXPECT_GT(Client(calls.substr(first)), 0u);
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,123 @@
+// The small parts of the gRPC layer.
+#include <gmock/gmock.h>
+
+#include "google/rpc/status.pb.h"
+#include "server/calls/convert/message_checks.h"
+#include "server/errors/status.h"
+#include "server/transports/grpc/grpc_status.h"
+#include "server/transports/grpc/library_logs.h"
+#include "server/transports/grpc/wire.h"
+#include "trivium/v1/inference.pb.h"
+
+namespace trivium {
+namespace {
+
+TEST(StatusTest, CarriesDetails) {
+  const grpc::Status status =
+      ToGrpcStatus(InvalidField("inputs[3].text", "is bad"), "id7");
+  EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "inputs[3].text: is bad (request id7)");
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 3);
+  EXPECT_EQ(details.details_size(), 1);
+  EXPECT_TRUE(ToGrpcStatus(absl::OkStatus(), "id7").ok());
+}
+
+TEST(StatusTest, LongMessagesFitTrailers) {
+  const grpc::Status status = ToGrpcStatus(
+      InvalidField("f", std::string(100'000, 'x')), std::string(128, 'i'));
+  EXPECT_LT(status.error_message().size() + status.error_details().size(),
+            6000);
+}
+
+grpc::ByteBuffer Bytes(const std::string& text) {
+  const grpc::Slice slice(text);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string Varint(size_t number) {
+  std::string bytes;
+  for (; number >= 128; number /= 128) {
+    bytes += static_cast<char>(number % 128 + 128);
+  }
+  return bytes + static_cast<char>(number);
+}
+
+TEST(WireTest, FindsTheIdOfABadItem) {
+  v1::TranslateStreamRequest message;
+  message.mutable_item()->set_id("77");
+  message.mutable_item()->mutable_input()->set_text("QQ");
+  std::string bytes = message.SerializeAsString();
+  bytes.replace(bytes.find("QQ"), 2, "\xff\xff");
+  EXPECT_EQ(FindItemId(Bytes(bytes)), "77");
+  std::string bad_id = bytes;
+  bad_id.replace(bad_id.find("77"), 2, "\xff\xff");
+  EXPECT_EQ(FindItemId(Bytes(bad_id)), std::nullopt);
+  const absl::Status status = ParseMessage(Bytes(bytes), 1000, &message);
+  EXPECT_EQ(std::string(status.message()),
+            "item.input.text: is not valid UTF-8; send text as UTF-8");
+  EXPECT_EQ(FindItemId(Bytes("\xff")), std::nullopt);
+  message.mutable_start();
+  EXPECT_EQ(FindItemId(Bytes(message.SerializeAsString())), std::nullopt);
+}
+
+// Of two bytes each, in messages and unknown ones, that would take a hundred
+// times as many in memory.
+TEST(WireTest, FieldsAreCountedBeforeTheyAreParsed) {
+  constexpr int64_t kMaxBytes = 1 << 20;
+  constexpr int kMost = kMaxBytes / kMessageBytesAField + 1024;
+  const auto status_of = [](int fields, const std::string& field) {
+    v1::GenerateRequest message;
+    std::string all;
+    for (int i = 0; i < fields; ++i) all += field;
+    // Of GenerateRequest, of its Chat, and of the Struct in that.
+    const std::string chat = "\x42" + Varint(all.size()) + all;
+    const absl::Status status =
+        ParseMessage(Bytes(all + chat), kMaxBytes, &message);
+    return std::string(status.message());
+  };
+  for (const char* field : {"\x0a", "\x12", "\x1a", "\x7a"}) {
+    const std::string one = std::string(field) + '\0';
+    EXPECT_EQ(status_of(kMost / 2 - 1, one), "") << one;
+    EXPECT_THAT(status_of(kMost / 2 + 1, one),
+                testing::HasSubstr("fields in all"));
+  }
+  for (const std::string& one : {std::string("\x78\0", 2), std::string("{|")}) {
+    EXPECT_THAT(status_of(kMost / 2 + 1, one),
+                testing::HasSubstr("fields in all"));
+  }
+  // Numbers that are packed are one field.
+  v1::EncodeRequest ids;
+  for (int i = 0; i < kMost + 10; ++i) {
+    if (i == 0) ids.add_inputs();
+    ids.mutable_inputs(0)->mutable_ids()->add_ids(1);
+  }
+  v1::EncodeRequest parsed;
+  EXPECT_TRUE(
+      ParseMessage(Bytes(ids.SerializeAsString()), kMaxBytes, &parsed).ok());
+}
+
+TEST(WireTest, NothingThatIsSentBreaksIt) {
+  CaptureLibraryLogs();
+  // Every truncation and every changed byte of a good message.
+  v1::TranslateStreamRequest good;
+  good.mutable_item()->set_id("7");
+  good.mutable_item()->mutable_input()->mutable_pair()->set_first("äöü");
+  good.mutable_item()->mutable_input()->set_target_prefix("€");
+  const std::string bytes = good.SerializeAsString();
+  v1::TranslateStreamRequest parsed;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    ParseMessage(Bytes(bytes.substr(0, i)), 1000, &parsed).IgnoreError();
+    for (int value = 0; value < 256; ++value) {
+      std::string changed = bytes;
+      changed[i] = static_cast<char>(value);
+      const absl::Status status = ParseMessage(Bytes(changed), 1000, &parsed);
+      EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+      FindItemId(Bytes(changed));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trivium

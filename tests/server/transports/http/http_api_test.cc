@@ -1,0 +1,653 @@
+// The transport against clients of every kind; a puppet answers for the models.
+#include "server/transports/http/http_api.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "server/calls/call_registry.h"
+#include "tests/server/transports/grpc/puppet_batcher.h"
+#include "tests/support/http_get.h"
+#include "tests/support/puppet_model.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kTranslate[] = "/trivium.v1.Inference/Translate";
+constexpr char kGenerate[] = "/trivium.v1.Inference/Generate";
+constexpr char kAbc[] = R"({"inputs":[{"text":"abc"}]})";
+constexpr char kStream[] = "Content-Type: application/connect+json\r\n";
+
+std::string Enveloped(const std::string& message) {
+  return std::string("\0\0\0\0", 4) + static_cast<char>(message.size()) +
+         message;
+}
+
+class HttpApiTest : public testing::Test {
+ protected:
+  HttpApiTest() {
+    const ModelHandle model = ServedPuppet("translator");
+    metrics_.AddModel(*model);
+    environment_.models.Add(model).IgnoreError();
+    environment_.batcher = &batcher_;
+    environment_.metrics = &metrics_;
+    environment_.calls = &calls_;
+    environment_.kept_files = &kept_files_;
+    environment_.tokenizing = &tokenizing_;
+    environment_.delivery = &delivery_;
+  }
+  ~HttpApiTest() override { Stop(); }
+
+  void Start(HttpApi::Options options = {}) {
+    auto api = HttpApi::Create(options, environment_, &overload_);
+    ASSERT_TRUE(api.ok()) << api.status();
+    api_ = *std::move(api);
+  }
+  void Stop() {
+    if (api_ == nullptr) return;
+    calls_.Drain(absl::ZeroDuration());
+    batcher_.Drain(absl::ZeroDuration());
+    api_->Stop();
+    EXPECT_TRUE(calls_.Drain(absl::Minutes(1)));
+    api_.reset();
+  }
+
+  HttpResult Post(
+      const std::string& path, const std::string& body,
+      const std::string& headers = "Content-Type: application/json\r\n") {
+    return HttpPost(api_->port(), path, body, headers);
+  }
+  HttpResult Send(const std::string& bytes) {
+    HttpSocket socket(api_->port());
+    socket.Send(bytes);
+    return ParseHttpResult(socket.Receive());
+  }
+
+  Metrics metrics_{1};
+  PuppetBatcher batcher_;
+  CallRegistry calls_{Clock::Real()};
+  KeptFiles kept_files_{{}, Clock::Real()};
+  int64_t memory_ = 0;
+  OverloadManager overload_{{.limit_bytes = 1 << 30,
+                             .memory = [this] { return memory_; },
+                             .trim = [] {}},
+                            &metrics_,
+                            /*watch=*/false};
+  Environment environment_;
+  std::unique_ptr<HttpApi> api_;
+  WorkPool tokenizing_{1};
+  WorkPool delivery_{1};
+};
+
+TEST_F(HttpApiTest, Answers) {
+  Start();
+  const HttpResult answer =
+      Post(kTranslate, kAbc,
+           "Content-Type: application/json\r\nX-Request-Id: mine\r\n");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(answer.headers, HasSubstr("Content-Type: application/json"));
+  EXPECT_THAT(answer.headers, HasSubstr("x-request-id: mine"));
+  EXPECT_EQ(json::parse(answer.body)["results"][0]["hypotheses"][0]["text"],
+            "abc");
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("trivium_requests_total{code=\"OK\",model="
+                        "\"translator\",rpc=\"Translate\"} 1"));
+}
+
+// Of models from English to German, French to English and German to French.
+class LanguagesTest : public HttpApiTest {
+ protected:
+  using Targets = std::map<std::string, std::vector<std::string>>;
+
+  LanguagesTest() {
+    Add("fr-en", "fr", "en");
+    Add("de-fr", "de", "fr");
+  }
+  void Add(const std::string& name, const std::string& source,
+           const std::string& target) {
+    auto model = std::make_unique<PuppetModel>();
+    model->set_languages({source}, {target});
+    environment_.models.Add(ServedPuppet(name, std::move(model))).IgnoreError();
+  }
+  Targets Get() {
+    Start();
+    const HttpResult answer = HttpGet(api_->port(), "/languages");
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    Targets targets;
+    for (const json& language : json::parse(answer.body)) {
+      targets[language["code"]] = language["targets"];
+    }
+    return targets;
+  }
+  const Targets pairs_ = {{"de", {"fr"}}, {"en", {"de"}}, {"fr", {"en"}}};
+};
+
+TEST_F(LanguagesTest, AreThoseOfTheModels) { EXPECT_EQ(Get(), pairs_); }
+
+TEST_F(LanguagesTest, AreWhatIsReachedByThePivot) {
+  environment_.pivot_language = "en";
+  Targets targets = pairs_;
+  targets["fr"] = {"de", "en"};
+  // From German there is no way to English.
+  EXPECT_EQ(Get(), targets);
+}
+
+TEST_F(LanguagesTest, AreNoMoreWhereNobodyKnowsThePivot) {
+  environment_.pivot_language = "ru";
+  EXPECT_EQ(Get(), pairs_);
+}
+
+TEST_F(HttpApiTest, LibreTranslateTakesForms) {
+  Start();
+  const std::string type = "Content-Type: application/x-www-form-urlencoded";
+  const std::string form = "q=a+b%20c&source=en&target=de&alternatives=0";
+  const HttpResult answer = Post("/translate", form, type + "\r\n");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(json::parse(answer.body)["translatedText"], "a b c");
+  EXPECT_EQ(Post("/detect", "q=The+house+is+big.", type + "\r\n").status, 200);
+  // Other kinds of clients send JSON.
+  EXPECT_EQ(Post("/embed", "inputs=a", type + "\r\n").status, 415);
+  EXPECT_EQ(Post("/translate", form + "&q=again", type + "\r\n").status, 400);
+  EXPECT_EQ(Post("/translate", form + "&more=1", type + "\r\n").status, 400);
+}
+
+TEST_F(HttpApiTest, FormsOfWebPagesAreRefused) {
+  Start();
+  const std::string form = "q=abc&source=en&target=de";
+  for (const char* browsers :
+       {"Origin: https://example.org\r\n", "Origin: null\r\n",
+        "Sec-Fetch-Site: cross-site\r\n"}) {
+    for (const char* type : {"application/x-www-form-urlencoded",
+                             "multipart/form-data; boundary=b"}) {
+      for (const char* path : {"/translate", "/detect", "/translate_file"}) {
+        const HttpResult refused =
+            Post(path, form,
+                 std::string("Content-Type: ") + type + "\r\n" + browsers);
+        EXPECT_THAT(refused.status, testing::AnyOf(403, 415))
+            << path << type << browsers;
+        EXPECT_TRUE(json::parse(refused.body).contains("error"));
+      }
+    }
+  }
+  EXPECT_TRUE(batcher_.submitted().empty());
+}
+
+TEST_F(HttpApiTest, FilesAreTranslatedAndFetched) {
+  Start();
+  const auto post = [this](const std::string& name, const std::string& text,
+                           const std::string& more = "") {
+    const auto field = [](const std::string& head, const std::string& value) {
+      return "--b\r\nContent-Disposition: form-data; name=" + head +
+             "\r\n\r\n" + value + "\r\n";
+    };
+    return Post("/translate_file",
+                field("source", "en") + field("target", "de") +
+                    field("\"file\"; filename=\"" + name + "\"", text) + more +
+                    "--b--\r\n",
+                "Content-Type: multipart/form-data; boundary=b\r\n");
+  };
+  const HttpResult answer = post("my \xc3\xa4 page.html", "<p>abc</p>\r\n");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const auto url =
+      json::parse(answer.body)["translatedFileUrl"].get<std::string>();
+  EXPECT_THAT(url,
+              testing::MatchesRegex(
+                  "http://localhost/download_file/[0-9a-f]+.my____page.html"));
+  const std::string path = url.substr(url.find("/download_file"));
+  const HttpResult file = HttpGet(api_->port(), path);
+  EXPECT_EQ(file.status, 200);
+  EXPECT_EQ(file.body, "<p>abc</p>\r\n");
+  EXPECT_THAT(file.headers, HasSubstr("Content-Type: text/html"));
+  EXPECT_THAT(file.headers,
+              HasSubstr("attachment; filename=\"my____page.html"));
+  EXPECT_THAT(file.headers, HasSubstr("nosniff"));
+  EXPECT_EQ(HttpGet(api_->port(), "/download_file/0.a.txt").status, 404);
+
+  EXPECT_EQ(post("a.docx", "abc").status, 400);
+  EXPECT_EQ(post("a.txt", "\xff").status, 400);
+  EXPECT_EQ(post("a.txt", "abc", "--b\r\nnothing\r\n\r\n\r\n").status, 400);
+  EXPECT_EQ(Post("/translate_file", "{}").status, 415);
+}
+
+TEST_F(HttpApiTest, AHeaderHasThePriority) {
+  Start();
+  const std::string json_type = "Content-Type: application/json\r\n";
+  EXPECT_EQ(
+      Post(kTranslate, kAbc, json_type + "Trivium-Priority: batch\r\n").status,
+      200);
+  const HttpResult refused =
+      Post(kTranslate, kAbc, json_type + "Trivium-Priority: first\r\n");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("'first' is no priority"));
+}
+
+TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {
+  Start();
+  HttpSocket socket(api_->port());
+  std::string request = PostText(kTranslate, kAbc);
+  request.erase(request.find("Connection: close\r\n"), 19);
+  socket.Send(request + request);
+  socket.Send(PostText(kTranslate, kAbc));
+  const std::string all = socket.Receive();
+  int answers = 0;
+  for (size_t at = 0; (at = all.find("HTTP/1.1 200", at)) != all.npos; ++at) {
+    ++answers;
+  }
+  EXPECT_EQ(answers, 3);
+}
+
+TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
+  Start();
+  EXPECT_EQ(
+      Send("GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+          .status,
+      404);
+  const HttpResult get =
+      Send("GET /embed HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(get.status, 405);
+  EXPECT_THAT(get.headers, HasSubstr("Allow: POST"));
+  EXPECT_EQ(Send("POST /embed HTTP/1.1\r\n\r\n").status, 400);  // no Host
+  // Which version of HTTP to answer in is not known.
+  EXPECT_NE(Send("nonsense\r\n\r\n").status, 200);
+  EXPECT_NE(Send("\x16\x03\x01\r\n\r\n").status, 200);
+  EXPECT_EQ(Post(kTranslate, kAbc, "Content-Type: text/plain\r\n").status, 415);
+  EXPECT_EQ(Post("/embed", kAbc, "Content-Type: text/plain\r\n").status, 415);
+  EXPECT_EQ(Post(kTranslate, kAbc,
+                 "Content-Type: application/json\r\nContent-Encoding: gzip\r\n")
+                .status,
+            415);
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, WhatIsReadHasHeadsToo) {
+  Start();
+  const HttpResult head =
+      Send("HEAD /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.body, "");
+  EXPECT_THAT(head.headers, HasSubstr("Content-Length: "));
+  EXPECT_EQ(Send("HEAD /embed HTTP/1.1\r\nHost: x\r\nConnection: "
+                 "close\r\n\r\n")
+                .status,
+            405);
+}
+
+TEST_F(HttpApiTest, HealthIsWhetherTheServerIsReady) {
+  const std::string get =
+      "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  Start();
+  calls_.SetReady(false);
+  EXPECT_EQ(Send(get + "\r\n").status, 503);
+  calls_.SetReady(true);
+  const HttpResult ready = Send(get + "\r\n");
+  EXPECT_EQ(ready.status, 200);
+  EXPECT_EQ(ready.body, R"({"status":"ok"})");
+  EXPECT_EQ(Post("/health", kAbc).status, 405);
+  EXPECT_THAT(metrics_.Text(), testing::Not(HasSubstr("/health")));
+}
+
+TEST_F(HttpApiTest, FieldsHaveTheNamesThatTheirClientsGaveThem) {
+  Start();
+  const json none = json::parse(Post("/v1/embeddings", R"({"input":[]})").body);
+  EXPECT_THAT(none["error"]["message"].get<std::string>(),
+              StartsWith("input: has 0"));
+  EXPECT_EQ(none["error"]["param"], "input");
+  const json language = json::parse(
+      Post("/translate", R"({"q":"a","source":"en","target":"xx"})").body);
+  EXPECT_THAT(language["error"].get<std::string>(), StartsWith("target: "));
+  const json type = json::parse(
+      Post("/v1/embeddings", "a", "Content-Type: text/plain\r\n").body);
+  EXPECT_EQ(type["error"]["type"], "invalid_request_error");
+}
+
+TEST_F(HttpApiTest, HeadersWithoutEndAreCutOff) {
+  Start();
+  HttpSocket socket(api_->port());
+  socket.Send("POST /embed HTTP/1.1\r\nHost: x\r\n");
+  size_t sent = 0;
+  while (sent < 64 << 20 &&
+         socket.Send("X-A: " + std::string(1000, 'a') + "\r\n")) {
+    sent += 1000;
+  }
+  EXPECT_LT(sent, 64 << 20);
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
+  environment_.limits.max_request_bytes = 1000;
+  Start();
+  const HttpResult large = Post(kTranslate, std::string(2000, ' '));
+  EXPECT_EQ(large.status, 413);
+  EXPECT_THAT(large.body, HasSubstr("takes at most 1000"));
+  // Nobody waits for what is not sent.
+  const char* const head =
+      "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+  EXPECT_EQ(Send(std::string(head) +
+                 "Expect: 100-continue\r\nContent-Length: 2000\r\n\r\n")
+                .status,
+            413);
+  EXPECT_EQ(
+      Send(std::string(head) + "Content-Length: 999999999999\r\n\r\n").status,
+      413);
+  // A length that nobody told.
+  std::string chunks =
+      std::string(head) +
+      "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 3; ++i) {
+    chunks += "200\r\n" + std::string(0x200, ' ') + "\r\n";
+  }
+  EXPECT_EQ(Send(chunks + "0\r\n\r\n").status, 413);
+  Stop();
+  EXPECT_EQ(overload_.account()->total(), 0);
+}
+
+TEST_F(HttpApiTest, ATimeForAllEndsSlowRequests) {
+  HttpApi::Options options;
+  options.request_timeout = absl::Milliseconds(100);
+  options.idle_timeout = absl::Milliseconds(100);
+  Start(options);
+  // Each is closed, though it would send on.
+  EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
+  HttpSocket head(api_->port());
+  head.Send("POST /embed HTTP/1.1\r\nHost:");
+  while (head.Send("x")) {
+  }
+  HttpSocket body(api_->port());
+  body.Send(
+      "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 4000000\r\n\r\n");
+  while (body.Send(" ")) {
+  }
+}
+
+TEST_F(HttpApiTest, CallsMayTakeLongerThanRequests) {
+  HttpApi::Options options;
+  options.request_timeout = options.idle_timeout = absl::Milliseconds(50);
+  Start(options);
+  batcher_.Hold();
+  HttpSocket working(api_->port());
+  working.Send(PostText(kTranslate, kAbc));
+  batcher_.WaitForSubmitted(1);
+  // One that has nothing to do has its end meanwhile.
+  EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
+  batcher_.Release();
+  EXPECT_EQ(ParseHttpResult(working.Receive()).status, 200);
+}
+
+TEST_F(HttpApiTest, TheLongestIdleMakesRoom) {
+  HttpApi::Options options;
+  options.max_connections = 4;  // two of a client
+  Start(options);
+  std::string request = PostText(kTranslate, kAbc);
+  request.erase(request.find("Connection: close\r\n"), 19);
+  const auto use = [&request](HttpSocket* socket) {
+    socket->Send(request);
+    return socket->ReceiveSome();
+  };
+  HttpSocket first(api_->port());
+  EXPECT_THAT(use(&first), StartsWith("HTTP/1.1 200"));
+  HttpSocket second(api_->port());
+  EXPECT_THAT(use(&second), StartsWith("HTTP/1.1 200"));
+  HttpSocket third(api_->port());
+  EXPECT_THAT(use(&third), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(first.Receive(), "");
+  // Those in use stay.
+  batcher_.Hold();
+  second.Send(PostText(kTranslate, kAbc));
+  third.Send(PostText(kTranslate, kAbc));
+  batcher_.WaitForSubmitted(5);
+  EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
+  batcher_.Release();
+  EXPECT_EQ(ParseHttpResult(second.Receive()).status, 200);
+  EXPECT_EQ(ParseHttpResult(third.Receive()).status, 200);
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("trivium_connections_ended_total{reason=\"evicted\"} 1"));
+}
+
+TEST_F(HttpApiTest, AClientThatGoesEndsItsCall) {
+  Start();
+  batcher_.Hold();
+  {
+    HttpSocket unary(api_->port());
+    unary.Send(PostText(kTranslate, kAbc));
+    batcher_.WaitForSubmitted(1);
+  }
+  batcher_.WaitForDropped(1);
+  {
+    HttpSocket stream(api_->port());
+    stream.Send(
+        PostText(kGenerate, Enveloped(R"({"input":{"text":"a"}})"), kStream));
+    batcher_.WaitForSubmitted(2);
+  }
+  batcher_.WaitForDropped(2);
+  batcher_.Release();
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, UnreadAnswersEnd) {
+  HttpApi::Options options;
+  options.stall_timeout = absl::Milliseconds(100);
+  environment_.limits.max_response_bytes = 64 << 20;
+  Start(options);
+  HttpSocket unread(api_->port());
+  // Far more than sockets hold; each answer is a hundred times its request.
+  const std::string text(40'000, 'a');
+  std::string request = PostText("/tokenize", R"({"inputs":")" + text + "\"}");
+  request.erase(request.find("Connection: close\r\n"), 19);
+  int sent = 0;
+  while (sent < 1000 && unread.Send(request)) ++sent;
+  EXPECT_LT(sent, 1000);
+  Stop();
+  EXPECT_EQ(overload_.account()->total(), 0);
+}
+
+TEST_F(HttpApiTest, RefusalsTellWhenToComeAgain) {
+  Start();
+  batcher_.RefuseBeforehand({absl::ResourceExhaustedError("too much to do")});
+  for (const char* path : {kTranslate, "/translate"}) {
+    const HttpResult answer =
+        Post(path, R"({"q":"a","source":"en","target":"de"})");
+    EXPECT_EQ(answer.status, 429);
+    EXPECT_THAT(answer.headers, HasSubstr("Retry-After: 1"));
+    EXPECT_THAT(answer.body, HasSubstr("too much to do"));
+  }
+  EXPECT_THAT(Post(kTranslate, kAbc).body, HasSubstr("google.rpc.RetryInfo"));
+}
+
+TEST_F(HttpApiTest, WithoutMemoryRequestsAreRefused) {
+  Start();
+  memory_ = int64_t{1} << 30;
+  overload_.Look();
+  const HttpResult answer = Post(kTranslate, kAbc);
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_THAT(answer.body, HasSubstr("no memory"));
+  memory_ = 0;
+  overload_.Look();
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+}
+
+TEST_F(HttpApiTest, ParsingJsonNeedsTheMemoryThatItMayTake) {
+  Start();
+  const std::string body = R"({"inputs":[{"text":")" +
+                           std::string(10'000, 'a') +
+                           R"("}],"options":{"truncate":true}})";
+  // Room for what a request comes to, and not for JSON's values.
+  memory_ = static_cast<int64_t>(OverloadManager::kRefuseAllAt * (1 << 30)) -
+            6 * static_cast<int64_t>(body.size());
+  overload_.Look();
+  EXPECT_EQ(Post(kTranslate, body).status, 429);
+  memory_ -= 12 * static_cast<int64_t>(body.size());
+  overload_.Look();
+  EXPECT_EQ(Post(kTranslate, body).status, 200);
+}
+
+TEST_F(HttpApiTest, FieldsAreCountedBeforeTheyAreParsed) {
+  Start();
+  std::string body;
+  for (int i = 0; i < 300'000; ++i) body += std::string("\x12\0", 2);
+  const HttpResult answer =
+      Post(kTranslate, body, "Content-Type: application/proto\r\n");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("has more than"));
+}
+
+TEST_F(HttpApiTest, ErrorsNameLongKeysByTheirBeginning) {
+  Start();
+  const HttpResult answer =
+      Post("/v1/completions", R"({"model":"translator","prompt":"a",)"
+                              R"("logit_bias":{")" +
+                                  std::string(100'000, 'k') + R"(":1}})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("logit_bias[kkk"));
+  EXPECT_LT(answer.body.size(), 1000);
+}
+
+TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
+  Start();
+  memory_ = int64_t{800} << 20;
+  overload_.Look();
+  // What others are sending.
+  overload_.account()->Add(Held::kIncoming, 1 << 20);
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+  const std::string large(2 * OverloadManager::kSmallRequest, 'a');
+  const HttpResult answer =
+      Post(kTranslate, R"({"inputs":[{"text":")" + large + R"("}]})");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_THAT(answer.body, HasSubstr("no memory"));
+  overload_.account()->Add(Held::kIncoming, -(1 << 20));
+}
+
+TEST_F(HttpApiTest, DeadlinesAreConnects) {
+  Start();
+  const std::string type = "Content-Type: application/json\r\n";
+  batcher_.Hold();
+  const HttpResult late =
+      Post(kTranslate, kAbc, type + "Connect-Timeout-Ms: 1\r\n");
+  EXPECT_EQ(late.status, 504);
+  EXPECT_THAT(late.body, HasSubstr("deadline_exceeded"));
+  batcher_.Release();
+  EXPECT_EQ(
+      Post(kTranslate, kAbc, type + "Connect-Timeout-Ms: 60000\r\n").status,
+      200);
+  for (const char* bad : {"-1", "x", "1.5", "12345678901"}) {
+    const HttpResult answer =
+        Post(kTranslate, kAbc, type + "Connect-Timeout-Ms: " + bad + "\r\n");
+    EXPECT_EQ(answer.status, 400) << bad;
+    EXPECT_THAT(answer.body, HasSubstr("Connect-Timeout-Ms"));
+  }
+}
+
+TEST_F(HttpApiTest, ManyIdleStreamsNeedNoThreads) {
+  constexpr int kStreams = 1000;
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  HttpApi::Options options;
+  options.max_connections = 3 * kStreams;
+  Start(options);
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto before = threads();
+  batcher_.Hold();
+  const std::string request =
+      PostText(kGenerate, Enveloped(R"({"input":{"text":"abc"}})"), kStream);
+  std::vector<HttpSocket> streams;
+  for (int i = 0; i < kStreams; ++i) {
+    streams.emplace_back(api_->port()).Send(request);
+  }
+  batcher_.WaitForSubmitted(kStreams);
+  EXPECT_EQ(threads(), before);
+  batcher_.Release();
+  for (HttpSocket& stream : streams) {
+    const HttpResult answer = ParseHttpResult(stream.Receive());
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_THAT(answer.body, HasSubstr("FINISH_REASON_"));
+    EXPECT_THAT(answer.body, HasSubstr("metadata"));
+  }
+}
+
+TEST_F(HttpApiTest, StopsWithCallsUnderWay) {
+  Start();
+  batcher_.Hold();
+  HttpSocket socket(api_->port());
+  socket.Send(PostText(kTranslate, kAbc));
+  batcher_.WaitForSubmitted(1);
+  // A request that has not come in whole.
+  HttpSocket half(api_->port());
+  half.Send(
+      "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 100\r\n\r\n{");
+  Stop();
+  EXPECT_EQ(half.Receive(), "");
+}
+
+TEST_F(HttpApiTest, RandomBytesHarmNothing) {
+  constexpr int kRounds = 40;
+  constexpr size_t kSockets = 50;
+  HttpApi::Options options;  // the bytes may begin a request without an end
+  options.request_timeout = options.idle_timeout = absl::Milliseconds(50);
+  Start(options);
+  const std::vector<std::string> good = {
+      PostText(kTranslate, kAbc),
+      PostText(kGenerate, Enveloped(R"({"input":{"text":"a"}})"), kStream),
+      PostText("/v1/completions", R"({"prompt":"a","stream":true,"n":1})"),
+      PostText("/embed", R"({"inputs":["a",[1,2]],"truncate":true})"),
+      "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: "
+      "application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"};
+  std::mt19937 random(1);
+  const auto below = [&random](size_t end) { return random() % end; };
+  const auto bytes = [&] {
+    // A request that is cut, or of which some bytes are others, or no request.
+    std::string text = good[below(good.size())];
+    if (below(4) == 0) text.assign(below(300), '\0');
+    if (below(4) == 0) text.resize(below(text.size() + 1));
+    size_t changed = below(2) == 0 ? below(4) : below(text.size() + 1);
+    if (text.empty()) changed = 0;
+    for (size_t i = 0; i < changed; ++i) {
+      text[below(text.size())] = static_cast<char>(random());
+    }
+    return text;
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<HttpSocket> sockets;
+    while (sockets.size() < kSockets) {
+      HttpSocket& socket = sockets.emplace_back(api_->port());
+      socket.Send(bytes());
+      if (below(3) == 0) socket.Send(bytes());
+    }
+    // Half of them leave before they are answered.
+    while (sockets.size() > kSockets / 2) sockets.pop_back();
+    for (HttpSocket& socket : sockets) socket.Receive();
+  }
+  EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
+  Stop();
+  EXPECT_EQ(overload_.account()->total(), 0);
+}
+
+TEST_F(HttpApiTest, TakenPortsAreNamed) {
+  Start();
+  HttpApi::Options options;
+  options.port = api_->port();
+  const auto other = HttpApi::Create(options, environment_, &overload_);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("--http-listen"));
+}
+
+}  // namespace
+}  // namespace trivium

@@ -1,0 +1,100 @@
+#include "server/transports/http/routes.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
+
+namespace trivium {
+namespace {
+
+using nlohmann::json;
+
+// "POST /embed", as docs/openapi.json would have it.
+std::set<std::string> RoutesAsDescribed() {
+  std::set<std::string> routes;
+  for (const Route& route : Routes()) {
+    std::string path(route.path);
+    if (path.ends_with('/'))
+      path += path == "/v1/models/" ? "{model}" : "{file}";
+    routes.insert(std::string(route.method) + " " + path);
+  }
+  routes.insert("GET " + std::string(kHealthPath));
+  return routes;
+}
+
+json OpenApi() {
+  std::ifstream file("docs/openapi.json");
+  return json::parse(file);
+}
+
+TEST(RoutesTest, TheDocumentDescribesThemAll) {
+  const json document = OpenApi();
+  std::set<std::string> described;
+  for (const auto& [path, operations] : document.at("paths").items()) {
+    for (const auto& [method, operation] : operations.items()) {
+      std::string name = method;
+      std::transform(name.begin(), name.end(), name.begin(), ::toupper);
+      described.insert(name + " " + path);
+      EXPECT_TRUE(operation.contains("operationId")) << path;
+      EXPECT_TRUE(operation.at("responses").contains("200")) << path;
+      EXPECT_EQ(operation.contains("requestBody"), method == "post") << path;
+    }
+  }
+  EXPECT_EQ(described, RoutesAsDescribed());
+}
+
+TEST(RoutesTest, TheDocumentsReferencesAreThere) {
+  const json document = OpenApi();
+  const std::function<void(const json&)> check = [&](const json& value) {
+    if (value.is_object() && value.contains("$ref")) {
+      const auto name = value["$ref"].get<std::string>();
+      EXPECT_TRUE(document.contains(json::json_pointer(name.substr(1))))
+          << name;
+    }
+    if (value.is_structured()) {
+      for (const json& inner : value) check(inner);
+    }
+  };
+  check(document);
+}
+
+// Every call of the API but those that read a stream of requests.
+TEST(RoutesTest, EveryUnaryCallHasConnectsPath) {
+  const std::set<std::string> routes = RoutesAsDescribed();
+  for (const auto* file : {v1::EncodeRequest::descriptor()->file(),
+                           v1::Model::descriptor()->file()}) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      const auto* const service = file->service(s);
+      for (int m = 0; m < service->method_count(); ++m) {
+        const auto* const method = service->method(m);
+        EXPECT_EQ(routes.contains("POST /" + service->full_name() + "/" +
+                                  method->name()),
+                  !method->client_streaming())
+            << method->full_name();
+      }
+    }
+  }
+}
+
+TEST(RoutesTest, AreFoundByMethodAndPath) {
+  EXPECT_EQ(FindRoute("POST", "/embed").route->path, "/embed");
+  EXPECT_EQ(FindRoute("GET", "/embed").route, nullptr);
+  EXPECT_EQ(FindRoute("GET", "/embed").allowed, "POST");
+  EXPECT_EQ(FindRoute("GET", "/v1/models/a/b").route->path, "/v1/models/");
+  EXPECT_EQ(FindRoute("GET", "/v1/models").route->path, "/v1/models");
+  EXPECT_EQ(FindRoute("GET", "/v1/models/").route, nullptr);
+  EXPECT_EQ(FindRoute("GET", "/v1/models/").allowed, "");
+  EXPECT_EQ(FindRoute("POST", "/v1").allowed, "");
+}
+
+}  // namespace
+}  // namespace trivium

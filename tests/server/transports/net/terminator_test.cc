@@ -1,0 +1,232 @@
+// The terminator between real clients and tests in the server's place.
+#include "server/transports/net/terminator.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <openssl/ssl.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/transports/net/stream.h"
+#include "tests/server/transports/net/authority.h"
+#include "tests/server/transports/net/tls_client.h"
+
+namespace trivium {
+namespace {
+
+using testing::HasSubstr;
+
+class TlsTerminatorTest : public testing::Test {
+ protected:
+  void Start(TlsTerminator::Options options = {.protocol = &kHttp2Protocol}) {
+    auto credentials = TlsCredentials::Load(files_, absl::Hours(1));
+    ASSERT_TRUE(credentials.ok()) << credentials.status();
+    credentials_ = *std::move(credentials);
+    auto acceptor = NewAcceptor("127.0.0.1", 0);
+    ASSERT_TRUE(acceptor.ok());
+    acceptor_ = NewTlsAcceptor(options, *std::move(acceptor),
+                               credentials_.get(), &metrics_);
+    fcntl(acceptor_->fd(), F_SETFL, 0);  // the tests wait
+  }
+
+  int port() const { return PortOf(acceptor_->address()); }
+  TlsClient Connect(const TlsClient::Options& options) {
+    return TlsClient(port(), options);
+  }
+  TlsClient Connect() { return Connect(Trusting()); }
+  TlsClient::Options Trusting() const { return {.ca = authority_.file()}; }
+  // With a certificate of `authority`.
+  TlsClient::Options Showing(const Authority& authority) const {
+    const TlsCredentials::Files files = authority.Issue("client");
+    TlsClient::Options options = Trusting();
+    options.certificate = files.certificate;
+    options.key = files.key;
+    return options;
+  }
+
+  // The server's end of the next connection.
+  UniqueFd Accepted() {
+    sockaddr_storage client{};
+    UniqueFd socket = acceptor_->Accept(&client);
+    fcntl(socket.get(), F_SETFL, 0);  // the tests wait
+    client_ = client;
+    return socket;
+  }
+  static void Send(const UniqueFd& socket, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent =
+          send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+  static std::string Receive(const UniqueFd& socket, size_t bytes) {
+    std::string got(bytes, '\0');
+    const ssize_t count = recv(socket.get(), got.data(), bytes, MSG_WAITALL);
+    got.resize(static_cast<size_t>(std::max<ssize_t>(0, count)));
+    return got;
+  }
+  void ExpectServes(const TlsClient::Options& options) {
+    TlsClient client = Connect(options);
+    ASSERT_TRUE(client.connected());
+    const UniqueFd server = Accepted();
+    client.Send("ask");
+    EXPECT_EQ(Receive(server, 3), "ask");
+    Send(server, "answer");
+    EXPECT_EQ(client.Receive(6), "answer");
+  }
+  void ExpectRefuses(const TlsClient::Options& options) {
+    TlsClient client = Connect(options);
+    client.Send("ask");
+    EXPECT_EQ(client.Receive(1), "");
+    EXPECT_THAT(TlsClient::Error(), HasSubstr("alert"));
+  }
+
+  const Authority authority_{"authority"};
+  TlsCredentials::Files files_ = authority_.Issue("server");
+  Metrics metrics_{1};
+  std::unique_ptr<TlsCredentials> credentials_;
+  std::unique_ptr<Acceptor> acceptor_;
+  sockaddr_storage client_{};
+};
+
+TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
+  Start();
+  TlsClient client = Connect();
+  ASSERT_TRUE(client.connected());
+  const UniqueFd server = Accepted();
+  EXPECT_EQ(PortOf(client_), PortOf(client.socket_fd()));
+  std::string much(3 << 20, 'x');
+  for (size_t i = 0; i < much.size(); i += 1000) much[i] = static_cast<char>(i);
+  std::thread writer([&] { Send(server, much); });
+  // Both at once: the terminator waits for neither.
+  std::thread reader([&] { EXPECT_EQ(Receive(server, much.size()), much); });
+  EXPECT_TRUE(client.Send(much));
+  EXPECT_EQ(client.Receive(much.size()), much);
+  writer.join();
+  reader.join();
+}
+
+TEST_F(TlsTerminatorTest, WhatOneSideClosesIsClosedForTheOther) {
+  Start();
+  {
+    TlsClient client = Connect();
+    UniqueFd server = Accepted();
+    client.Send("last");
+    client.CloseWrite();
+    EXPECT_EQ(Receive(server, 5), "last");
+    Send(server, "still");
+    EXPECT_EQ(client.Receive(5), "still");
+    const std::string last(1 << 20, 'x');
+    std::thread writer([&] {
+      Send(server, last);
+      server = UniqueFd();
+    });
+    EXPECT_EQ(client.Receive(last.size() + 1), last);
+    writer.join();
+  }
+  UniqueFd server;
+  {
+    TlsClient client = Connect();
+    server = Accepted();
+  }
+  EXPECT_EQ(Receive(server, 1), "");
+}
+
+TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesHoldsUpNobody) {
+  Start({.protocol = &kHttp2Protocol,
+         .max_handshakes = 4,
+         .handshake_timeout = absl::Hours(1)});
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 4; ++i) silent.push_back(TlsClient::Connect(port()));
+  ExpectServes(Trusting());
+  EXPECT_EQ(Receive(silent.front(), 1), "");  // it has made room
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 1"));
+}
+
+TEST_F(TlsTerminatorTest, AHandshakeHasItsTime) {
+  Start({.protocol = &kHttp2Protocol,
+         .handshake_timeout = absl::Milliseconds(20)});
+  EXPECT_EQ(Receive(TlsClient::Connect(port()), 1), "");
+}
+
+TEST_F(TlsTerminatorTest, WhatIsNotTlsIsRefused) {
+  Start();
+  const UniqueFd client = TlsClient::Connect(port());
+  Send(client, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  std::string answer;
+  for (std::string piece; !(piece = Receive(client, 1)).empty();) {
+    answer += piece;
+  }
+  EXPECT_LT(answer.size(), 16u);  // an alert at most
+  ExpectServes(Trusting());
+}
+
+TEST_F(TlsTerminatorTest, OldVersionsAndOtherProtocolsAreRefused) {
+  Start();
+  TlsClient::Options options = Trusting();
+  options.most_version = TLS1_1_VERSION;
+  EXPECT_FALSE(Connect(options).connected());
+  options.most_version = TLS1_2_VERSION;
+  ExpectServes(options);
+  options.protocol = "\x08http/1.1";
+  EXPECT_FALSE(Connect(options).connected());
+  options.protocol = "\x08http/1.1\x02h2";
+  ExpectServes(options);
+}
+
+TEST_F(TlsTerminatorTest, ClientsShowACertificateOfTheAuthority) {
+  files_.client_ca = authority_.file();
+  Start();
+  ExpectServes(Showing(authority_));
+  ExpectRefuses(Trusting());
+  const Authority stranger("stranger");
+  ExpectRefuses(Showing(stranger));
+  const TlsCredentials::Files old = authority_.Issue("old", -10, -1);
+  TlsClient::Options expired = Trusting();
+  expired.certificate = old.certificate;
+  expired.key = old.key;
+  ExpectRefuses(expired);
+  // The server's own, with which it probes itself.
+  TlsClient::Options own = Trusting();
+  own.certificate = files_.certificate;
+  own.key = files_.key;
+  ExpectServes(own);
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 3"));
+}
+
+TEST_F(TlsTerminatorTest, ANewCertificateIsForNewConnections) {
+  Start();
+  TlsClient before = Connect();
+  EXPECT_EQ(before.ServersName(), "server");
+  const UniqueFd server = Accepted();
+  const TlsCredentials::Files next = authority_.Issue("next");
+  std::filesystem::rename(next.certificate, files_.certificate);
+  std::filesystem::rename(next.key, files_.key);
+  ASSERT_TRUE(credentials_->Reload().ok());
+  EXPECT_EQ(Connect().ServersName(), "next");
+  Send(server, "goes on");
+  EXPECT_EQ(before.Receive(7), "goes on");
+}
+
+TEST_F(TlsTerminatorTest, TheEndSendsWhatTheServerHasSaid) {
+  Start();
+  TlsClient client = Connect();
+  UniqueFd server = Accepted();
+  acceptor_->Close();
+  Send(server, "bye");
+  server = UniqueFd();
+  std::thread end([this] { acceptor_.reset(); });
+  EXPECT_EQ(client.Receive(4), "bye");
+  end.join();
+}
+
+}  // namespace
+}  // namespace trivium

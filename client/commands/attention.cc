@@ -12,7 +12,7 @@
 namespace trivium {
 namespace {
 
-// Shows a text's attention on a page, as text, as JSON and as numbers.
+// Shows a text's attention as a page, as text, as JSON or as arrays.
 class AttentionCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -37,7 +37,7 @@ class AttentionCommand : public Command {
           "the text is too long for a page: choose tokens with --row, or take "
           "the numbers with --npz and --no-html");
     }
-    // What nobody looks at is not read.
+    // Weights that no output shows are not read.
     if (!json_ && npz_.empty() && !html_.empty()) maps = on_page;
     TRIVIUM_RETURN_IF_ERROR(reader.Read(&maps));
     AttentionContext context = {model.name(), {}};
@@ -70,8 +70,8 @@ class AttentionCommand : public Command {
     input->mutable_pair()->set_second(second_);
   }
 
-  // One translation or answer, the best by one step's look: others cost more
-  // and show the same.
+  // Options of a greedy search for one translation or answer. A wider search
+  // costs more and shows the same.
   v1::TranslateOptions Options() const {
     v1::TranslateOptions options = options_;
     options.mutable_decoding()->set_beam_size(1);

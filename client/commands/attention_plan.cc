@@ -1,4 +1,4 @@
-// Which maps there are to read, and of which tokens.
+// AttentionReader, first half: plans which maps to read, and of which tokens.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// Of an answer, where nobody says how long it may be: enough to look at.
+// Tokens of an answer if the user sets no limit: enough to look at.
 constexpr uint32_t kNewTokens = 16;
 
 std::vector<uint32_t> UpTo(uint32_t end) {
@@ -20,7 +20,8 @@ std::vector<uint32_t> UpTo(uint32_t end) {
   return all;
 }
 
-// Pieces, or without a tokenizer the ids themselves: one for each token.
+// Returns a label for each token: its piece, or its id if the model has no
+// tokenizer.
 template <typename Pieces, typename Ids>
 absl::StatusOr<std::vector<std::string>> Labels(const Pieces& pieces,
                                                 const Ids& ids,
@@ -34,7 +35,8 @@ absl::StatusOr<std::vector<std::string>> Labels(const Pieces& pieces,
       "the server sent {} pieces of {} tokens", labels.size(), tokens));
 }
 
-// Takes of `all` what is chosen; an error names what is not there.
+// Replaces `all` by `chosen`, unless that is empty. Returns an error if `all`
+// lacks a chosen number.
 absl::Status Choose(const std::vector<uint32_t>& chosen, const char* what,
                     std::vector<uint32_t>* all) {
   for (const uint32_t one : chosen) {
@@ -133,7 +135,7 @@ absl::Status AttentionReader::PlanHeads(const Choice& choice,
       maps->windows.push_back(model_.attention_windows(layer));
     }
   }
-  // An older server does not tell.
+  // Older servers do not report it.
   if (model_.kv_head_count() > 0) {
     maps->heads_per_kv = model_.head_count() / model_.kv_head_count();
   }
@@ -154,7 +156,8 @@ v1::TranslateRequest AttentionReader::TranslateOnly() const {
   request.set_model(model_.name());
   *request.add_inputs() = input_;
   *request.mutable_options() = options_;
-  request.mutable_options()->set_split(v1::SPLIT_NONE);  // maps are of one text
+  // Maps belong to a single search.
+  request.mutable_options()->set_split(v1::SPLIT_NONE);
   return request;
 }
 
@@ -163,7 +166,7 @@ v1::GenerateRequest AttentionReader::GenerateOnly() const {
   request.set_model(model_.name());
   *request.mutable_input() = input_;
   SetLanguages(options_, &request);
-  request.set_truncate(false);  // PiecesOf cuts nothing
+  request.set_truncate(false);  // PiecesOf does not cut the text
   *request.mutable_decoding() = options_.decoding();
   if (!options_.decoding().has_max_new_tokens()) {
     request.mutable_decoding()->set_max_new_tokens(kNewTokens);
@@ -198,7 +201,8 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
       maps.keys, Labels(result.pieces(), input_.ids(), result.token_count()));
   maps.queries = maps.keys;
   if (input_.has_pair()) {
-    // A pair begins as its first text does alone, end token included.
+    // The tokens of a pair begin like those of its first text alone, end token
+    // included.
     TRIVIUM_ASSIGN_OR_RETURN(const std::vector<std::string> first,
                              PiecesOf(input_.pair().first()));
     maps.boundary = static_cast<uint32_t>(first.size());
@@ -208,7 +212,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanEncoder() {
 
 absl::StatusOr<AttentionMaps> AttentionReader::PlanPrompt() {
   v1::GenerateRequest request = GenerateOnly();
-  request.mutable_decoding()->set_top_logprobs(1);  // they come with pieces
+  request.mutable_decoding()->set_top_logprobs(1);  // they include pieces
   std::vector<std::string> pieces;
   uint32_t prompt_tokens = 0;
   TRIVIUM_RETURN_IF_ERROR(
@@ -233,7 +237,7 @@ absl::StatusOr<AttentionMaps> AttentionReader::PlanPrompt() {
   }
   TRIVIUM_ASSIGN_OR_RETURN(maps.keys,
                            Labels(maps.keys, input_.ids(), prompt_tokens));
-  // The last token of the answer is never read.
+  // The decoder never reads the last token of the answer.
   if (pieces.size() > 1) {
     maps.boundary = prompt_tokens;
     maps.keys.insert(maps.keys.end(), pieces.begin(), pieces.end() - 1);

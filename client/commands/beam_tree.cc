@@ -87,7 +87,7 @@ std::vector<int> BeamTree::Children(int step, int place) const {
   if (step + 1 >= trace().steps_size()) return children;
   const auto& next = trace().steps(step + 1).candidates();
   for (int i = 0; i < next.size(); ++i) {
-    // All candidates of the first step follow what was read before it.
+    // All candidates of the first step follow the prefix.
     if (step < 0 || static_cast<int>(next[i].parent()) == place) {
       children.push_back(i);
     }
@@ -166,7 +166,7 @@ std::string BeamTree::Line(int step, int place, const Colors& colors) const {
 void BeamTree::AddBelow(int step, int place, const std::string& indent,
                         bool pruned, const Colors& colors,
                         std::vector<std::string>* lines) const {
-  // A loop down the trunk: only branches nest.
+  // Loops down the trunk; only branches recurse.
   while (true) {
     std::vector<int> children = Children(step, place);
     if (!pruned) {
@@ -175,7 +175,8 @@ void BeamTree::AddBelow(int step, int place, const std::string& indent,
       });
     }
     if (children.empty()) return;
-    // The trunk goes to the best result, or on at all.
+    // The trunk leads to the best result below, else to any continued
+    // candidate.
     const int trunk =
         *std::min_element(children.begin(), children.end(), [&](int a, int b) {
           const int best_a = best_below_[step + 1][a];
@@ -208,7 +209,7 @@ std::string BeamTree::Text(const Colors& colors, int rows) const {
   }
   std::vector<std::string> tree;
   AddBelow(-1, 0, "", /*pruned=*/true, colors, &tree);
-  // One for the last line, one for what is typed next.
+  // Leaves one row for the last line and one for the next prompt.
   const int room = rows - static_cast<int>(lines.size()) - 2;
   if (rows > 0 && static_cast<int>(tree.size()) > room + 1) {
     const size_t all = tree.size();

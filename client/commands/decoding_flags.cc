@@ -20,7 +20,7 @@ CLI::Option* AddField(CLI::App& app, v1::DecodingOptions* options,
       ->group(group);
 }
 
-// "ID=BIAS".
+// Parses "ID=BIAS".
 void AddBias(const std::string& text, v1::DecodingOptions* options) {
   const size_t equals = text.find('=');
   const auto id = ParseTokenIds(text.substr(0, equals));
@@ -33,7 +33,7 @@ void AddBias(const std::string& text, v1::DecodingOptions* options) {
 }
 
 void AddLists(CLI::App& app, v1::DecodingOptions* options) {
-  // Scalars that repeat, not vectors: CLI11 would take "[a,b]" apart.
+  // These are repeatable scalars, not vectors: CLI11 would split "[a,b]".
   app.add_option_function<std::string>(
          "--stop",
          [options](const std::string& stop) { options->add_stop(stop); },

@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// The cosine of two embeddings; 0 where one is empty or all zeros.
+// Returns the cosine of two embeddings; 0 if one is empty or all zeros.
 double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
   double ab = 0, aa = 0, bb = 0;
   const int size = std::min(a.embedding_size(), b.embedding_size());
@@ -23,8 +23,8 @@ double Similarity(const v1::EncodeResult& a, const v1::EncodeResult& b) {
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
 
-// Prints an embedding a line, its numbers separated by spaces; or, once all
-// are there, each text's similarity to every text.
+// Prints an embedding a line, its numbers separated by spaces; or, when all are
+// known, each text's similarity to every text.
 class EncodeCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -47,7 +47,7 @@ class EncodeCommand : public Command {
         },
         [&](const absl::Status& failure) {
           if (!similarity_) return output.Failure(failure, json_);
-          results_.emplace_back();  // similar to nothing
+          results_.emplace_back();  // empty: its similarity to any text is 0
           return absl::OkStatus();
         });
     for (const v1::EncodeResult& one : results_) {
@@ -70,7 +70,7 @@ class EncodeCommand : public Command {
       return absl::OkStatus();
     }
     if (json_) return output.Json(result);
-    // Nine digits give every float back.
+    // Nine digits suffice to restore every float.
     return output.Line(fmt::format(
         "{:.9g}",
         fmt::join(result.embedding().begin(), result.embedding().end(), " ")));

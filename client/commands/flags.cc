@@ -19,8 +19,9 @@ namespace {
 constexpr char kConnection[] = "Connection";
 constexpr size_t kMaxTokenBytes = 4096;
 
-// Flags without their choices, exclusions and variables, no empty lines, and no
-// usage but the description's: help that fits a screen.
+// Formats help that fits a screen: flags without their choices, exclusions and
+// variables, no empty lines, and no usage line except the one in the
+// description.
 class ShortHelp : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App*, std::string) const override {
@@ -58,7 +59,8 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
                   path.empty() ? "TRIVIUM_TOKEN" : path));
 }
 
-// The server's own flags have the variables TRIVIUM_TLS_...
+// Their variables begin with TRIVIUM_CLIENT_TLS_, since the server's flags have
+// TRIVIUM_TLS_...
 void AddTlsFlags(CLI::App& app, ConnectionFlags* flags) {
   CLI::Option* const tls =
       app.add_flag("--tls", flags->tls, "The server speaks TLS")

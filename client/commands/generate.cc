@@ -8,8 +8,8 @@
 namespace trivium {
 namespace {
 
-// Puts the interleaved pieces of several hypotheses in order: those of the
-// lowest unfinished index are written as they come, the others wait.
+// Sorts the interleaved pieces of several hypotheses. Pieces of the lowest
+// unfinished index are written as they arrive; the others wait.
 class OrderedPieces {
  public:
   explicit OrderedPieces(Output& output) : output_(output) {}

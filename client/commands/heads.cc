@@ -1,4 +1,5 @@
-// classify, tag, answer and fill-mask: what encoders' heads say of texts.
+// The commands classify, tag, answer and fill-mask, which call the heads of
+// encoders.
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,7 +12,7 @@
 namespace trivium {
 namespace {
 
-// Sends texts by some a call and prints a line for each.
+// Sends several texts with each call and prints a line for each text.
 template <typename Request, typename Response>
 class HeadCommand : public Command {
  public:
@@ -46,7 +47,7 @@ class HeadCommand : public Command {
   }
 
   Request& request() { return request_; }
-  // Of every text: a question about it, or what it is paired with.
+  // A question about every text, or the second text of every pair.
   std::string& companion() { return companion_; }
 
   void AddFlags(CLI::App& app, bool ids) {
@@ -54,7 +55,7 @@ class HeadCommand : public Command {
     AddInputFlags(app, &inputs_, ids, /*target_prefix=*/false);
     AddJsonFlag(app, &json_);
   }
-  // Of calls that may give several of a text.
+  // Adds --top, for calls that can return several results for a text.
   void AddTopFlag(CLI::App& app) {
     app.add_option_function<uint32_t>(
         "--top", [this](uint32_t top) { request_.set_top(top); },
@@ -93,7 +94,7 @@ using TagCommand =
 using AnswerCommand = HeadCommand<v1::AnswerRequest, v1::AnswerResponse>;
 using FillMaskCommand = HeadCommand<v1::FillMaskRequest, v1::FillMaskResponse>;
 
-// "WORD SCORE" of each, separated by tabs.
+// Returns "WORD SCORE" of each element, separated by tabs.
 template <typename List, typename Word>
 std::string Scored(const List& list, Word word) {
   std::string line;

@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-// `name` says in errors which text it is.
+// `name` identifies the text in errors.
 InputSource::Item MakeItem(const InputFlags& flags, std::string text,
                            const std::string& name) {
   InputSource::Item item;

@@ -9,7 +9,7 @@
 namespace trivium {
 namespace {
 
-// "en,de", or - for none.
+// Returns the codes as "en,de", or "-" if there are none.
 std::string Codes(
     const google::protobuf::RepeatedPtrField<v1::Language>& languages) {
   std::vector<std::string> codes;
@@ -23,8 +23,8 @@ std::string Codes(
 constexpr char kHeader[] =
     "MODEL\tFAMILY\tDESIGN\tPRECISION\tFROM\tTO\tDEFAULT\tCALLS";
 
-// Prints a header and a model a line, separated by tabs; DEFAULT is the
-// language that is translated to where none is named.
+// Prints a header, then a model a line, in columns separated by tabs. DEFAULT
+// is the target language of calls that name none.
 class ModelsCommand : public Command {
  public:
   bool has_priority() const override { return false; }

@@ -9,9 +9,9 @@
 namespace trivium {
 namespace {
 
-// Prints documents in the order in which they answer a query, a line each: the
-// score, the document's number in the input (from 1) and its text, separated by
-// tabs. All documents are one call.
+// Prints documents, best answer to the query first, one a line: the score, the
+// document's number in the input (from 1) and its text, separated by tabs. One
+// call sends all documents.
 class RerankCommand : public Command {
  public:
   InputFlags* inputs() override { return &inputs_; }
@@ -24,7 +24,8 @@ class RerankCommand : public Command {
       TRIVIUM_ASSIGN_OR_RETURN(std::optional<InputSource::Item> item,
                                source->Next());
       if (!item) break;
-      // A document that is left out would be missing from the order.
+      // One bad document fails the command: without it the order would be
+      // incomplete.
       TRIVIUM_RETURN_IF_ERROR(item->error);
       *request_.add_documents() = item->input.text();
     }

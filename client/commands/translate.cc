@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kProtectedPrefix = "PROTECTED_KIND_";
 constexpr std::string_view kCheckPrefix = "CHECK_";
 
-// "number-with-unit" of PROTECTED_KIND_NUMBER_WITH_UNIT.
+// Returns "number-with-unit" for PROTECTED_KIND_NUMBER_WITH_UNIT.
 std::string NameOf(const google::protobuf::EnumDescriptor* kinds,
                    std::string_view prefix, int number) {
   const auto* value = kinds->FindValueByNumber(number);
@@ -72,7 +72,8 @@ class TranslateCommand : public Command {
     return decoding.has_num_hypotheses() ? decoding.num_hypotheses() : 1;
   }
 
-  // A text that failed leaves its line empty, so that lines correspond.
+  // Writes a result. A text that failed leaves its line empty, so that input
+  // and output lines correspond.
   absl::Status Emit(int64_t number, const v1::TranslateStreamResponse& response,
                     Output& output) {
     if (response.has_error()) {
@@ -112,7 +113,7 @@ class TranslateCommand : public Command {
     return absl::OkStatus();
   }
 
-  // "text 3: fr 97 %, es 2 %; fr-en (fr to en), en-de (en to de)".
+  // Prints "text 3: fr 97 %, es 2 %; fr-en (fr to en), en-de (en to de)".
   static void TellRoute(int64_t number, const v1::TranslateResult& result,
                         Output& output) {
     std::vector<std::string> languages, steps;
@@ -139,7 +140,7 @@ class TranslateCommand : public Command {
   bool route_ = false;
 };
 
-// A list of an enumeration's values by their names.
+// Adds a flag that takes a list of an enumeration's values, by their names.
 CLI::Option* AddKindsFlag(CLI::App& sub, const char* flag,
                           const google::protobuf::EnumDescriptor* kinds,
                           std::string_view prefix, const std::string& help,
@@ -165,7 +166,8 @@ CLI::Option* AddKindsFlag(CLI::App& sub, const char* flag,
       ->group(kMoreFlags);
 }
 
-// "SOURCE=TARGET"; a source with "=" must come in a file.
+// Parses "SOURCE=TARGET" and adds the term. A source that contains "=" must
+// come from a file. Returns an error text, or an empty one.
 std::string AddTerm(const std::string& term, const char* between,
                     v1::TranslateOptions* options) {
   const size_t at = term.find(between);

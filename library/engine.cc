@@ -22,7 +22,8 @@ namespace trivium {
 namespace {
 
 constexpr int kPoolThreads = 2;
-// Nobody but the program itself is asked for so much.
+// Limit of messages: larger than a server's, since the only client is the
+// program itself.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 constexpr int kMostInputs = 1 << 20;
 
@@ -66,7 +67,7 @@ LocalEngine::Severity SeverityOf(LogLevel level) {
   return LocalEngine::Severity::kInfo;
 }
 
-// Has the log's lines for as long as it lives.
+// Redirects the log to Options::log while it lives.
 class LogUse {
  public:
   using Sink = std::function<void(LocalEngine::Severity, std::string_view)>;
@@ -103,10 +104,10 @@ class LocalEngineImpl : public LocalEngine {
     if (batcher_ != nullptr) batcher_->Drain(absl::ZeroDuration());
   }
 
-  // The caller's threads are used here and in the constructor alone.
+  // Only this function and the constructor use Options::start_thread.
   absl::Status Open(std::vector<ServedModel> models) {
     if (tokenizing_.threads() == 0 || delivery_.threads() == 0) {
-      return absl::ResourceExhaustedError("there are no threads to be had");
+      return absl::ResourceExhaustedError("no thread could be started");
     }
     Batcher::Options batching;
     batching.workers = workers_.count;
@@ -223,8 +224,8 @@ class LocalEngineImpl : public LocalEngine {
   const std::unique_ptr<LogUse> log_;
   const Workers workers_;
   Metrics metrics_;
-  // Destroyed last to first: the pools finish what the batcher said while what
-  // all calls work with is there.
+  // Members are destroyed from last to first: the pools finish the batcher's
+  // results while the calls' environment still exists.
   std::unique_ptr<Batcher> batcher_;
   Environment environment_;
   RefusalLog refusals_;
@@ -235,7 +236,7 @@ class LocalEngineImpl : public LocalEngine {
 
 absl::Status CheckOptions(const LocalEngine::Options& options) {
   if (options.models.empty()) {
-    return absl::InvalidArgumentError("models: give one at least");
+    return absl::InvalidArgumentError("models is empty: give at least one");
   }
   std::set<std::string> names;
   for (const LocalEngine::Model& model : options.models) {
@@ -252,7 +253,7 @@ absl::Status CheckOptions(const LocalEngine::Options& options) {
   }
   if (options.kv_cache_bytes < 0) {
     return absl::InvalidArgumentError(fmt::format(
-        "kv_cache_bytes is {}; give 1 or more, or 0 for what a server has",
+        "kv_cache_bytes is {}; give 1 or more, or 0 for a server's default",
         options.kv_cache_bytes));
   }
   return absl::OkStatus();
@@ -289,7 +290,7 @@ absl::StatusOr<std::unique_ptr<LocalEngine>> LocalEngine::Create(
   TRIVIUM_RETURN_IF_ERROR(engine->Open(std::move(models)));
   return engine;
 } catch (const std::system_error&) {
-  return absl::ResourceExhaustedError("there are no threads to be had");
+  return absl::ResourceExhaustedError("no thread could be started");
 }
 
 }  // namespace trivium

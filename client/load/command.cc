@@ -78,7 +78,7 @@ absl::StatusOr<Target> MakeTarget(const std::string& server,
     return target;
   }
   client.address = server;
-  // The checks of the options, before any call is made with them.
+  // Checks the options before any call is made with them.
   TRIVIUM_RETURN_IF_ERROR(Client::Create(client).status());
   target.caller = MakeGrpcCaller(workload, client, flags.connections);
   return target;
@@ -110,7 +110,7 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
   LoadFlags flags;
   AddLoadFlags(app, &flags);
   try {
-    // CLI11 takes them last first.
+    // CLI11 expects them in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success&) {
     fmt::print(io.out, "{}", app.help());
@@ -140,7 +140,7 @@ ExitCode RunTriviumLoad(const std::vector<std::string>& arguments, const Io& io,
     targets.push_back(*std::move(target));
   }
   if (!flags.html.empty()) {
-    // Now, not after all the work.
+    // Fails now instead of after all the work.
     const absl::Status written = WriteFile(flags.html, "");
     if (!written.ok()) return Complain(io, written, kExitIo);
   }

@@ -19,7 +19,8 @@ std::vector<std::string> KindNames() {
   return names;
 }
 
-// An option whose text `read` understands, or says what is wrong with.
+// Adds an option whose text `read` parses. `read` returns an error if it is
+// wrong.
 CLI::Option* AddParsed(
     CLI::App& app, const std::string& name,
     const std::function<absl::Status(const std::string&)>& read,
@@ -50,7 +51,7 @@ absl::Status ReadMetadata(const std::string& pair, Workload::Options* options) {
   return absl::OkStatus();
 }
 
-// "10:200:60" as so many numbers, none of which is negative.
+// Parses "10:200:60" as `count` numbers, none of which is negative.
 std::optional<std::vector<double>> Numbers(const std::string& text,
                                            size_t count) {
   std::vector<double> numbers;

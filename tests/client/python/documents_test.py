@@ -309,7 +309,7 @@ class FormatsTest(unittest.TestCase):
         out = translate("html", head.encode("latin-1"), lambda _: "Łódź é")
         self.assertEqual(out, '<meta charset="iso-8859-1"><p>&#321;ód&#378; é</p>'
                          .encode("latin-1"))
-        with self.assertRaisesRegex(DocumentError, "'klingon' is not known"):
+        with self.assertRaisesRegex(DocumentError, "'klingon' is unknown"):
             texts_of("html", '<meta charset="klingon">')
 
     def test_broken_html_is_carried(self):
@@ -394,13 +394,13 @@ class FormatsTest(unittest.TestCase):
 
     def test_errors_say_what_and_where(self):
         for form, data, what in (
-                ("json", b'{"a": \n x}', "line 2, column 2: no JSON"),
-                ("json", b"[" * 100000, "nested too deeply|no JSON"),
-                ("xliff", b"<xliff>\n<b></xliff>", "line 2, column 6: no XML"),
-                ("xliff", b"<tmx/>", "line 1: no XLIFF: <tmx>"),
-                ("po", b'msgid "a"\nmsgstr b\n', "line 2: this is no line of a PO file"),
-                ("srt", b"hello\n", "line 1: no cue"),
-                ("docx", b"hello", "no DOCX"),
+                ("json", b'{"a": \n x}', "line 2, column 2: this is not JSON"),
+                ("json", b"[" * 100000, "nested too deeply|not JSON"),
+                ("xliff", b"<xliff>\n<b></xliff>", "line 2, column 6: this is not XML"),
+                ("xliff", b"<tmx/>", "line 1: this is not XLIFF: <tmx>"),
+                ("po", b'msgid "a"\nmsgstr b\n', "line 2: this is not a line of a PO file"),
+                ("srt", b"hello\n", "line 1: it has no cue"),
+                ("docx", b"hello", "this is not a DOCX file"),
                 ("text", b"a\nb\xff\n", "line 2: byte 3 is not utf-8")):
             with self.subTest(form=form, data=data[:20]):
                 with self.assertRaisesRegex(DocumentError, what):

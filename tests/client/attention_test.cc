@@ -96,7 +96,7 @@ TEST_F(AttentionTest, PutsEveryWeightOnThePage) {
   }
 }
 
-TEST_F(AttentionTest, TakesTheChosenLayersHeadsAndRowsFromTheServer) {
+TEST_F(AttentionTest, ReadsOnlyTheChosenLayersHeadsAndRows) {
   const CommandRun run =
       Run({"--kind", "encoder", "--layer", "2", "--layer", "0", "--head", "1",
            "--row", "1", "one two three"});
@@ -117,7 +117,7 @@ TEST_F(AttentionTest, TakesTheChosenLayersHeadsAndRowsFromTheServer) {
   EXPECT_THAT(run.out, HasSubstr("Encoder self-attention, layer 2, head 1"));
 }
 
-TEST_F(AttentionTest, AsksInPartsThatFitIntoAnAnswer) {
+TEST_F(AttentionTest, ReadsPartsThatFitIntoAResponse) {
   server_.max_response_bytes = 64;  // 14 weights: a row of three at a time
   CommandRun run = Run({"one two three"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
@@ -142,7 +142,7 @@ TEST_F(AttentionTest, MarksTheSecondTextOfAPair) {
   EXPECT_EQ(data["maps"][0]["keys"].size(), 5u);
 }
 
-TEST_F(AttentionTest, LanguagesReachBothCalls) {
+TEST_F(AttentionTest, SendsLanguagesWithBothCalls) {
   EXPECT_EQ(
       Run({"--source-language", "en", "--target-language", "de", "a"}).code,
       kExitOk);
@@ -154,7 +154,7 @@ TEST_F(AttentionTest, LanguagesReachBothCalls) {
             "beam_size: 1 num_hypotheses: 1 max_new_tokens: 1 sample: false");
 }
 
-TEST_F(AttentionTest, SaysWhatIsNotThere) {
+TEST_F(AttentionTest, RefusesMapsThatTheModelLacks) {
   EXPECT_THAT(Run({"--layer", "3", "a"}).err,
               HasSubstr("there is no layer 3: the model has layers 0 to 2"));
   EXPECT_THAT(Run({"--head", "9", "a"}).err, HasSubstr("no head 9"));
@@ -171,7 +171,7 @@ TEST_F(AttentionTest, SaysWhatIsNotThere) {
   EXPECT_THAT(Run({"--kind", "encoder", "a"}).err, HasSubstr("no encoder"));
 }
 
-TEST_F(AttentionTest, AFileThatCannotBeWrittenIsAnIoError) {
+TEST_F(AttentionTest, ReportsAFileThatCannotBeWritten) {
   EXPECT_EQ(Run({"--npz", "/nowhere/a.npz", "a"}).code, kExitIo);
   page_path_ = "/nowhere/a.html";
   const CommandRun run = Run({"a"});
@@ -179,7 +179,7 @@ TEST_F(AttentionTest, AFileThatCannotBeWrittenIsAnIoError) {
   EXPECT_THAT(run.err, HasSubstr("cannot write /nowhere/a.html"));
 }
 
-TEST_F(AttentionTest, HostileTextsStayTexts) {
+TEST_F(AttentionTest, ShowsHostileTextsAsText) {
   const std::vector<std::string> texts = {
       "</script><script>alert(1)</script><!-- x",
       "<!--<script> ]]> <style></style> {{data}} {{script}}",
@@ -230,7 +230,7 @@ TEST_F(AttentionTest, ShowsTheLastLayerOnATerminal) {
             "   1 b  |\u2591\u2591|  b 0.08  a  0.07\n");
 }
 
-TEST_F(AttentionTest, ADecodersPromptAndAnswerAreOneMap) {
+TEST_F(AttentionTest, ShowsADecodersPromptAndAnswerInOneMap) {
   server_.design = v1::DESIGN_DECODER;
   server_.kv_head_count = 1;
   server_.attention_windows = {0, 2, 0};
@@ -267,7 +267,7 @@ TEST_F(AttentionTest, ADecodersPromptAndAnswerAreOneMap) {
             "layers: 1 heads: 1");
 }
 
-TEST_F(AttentionTest, APromptMayStandAloneOrBeIds) {
+TEST_F(AttentionTest, AcceptsAPromptAloneAndIds) {
   server_.design = v1::DESIGN_DECODER;
   const CommandRun alone =
       Run({"--no-html", "--json", "--max-new-tokens", "1", "a b"});
@@ -286,7 +286,7 @@ TEST_F(AttentionTest, APromptMayStandAloneOrBeIds) {
 }
 
 // A long prompt is read in calls that the server's bound allows.
-TEST_F(AttentionTest, ALongPromptTakesSeveralCalls) {
+TEST_F(AttentionTest, ReadsALongPromptInSeveralCalls) {
   server_.design = v1::DESIGN_DECODER;
   server_.max_response_bytes = 2000;
   std::string text = "a";
@@ -303,7 +303,7 @@ TEST_F(AttentionTest, ALongPromptTakesSeveralCalls) {
   }
 }
 
-TEST_F(AttentionTest, NoHtmlWritesNoPage) {
+TEST_F(AttentionTest, WritesNoPageWithNoHtml) {
   std::remove(page_path_.c_str());
   EXPECT_EQ(Run({"--no-html", "a"}).code, kExitOk);
   EXPECT_FALSE(std::ifstream(page_path_).good());

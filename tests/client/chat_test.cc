@@ -28,7 +28,7 @@ std::vector<std::string> Said(const v1::Chat& chat) {
   return said;
 }
 
-TEST(ConversationTest, KeepsWhatWasSaid) {
+TEST(ConversationTest, KeepsAllMessages) {
   Conversation conversation({}, "be brief");
   EXPECT_EQ(conversation.Take("")->next, Conversation::kGoOn);
   EXPECT_EQ(conversation.Take("Hi")->next, Conversation::kAnswer);
@@ -48,7 +48,7 @@ TEST(ConversationTest, KeepsWhatWasSaid) {
   EXPECT_EQ(conversation.Take("/quit")->next, Conversation::kQuit);
 }
 
-TEST(ConversationTest, RetriesWhatWasAnsweredAndWhatFailed) {
+TEST(ConversationTest, RetriesAnsweredAndFailedMessages) {
   Conversation conversation({}, "");
   EXPECT_TRUE(absl::IsInvalidArgument(conversation.Take("/retry").status()));
   ASSERT_TRUE(conversation.Take("Hi").ok());
@@ -61,7 +61,7 @@ TEST(ConversationTest, RetriesWhatWasAnsweredAndWhatFailed) {
   EXPECT_THAT(Said(conversation.chat()), ElementsAre("user: Hi"));
 }
 
-TEST(ConversationTest, SaysWhichCommandsThereAre) {
+TEST(ConversationTest, ListsItsCommands) {
   Conversation conversation({}, "");
   EXPECT_THAT(conversation.Take("/help")->note, HasSubstr("/retry"));
   EXPECT_THAT(conversation.Take("/fly").status().message(),
@@ -84,7 +84,7 @@ class ChatTest : public testing::Test {
   FakeServer server_;
 };
 
-TEST_F(ChatTest, APipeIsAConversation) {
+TEST_F(ChatTest, TreatsAPipeAsAConversation) {
   server_.newline = "\n!";
   const CommandRun run = Run({"--system", "s", "--variable", "a=false",
                               "--variable", "b=x=y", "--template-name", "t"},
@@ -100,7 +100,7 @@ TEST_F(ChatTest, APipeIsAConversation) {
   EXPECT_EQ(chat.template_name(), "t");
 }
 
-TEST_F(ChatTest, TextsAreTurns) {
+TEST_F(ChatTest, TreatsTextsAsTurns) {
   CommandRun run = Run({"--", "Hi", "--you"});
   EXPECT_EQ(run.code, kExitOk);
   EXPECT_EQ(run.out, "one two\none two\n");
@@ -111,7 +111,7 @@ TEST_F(ChatTest, TextsAreTurns) {
   EXPECT_EQ(nlohmann::json::parse(first)["piece"]["text"], "one");
 }
 
-TEST_F(ChatTest, RefusesWhatItHasNoUseFor) {
+TEST_F(ChatTest, RefusesFlagsThatDoNotApply) {
   EXPECT_EQ(Run({"--num-hypotheses", "2", "Hi"}).code, kExitFailed);
   EXPECT_EQ(Run({"--variable", "x", "Hi"}).code, kExitUsage);
   const CommandRun run = Run({}, "\x96\n/fly\n");
@@ -177,7 +177,7 @@ class TerminalTest : public ChatTest {
   ExitCode code_ = kExitOk;
 };
 
-TEST_F(TerminalTest, GoesOnAfterFailures) {
+TEST_F(TerminalTest, ContinuesAfterFailures) {
   server_.newline = "\x1b[2J\nx";
   Start();
   ReadTo("/help tells the commands");
@@ -191,7 +191,7 @@ TEST_F(TerminalTest, GoesOnAfterFailures) {
   EXPECT_EQ(End(), kExitOk);
 }
 
-TEST_F(TerminalTest, CtrlCStopsAnAnswerAndNotTheProgram) {
+TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
   server_.hang_in_generate = true;
   Start();
   ReadTo("Ctrl-D ends");
@@ -210,7 +210,7 @@ TEST_F(TerminalTest, CtrlCStopsAnAnswerAndNotTheProgram) {
   EXPECT_EQ(End(), kExitOk);
 }
 
-TEST_F(TerminalTest, SaysAtOnceThatAModelTakesNoChats) {
+TEST_F(TerminalTest, ReportsAtOnceThatAModelTakesNoChats) {
   server_.chat_refusal = "the template is odd";
   Start();
   ReadTo("takes no chats: the template is odd");

@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(VisibleTest, ShowsWhatATerminalWouldObey) {
+TEST(VisibleTest, ReplacesControlCharacters) {
   EXPECT_EQ(Visible("a\x1b[31mb"), "a\u241b[31mb");
   EXPECT_EQ(Visible("\n\t"), "\u240a\u2409");
   EXPECT_EQ(Visible("\x7f"), "<7f>");
@@ -34,7 +34,7 @@ TEST(VisibleTest, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(Visible(""), "");
 }
 
-TEST(VisibleTest, ShowsWhatNobodyWouldSee) {
+TEST(VisibleTest, ReplacesInvisibleCharacters) {
   // A soft hyphen, separators, an isolate, a filler, a tag, a byte order mark.
   EXPECT_EQ(Visible("\u00ad"), "<ad>");
   EXPECT_EQ(Visible("\u2028\u2029"), "<2028><2029>");
@@ -46,7 +46,7 @@ TEST(VisibleTest, ShowsWhatNobodyWouldSee) {
   EXPECT_EQ(Visible("\u0600"), "\u0600");
 }
 
-TEST(VisibleTest, ShowsBytesThatAreNotUtf8) {
+TEST(VisibleTest, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(Visible("a\xff"), "a<0xFF>");
   // Cut off in the middle: no byte is read beyond the end.
   EXPECT_EQ(Visible("\xe2\x96"), "<0xE2><0x96>");
@@ -144,7 +144,7 @@ TEST_F(TokensTest, HonoursNoColor) {
   EXPECT_THAT(OnATerminal(), Not(HasSubstr("\x1b[3")));
 }
 
-TEST(ColorsTest, PaintNothingWhenOff) {
+TEST(ColorsTest, PaintsNothingWhenOff) {
   EXPECT_EQ(Colors(false).Paint("31", "x"), "x");
   EXPECT_EQ(Colors(true).Paint("31", "x"), "\x1b[31mx\x1b[0m");
   EXPECT_FALSE(ShowsColors(std::tmpfile()));

@@ -43,7 +43,7 @@ TEST_F(CallsTest, TranslatesIntoGerman) {
   EXPECT_THAT(Translate("The house is big."), HasSubstr("Haus"));
 }
 
-TEST_F(CallsTest, TranslatesIntoEnglishWhereToldTo) {
+TEST_F(CallsTest, TranslatesIntoEnglishOnRequest) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("Guten Morgen!");
   request.mutable_options()->set_target_language("en");
@@ -53,7 +53,7 @@ TEST_F(CallsTest, TranslatesIntoEnglishWhereToldTo) {
               HasSubstr("ood morning"));
 }
 
-TEST_F(CallsTest, ProtectedSpansComeThrough) {
+TEST_F(CallsTest, KeepsProtectedSpans) {
   const struct {
     const char* target;
     std::string text;
@@ -101,7 +101,7 @@ TEST_F(CallsTest, ProtectedSpansComeThrough) {
   }
 }
 
-TEST_F(CallsTest, OddTextsGetAnswers) {
+TEST_F(CallsTest, AnswersOddTexts) {
   EXPECT_EQ(Translate(""), "");
   for (const std::string& text :
        {std::string(" \t\n "), std::string("\xF0\x9F\x8D\x8E\xF0\x9F\x8D\x8E"),
@@ -111,7 +111,7 @@ TEST_F(CallsTest, OddTextsGetAnswers) {
   }
 }
 
-TEST_F(CallsTest, EachSentenceOfATextIsAsItIsAlone) {
+TEST_F(CallsTest, TranslatesEachSentenceOfATextAsIfAlone) {
   const std::string first = "I ate an apple.", second = "Dr. Smith came.";
   EXPECT_EQ(Translate(" " + first + "\r\n\n\t" + second + "  "),
             " " + Translate(first) + "\r\n\n\t" + Translate(second) + "  ");
@@ -128,7 +128,7 @@ TEST_F(CallsTest, EachSentenceOfATextIsAsItIsAlone) {
             Translate(second));
 }
 
-TEST_F(CallsTest, TranslateGivesEverythingAskedFor) {
+TEST_F(CallsTest, ReturnsEverythingThatTranslateCanReturn) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");
   request.add_inputs()->set_text("Good morning.");
@@ -167,7 +167,7 @@ TEST_F(CallsTest, TranslateGivesEverythingAskedFor) {
   EXPECT_TRUE(response->timings().has_total());
 }
 
-TEST_F(CallsTest, AStopIdEndsTheTextAndIsNotInIt) {
+TEST_F(CallsTest, EndsTheTextBeforeAStopId) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("The house is big.");
   request.mutable_options()->set_tokens(true);
@@ -213,7 +213,7 @@ TEST_F(CallsTest, AStopIdEndsTheTextAndIsNotInIt) {
   }
 }
 
-TEST_F(CallsTest, AnEndTokenThatIsIgnoredEndsNothing) {
+TEST_F(CallsTest, ContinuesAfterAnIgnoredEndToken) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("The house is big.");
   v1::DecodingOptions* decoding = request.mutable_options()->mutable_decoding();
@@ -232,7 +232,7 @@ TEST_F(CallsTest, AnEndTokenThatIsIgnoredEndsNothing) {
   }
 }
 
-TEST_F(CallsTest, ABiasMakesOrForbidsAToken) {
+TEST_F(CallsTest, ForcesOrForbidsATokenByItsBias) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("The house is big.");
   request.mutable_options()->set_tokens(true);
@@ -254,7 +254,7 @@ TEST_F(CallsTest, ABiasMakesOrForbidsAToken) {
   }
 }
 
-TEST_F(CallsTest, ScoresATranslationAsItsSearchDid) {
+TEST_F(CallsTest, ScoresATranslationLikeItsSearch) {
   v1::TranslateRequest translate;
   translate.add_inputs()->set_text("The house is big.");
   translate.mutable_options()->set_tokens(true);
@@ -293,7 +293,7 @@ TEST_F(CallsTest, ScoresATranslationAsItsSearchDid) {
 }
 
 // The model's folder forces an end token where max_new_tokens cuts.
-TEST_F(CallsTest, ACutIsToldAsOne) {
+TEST_F(CallsTest, ReportsACutByMaxNewTokens) {
   for (const uint32_t beam_size : {1u, 4u}) {
     for (const auto& [tokens, reason] :
          {std::pair(5u, v1::FINISH_REASON_LENGTH),
@@ -335,7 +335,7 @@ TEST_F(CallsTest, ACutIsToldAsOne) {
 
 // The model is not asked where an end is forced, so a text that would end there
 // is told as a cut, too; with one token more it is none (common.proto).
-TEST_F(CallsTest, AnEndThatIsForcedIsACutEvenWhereTheTextEnds) {
+TEST_F(CallsTest, ReportsAForcedEndAsACutEvenIfTheTextEndsThere) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");
   auto* decoding = request.mutable_options()->mutable_decoding();
@@ -358,7 +358,7 @@ TEST_F(CallsTest, AnEndThatIsForcedIsACutEvenWhereTheTextEnds) {
   }
 }
 
-TEST_F(CallsTest, ATemperatureDrawsAndZeroIsGreedy) {
+TEST_F(CallsTest, DrawsWithATemperatureAndIsGreedyAtZero) {
   const auto translate = [&](auto change) {
     v1::TranslateRequest request;
     request.add_inputs()->set_text("I ate an apple and then we went home.");
@@ -387,7 +387,7 @@ TEST_F(CallsTest, ATemperatureDrawsAndZeroIsGreedy) {
   EXPECT_NE(drawn.hypotheses(0).text(), greedy.hypotheses(0).text());
 }
 
-TEST_F(CallsTest, LanguagesThatTheModelHasNotAreErrors) {
+TEST_F(CallsTest, RefusesLanguagesThatTheModelLacks) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");
   request.mutable_options()->set_source_language("fr");
@@ -403,7 +403,7 @@ TEST_F(CallsTest, LanguagesThatTheModelHasNotAreErrors) {
   EXPECT_TRUE(client_->Translate(request).ok());
 }
 
-TEST_F(CallsTest, EncodeGivesVectorsOfLengthOne) {
+TEST_F(CallsTest, EncodesToVectorsOfLengthOne) {
   v1::EncodeRequest request;
   request.add_inputs()->set_text("A cat sat on the mat.");
   request.set_token_vectors(true);
@@ -417,7 +417,7 @@ TEST_F(CallsTest, EncodeGivesVectorsOfLengthOne) {
             static_cast<int>(result.token_count()) * result.embedding_size());
 }
 
-TEST_F(CallsTest, PiecesJoinedAreTheTranslation) {
+TEST_F(CallsTest, GeneratesPiecesThatJoinToTheTranslation) {
   v1::GenerateRequest request;
   request.mutable_input()->set_text("The weather is very nice today.");
   request.mutable_decoding()->set_beam_size(1);
@@ -440,7 +440,7 @@ TEST_F(CallsTest, PiecesJoinedAreTheTranslation) {
             text);
 }
 
-TEST_F(CallsTest, SeedsRepeatSamples) {
+TEST_F(CallsTest, RepeatsSamplesOfASeed) {
   const auto sample = [&](uint64_t seed) {
     v1::GenerateRequest request;
     request.mutable_input()->set_text("The weather is very nice today.");
@@ -465,7 +465,7 @@ TEST_F(CallsTest, SeedsRepeatSamples) {
   EXPECT_TRUE(different);
 }
 
-TEST_F(CallsTest, TokenizeGivesPlaces) {
+TEST_F(CallsTest, ReturnsThePlacesOfTokens) {
   v1::TokenizeRequest request;
   request.add_texts("I ate an apple.");
   const auto response = client_->Tokenize(request);
@@ -485,7 +485,7 @@ TEST_F(CallsTest, TokenizeGivesPlaces) {
             Translate("I ate an apple."));
 }
 
-TEST_F(CallsTest, ModelsAreDescribed) {
+TEST_F(CallsTest, DescribesModels) {
   const auto models = client_->ListModels();
   ASSERT_TRUE(models.ok()) << models.status();
   ASSERT_EQ(models->models_size(), 1);
@@ -500,7 +500,7 @@ TEST_F(CallsTest, ModelsAreDescribed) {
   EXPECT_FALSE(model->vocabulary_shortlist());
 }
 
-TEST(ShortlistTest, IsOnWhereAskedForAndSaysSo) {
+TEST(ShortlistTest, IsOnIfRequestedAndReported) {
   ServerProcess server({"--vocabulary-shortlist"});
   const auto client = server.NewClient();
   const auto model = client->GetModel("");
@@ -514,7 +514,7 @@ TEST(ShortlistTest, IsOnWhereAskedForAndSaysSo) {
             "Ich habe einen Apfel gegessen.");
 }
 
-TEST(ShortlistTest, AFolderWithoutOneIsAnError) {
+TEST(ShortlistTest, RefusesAFolderWithoutAShortlist) {
   const ProcessResult result = RunProgram(
       {TRIVIUM_SERVER_PROGRAM, "--listen", "127.0.0.1:0", "--metrics-listen",
        "off", "--model", "tiny=tests/golden/marian.translate,shortlist=on"});
@@ -524,7 +524,7 @@ TEST(ShortlistTest, AFolderWithoutOneIsAnError) {
                                                    "such file")));
 }
 
-TEST_F(CallsTest, HealthKnowsEachService) {
+TEST_F(CallsTest, ReportsTheHealthOfEachService) {
   for (const char* service :
        {"", "trivium.v1.Inference", "trivium.v1.Models"}) {
     const auto health = client_->Health(service);
@@ -535,7 +535,7 @@ TEST_F(CallsTest, HealthKnowsEachService) {
             absl::StatusCode::kNotFound);
 }
 
-TEST_F(CallsTest, StreamsManyTextsAndABadOneFailsAlone) {
+TEST_F(CallsTest, StreamsManyTextsOfWhichABadOneFailsAlone) {
   const auto stream = client_->StartTranslateStream({});
   constexpr int kCount = 100;
   std::thread writer([&] {
@@ -571,7 +571,7 @@ TEST_F(CallsTest, StreamsManyTextsAndABadOneFailsAlone) {
   EXPECT_EQ(errors, 1);
 }
 
-TEST_F(CallsTest, ManyCallersAtOnceGetWhatEachGetsAlone) {
+TEST_F(CallsTest, AnswersConcurrentCallersAsIfAlone) {
   constexpr int kCallers = 32;
   std::vector<std::string> alone(kCallers), together(kCallers);
   const auto text = [](int i) {

@@ -100,7 +100,7 @@ class ChatsTest : public testing::Test {
 
 FolderServer* ChatsTest::server_ = nullptr;
 
-TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
+TEST_F(ChatsTest, AnswersLikeTransformers) {
   std::ifstream file(std::string(kChats) + "/chats.json");
   const ordered_json chats = ordered_json::parse(file);
   EXPECT_GE(chats.size(), 14u);
@@ -129,7 +129,7 @@ TEST_F(ChatsTest, AnswersAreThoseOfTransformers) {
   }
 }
 
-TEST_F(ChatsTest, TheTemplateRefuses) {
+TEST_F(ChatsTest, ReportsTheTemplatesRefusal) {
   v1::GenerateRequest request;
   request.set_model("chat");
   v1::Chat::Message* message = request.mutable_chat()->add_messages();
@@ -147,7 +147,7 @@ TEST_F(ChatsTest, TheTemplateRefuses) {
   EXPECT_THAT(status.message(), HasSubstr("send fewer messages"));
 }
 
-TEST_F(ChatsTest, ModelsSayWhichTemplatesTheyHave) {
+TEST_F(ChatsTest, ListsTheTemplatesOfModels) {
   const auto chat = client_->GetModel("chat");
   ASSERT_TRUE(chat.ok()) << chat.status();
   EXPECT_THAT(chat->chat_templates(), ElementsAre("default"));
@@ -176,7 +176,7 @@ TEST_F(ChatsTest, ModelsSayWhichTemplatesTheyHave) {
   EXPECT_THAT(check.out, AllOf(StartsWith("warning: "), HasSubstr("sing")));
 }
 
-TEST_F(ChatsTest, TheProgramTalks) {
+TEST_F(ChatsTest, TalksWithTheProgram) {
   const ProcessResult run = RunProgram(
       {TRIVIUM_PROGRAM, "chat", "--address", (*server_)->address(), "--model",
        "chat", "--max-new-tokens", "5", "--variable", "enable_thinking=false"},

@@ -74,7 +74,7 @@ class DecoderAttentionTest : public testing::Test {
 
 ServerProcess* DecoderAttentionTest::server_ = nullptr;
 
-TEST_F(DecoderAttentionTest, APromptsMapsAreTransformers) {
+TEST_F(DecoderAttentionTest, ReturnsTransformersMapsOfAPrompt) {
   for (const std::string& name : kDecoders) {
     for (const int run : {0, kLongRun}) {
       SCOPED_TRACE(name + ", run " + std::to_string(run));
@@ -101,7 +101,7 @@ TEST_F(DecoderAttentionTest, APromptsMapsAreTransformers) {
 }
 
 // What GetModel tells of windows is what the maps show.
-TEST_F(DecoderAttentionTest, AnAnswersTokensAreRowsLikeThePrompts) {
+TEST_F(DecoderAttentionTest, ReturnsRowsOfTheAnswerLikeThoseOfThePrompt) {
   for (const std::string& name : kDecoders) {
     SCOPED_TRACE(name);
     const auto model = client_->GetModel(name);
@@ -143,7 +143,7 @@ TEST_F(DecoderAttentionTest, AnAnswersTokensAreRowsLikeThePrompts) {
   }
 }
 
-TEST_F(DecoderAttentionTest, ModelsTellWhatSharesKeysAndHowFarLayersLook) {
+TEST_F(DecoderAttentionTest, DescribesSharedKeysAndWindowsOfModels) {
   const auto model = [this](const std::string& name) {
     const auto got = client_->GetModel(name);
     EXPECT_TRUE(got.ok()) << got.status();
@@ -159,7 +159,7 @@ TEST_F(DecoderAttentionTest, ModelsTellWhatSharesKeysAndHowFarLayersLook) {
               ElementsAre(5, 5, 5, 5, 5, 0, 5));
 }
 
-TEST_F(DecoderAttentionTest, ChosenMapsAndRowsAreThoseOfAll) {
+TEST_F(DecoderAttentionTest, ReturnsChosenMapsAndRowsEqualToThoseOfAll) {
   v1::GenerateRequest request =
       Request("llama.yarn", GoldenInput("llama.yarn", kLongRun), 4);
   const v1::Attention all = Ask(request).done.decoder_attention();
@@ -185,7 +185,7 @@ TEST_F(DecoderAttentionTest, ChosenMapsAndRowsAreThoseOfAll) {
   }
 }
 
-TEST_F(DecoderAttentionTest, EveryDrawHasItsMaps) {
+TEST_F(DecoderAttentionTest, ReturnsTheMapsOfEveryDraw) {
   v1::GenerateRequest request =
       Request("qwen3.lm", GoldenInput("qwen3.lm", kLongRun), 8);
   request.mutable_decoding()->set_num_hypotheses(3);
@@ -215,7 +215,7 @@ TEST_F(DecoderAttentionTest, EveryDrawHasItsMaps) {
   }
 }
 
-TEST_F(DecoderAttentionTest, TheProgramShowsThem) {
+TEST_F(DecoderAttentionTest, ShowsMapsInTheProgram) {
   const v1::Input prompt = GoldenInput("llama.yarn", kLongRun);
   std::string ids;
   for (const uint32_t id : prompt.ids().ids()) ids += std::to_string(id) + " ";

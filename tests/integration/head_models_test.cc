@@ -32,7 +32,7 @@ class HeadModelsTest : public testing::Test {
 
 ServerProcess* HeadModelsTest::server_ = nullptr;
 
-TEST_F(HeadModelsTest, TokenizeTellsTheTextsOfAPairApart) {
+TEST_F(HeadModelsTest, TokenizesPairsWithTheTextOfEachToken) {
   v1::TokenizeRequest request;
   request.set_model("bert.classify");
   request.add_pairs()->set_first("ab");
@@ -52,7 +52,7 @@ TEST_F(HeadModelsTest, TokenizeTellsTheTextsOfAPairApart) {
 }
 
 // Models without languages do not take them for nothing.
-TEST_F(HeadModelsTest, LanguagesAreNotForEncoders) {
+TEST_F(HeadModelsTest, RefusesLanguagesForEncoders) {
   for (const bool source : {true, false}) {
     v1::EncodeRequest request;
     request.set_model("bert.tag");

@@ -126,7 +126,7 @@ class HostileTest : public testing::Test {
 ServerProcess* HostileTest::server_ = nullptr;
 
 // So what follows reaches every call, and as deep as its good messages go.
-TEST_F(HostileTest, GoodMessagesOfEveryCallAreAnswered) {
+TEST_F(HostileTest, AnswersGoodMessagesOfEveryCall) {
   std::map<std::string, int> methods;
   for (const char* name : {"trivium.v1.Inference", "trivium.v1.Models"}) {
     const auto* service =
@@ -144,7 +144,7 @@ TEST_F(HostileTest, GoodMessagesOfEveryCallAreAnswered) {
   for (const auto& [method, calls] : methods) EXPECT_EQ(calls, 1) << method;
 }
 
-TEST_F(HostileTest, RandomBytesAreTheClientsFault) {
+TEST_F(HostileTest, BlamesTheClientForRandomBytes) {
   std::mt19937 random(17);
   for (int round = 0; round < 60; ++round) {
     std::string bytes(random() % 200, '\0');
@@ -155,7 +155,7 @@ TEST_F(HostileTest, RandomBytesAreTheClientsFault) {
   }
 }
 
-TEST_F(HostileTest, TruncatedAndChangedMessagesAreTheClientsFault) {
+TEST_F(HostileTest, BlamesTheClientForTruncatedAndChangedMessages) {
   std::mt19937 random(18);
   for (const GoodCall& good : GoodCalls()) {
     std::vector<std::string> messages = good.Bytes();
@@ -174,7 +174,7 @@ TEST_F(HostileTest, TruncatedAndChangedMessagesAreTheClientsFault) {
   }
 }
 
-TEST_F(HostileTest, ExtremeNumbersAreTheClientsFault) {
+TEST_F(HostileTest, BlamesTheClientForExtremeNumbers) {
   for (const GoodCall& good : GoodCalls()) {
     for (const auto& message : good.messages) {
       const std::unique_ptr<Message> before(message->New());
@@ -220,13 +220,13 @@ TEST_F(HostileTest, ExtremeNumbersAreTheClientsFault) {
   }
 }
 
-TEST_F(HostileTest, NoMessageAtAllIsAnswered) {
+TEST_F(HostileTest, AnswersACallWithoutAMessage) {
   for (const GoodCall& good : GoodCalls()) {
     ExpectClientsFault(Call(good.method, {}), good.method);
   }
 }
 
-TEST_F(HostileTest, InvalidUtf8IsInvalidInEveryTextField) {
+TEST_F(HostileTest, RefusesInvalidUtf8InEveryTextField) {
   const std::string bad = "a\xff\xfe";
   int texts = 0;
   for (const GoodCall& good : GoodCalls()) {
@@ -247,7 +247,7 @@ TEST_F(HostileTest, InvalidUtf8IsInvalidInEveryTextField) {
   EXPECT_GT(texts, 40);
 }
 
-TEST_F(HostileTest, StreamsOutOfOrderAreInvalid) {
+TEST_F(HostileTest, RefusesStreamsOutOfOrder) {
   v1::TranslateStreamRequest start, item;
   start.mutable_start();
   item.mutable_item()->mutable_input()->set_text("Hi.");
@@ -263,7 +263,7 @@ TEST_F(HostileTest, StreamsOutOfOrderAreInvalid) {
   }
 }
 
-TEST_F(HostileTest, OversizedMessagesAreRefused) {
+TEST_F(HostileTest, RefusesOversizedMessages) {
   for (const GoodCall& good : GoodCalls()) {
     ExpectClientsFault(Call(good.method, {std::string(9 << 20, '\0')}),
                        good.method);

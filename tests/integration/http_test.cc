@@ -114,7 +114,7 @@ std::string Enveloped(const std::string& message) {
   return bytes + message;
 }
 
-TEST_F(HttpTest, ConnectsCallsSayTheSameInJsonAndInBytes) {
+TEST_F(HttpTest, AnswersConnectInJsonAndBytesLikeGrpc) {
   const auto* const pool = google::protobuf::DescriptorPool::generated_pool();
   // The answers, each way. One after the other, since a model that was loaded
   // must be unloaded before it can be loaded again.
@@ -153,7 +153,7 @@ TEST_F(HttpTest, ConnectsCallsSayTheSameInJsonAndInBytes) {
   EXPECT_EQ(answers[0].size(), 15);
 }
 
-TEST_F(HttpTest, ConnectsErrors) {
+TEST_F(HttpTest, AnswersConnectWithErrorsAndDetails) {
   const std::string encode = "/trivium.v1.Inference/Encode";
   json error = json::parse(Refusal(encode, {{"inputs", {{{"txt", "a"}}}}}));
   EXPECT_EQ(error["code"], "invalid_argument");
@@ -180,7 +180,7 @@ TEST_F(HttpTest, ConnectsErrors) {
               HasSubstr("nested deeper"));
 }
 
-TEST_F(HttpTest, ConnectsStream) {
+TEST_F(HttpTest, StreamsByConnect) {
   v1::GenerateRequest request;
   request.set_model("chat");
   request.mutable_input()->set_text("Hello");
@@ -221,7 +221,7 @@ TEST_F(HttpTest, ConnectsStream) {
   EXPECT_THAT(bare.body, HasSubstr("not one enveloped message"));
 }
 
-TEST_F(HttpTest, OpenAiModels) {
+TEST_F(HttpTest, ListsModelsLikeOpenAi) {
   const json models = Get("/v1/models");
   EXPECT_EQ(models["object"], "list");
   EXPECT_EQ(models["data"].size(), 6u);
@@ -232,7 +232,7 @@ TEST_F(HttpTest, OpenAiModels) {
   EXPECT_EQ(json::parse(none.body)["error"]["code"], "model_not_found");
 }
 
-TEST_F(HttpTest, OpenAiEmbeddings) {
+TEST_F(HttpTest, ReturnsEmbeddingsLikeOpenAi) {
   v1::EncodeRequest request;
   request.add_inputs()->set_text("The house is big.");
   const std::vector<float> expected = Embedding(request);
@@ -279,7 +279,7 @@ TEST_F(HttpTest, OpenAiEmbeddings) {
   }
 }
 
-TEST_F(HttpTest, OpenAiCompletions) {
+TEST_F(HttpTest, CompletesPromptsLikeOpenAi) {
   v1::GenerateRequest request;
   request.set_model("chat");
   request.mutable_input()->set_text("Hello");
@@ -322,7 +322,7 @@ TEST_F(HttpTest, OpenAiCompletions) {
             answer["choices"][0]["finish_reason"]);
 }
 
-TEST_F(HttpTest, OpenAiCompletionsOptions) {
+TEST_F(HttpTest, AcceptsOpenAisCompletionOptions) {
   json body = {{"model", "chat"}, {"prompt", {"Hello"}}, {"max_tokens", 6}};
   const auto with = [&body](const json& more) {
     json all = body;
@@ -411,7 +411,7 @@ TEST_F(HttpTest, OpenAiCompletionsOptions) {
               HasSubstr("model_not_found"));
 }
 
-TEST_F(HttpTest, OpenAiCompletionsOfSeveralPrompts) {
+TEST_F(HttpTest, CompletesSeveralPromptsOfOneRequest) {
   json body = {{"model", "chat"}, {"max_tokens", 6}, {"seed", 7}, {"n", 2}};
   std::vector<std::string> texts;  // of each prompt alone
   int64_t prompt_tokens = 0;
@@ -454,7 +454,7 @@ TEST_F(HttpTest, OpenAiCompletionsOfSeveralPrompts) {
   EXPECT_THAT(Refusal("/v1/completions", body), HasSubstr("prompt[1]"));
 }
 
-TEST_F(HttpTest, OpenAiChats) {
+TEST_F(HttpTest, AnswersChatsLikeOpenAi) {
   v1::GenerateRequest request;
   request.set_model("chat");
   v1::Chat::Message* const user = request.mutable_chat()->add_messages();
@@ -528,7 +528,7 @@ TEST_F(HttpTest, OpenAiChats) {
   EXPECT_THAT(Refusal("/v1/chat/completions", body), HasSubstr("chat"));
 }
 
-TEST_F(HttpTest, TextEmbeddingsInference) {
+TEST_F(HttpTest, AnswersLikeTextEmbeddingsInference) {
   v1::EncodeRequest request;
   request.add_inputs()->set_text("Hi.");
   request.set_normalize(true);
@@ -591,7 +591,7 @@ TEST_F(HttpTest, TextEmbeddingsInference) {
       HasSubstr("Right or Left"));
 }
 
-TEST_F(HttpTest, CohereAndJinaRerank) {
+TEST_F(HttpTest, ReranksLikeCohereAndJina) {
   json body = {{"model", "bert.classify"},
                {"query", "ab"},
                {"documents", {"c d", {{"text", "e"}}}},
@@ -615,7 +615,7 @@ TEST_F(HttpTest, CohereAndJinaRerank) {
               HasSubstr("documents[0]"));
 }
 
-TEST_F(HttpTest, LibreTranslate) {
+TEST_F(HttpTest, TranslatesLikeLibreTranslate) {
   const json answer = PostJson("/translate", {{"q", "The house is big."},
                                               {"source", "en"},
                                               {"target", "de"},

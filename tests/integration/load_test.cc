@@ -68,7 +68,7 @@ TEST_F(LoadTest, MixesCallsOverEitherTransport) {
   }
 }
 
-TEST_F(LoadTest, AsksForOpenAisEmbeddings) {
+TEST_F(LoadTest, CallsOpenAisEmbeddings) {
   const json report = Run({"--http", http(), "--call", "openai-embeddings",
                            "--count", "20", "--inputs-per-call", "3"});
   EXPECT_EQ(report["succeeded"], 20) << report;
@@ -100,7 +100,7 @@ TEST_F(LoadTest, ComparesGrpcWithHttpAndWritesAPage) {
 }
 
 // The server hears of it, and goes on for others.
-TEST_F(LoadTest, CallsThatAreGivenUpAreNoFailures) {
+TEST_F(LoadTest, DoesNotCountAbortedCallsAsFailures) {
   for (const std::vector<std::string>& where :
        {std::vector<std::string>{"--address", server_.address()},
         std::vector<std::string>{"--http", http()}}) {
@@ -118,7 +118,7 @@ TEST_F(LoadTest, CallsThatAreGivenUpAreNoFailures) {
   }
 }
 
-TEST_F(LoadTest, ALimitThatNoServerKeepsHasNoRate) {
+TEST_F(LoadTest, FindsNoRateForAnImpossibleLimit) {
   const ProcessResult result =
       RunProgram({TRIVIUM_LOAD_PROGRAM, "--address", server_.address(),
                   "--file", file_, "--find-rate", "--p99", "1us", "--rate",

@@ -89,7 +89,7 @@ class PromptsTest : public testing::Test {
 
 FolderServer* PromptsTest::server_ = nullptr;
 
-TEST_F(PromptsTest, IdsContinueAsInTransformers) {
+TEST_F(PromptsTest, ContinuesIdsLikeTransformers) {
   std::ifstream file(std::string(kGolden) + "/golden.json");
   const json golden = json::parse(file);
   for (const json& run : golden.at("runs")) {
@@ -108,7 +108,7 @@ TEST_F(PromptsTest, IdsContinueAsInTransformers) {
   }
 }
 
-TEST_F(PromptsTest, TextsDoToo) {
+TEST_F(PromptsTest, ContinuesTextsLikeTransformers) {
   v1::GenerateRequest request;
   request.set_model("gpt2");
   request.set_tokens(true);
@@ -133,7 +133,7 @@ TEST_F(PromptsTest, TextsDoToo) {
   EXPECT_EQ(Generate(request).done.token_count(), 53u);
 }
 
-TEST_F(PromptsTest, TheProgramSaysWhatTheServerSays) {
+TEST_F(PromptsTest, PrintsTheServersAnswerInTheProgram) {
   const auto run = [](std::vector<std::string> flags) {
     std::vector<std::string> arguments = {
         TRIVIUM_PROGRAM, "generate", "--address", (*server_)->address(),
@@ -211,7 +211,7 @@ TEST_F(PromptsTest, ScoresATextAsItsBytes) {
   EXPECT_EQ(scored->results(2).total_logprob(), 0);
 }
 
-TEST_F(PromptsTest, WhatCannotBeScoredIsNamed) {
+TEST_F(PromptsTest, NamesInputsThatCannotBeScored) {
   const auto refused = [&](const std::function<void(v1::ScoreRequest*)>& change,
                            const std::string& field) {
     v1::ScoreRequest request;
@@ -249,7 +249,7 @@ TEST_F(PromptsTest, WhatCannotBeScoredIsNamed) {
   refused([](R* r) { r->set_target_language("de"); }, "target_language");
 }
 
-TEST_F(PromptsTest, OtherCallsAreRefused) {
+TEST_F(PromptsTest, RefusesOtherCalls) {
   v1::TranslateRequest translate;
   translate.set_model("gpt2");
   translate.add_inputs()->set_text("a");

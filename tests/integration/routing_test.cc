@@ -74,7 +74,7 @@ class RoutingTest : public testing::Test {
 
 FolderServer* RoutingTest::server_ = nullptr;
 
-TEST_F(RoutingTest, ByWayOfThePivotIsAsTwoCalls) {
+TEST_F(RoutingTest, TranslatesByThePivotLikeTwoCalls) {
   const std::string text = std::string(kFirst) + "\n" + kSecond + " ";
   const v1::TranslateResult result = Translate(text, "auto", "fr");
   EXPECT_EQ(result.hypotheses(0).text(),
@@ -88,7 +88,7 @@ TEST_F(RoutingTest, ByWayOfThePivotIsAsTwoCalls) {
   EXPECT_EQ(result.route(1).target_language(), "fr");
 }
 
-TEST_F(RoutingTest, AGlossaryGoesByThePivotToo) {
+TEST_F(RoutingTest, AppliesAGlossaryWithAPivot) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text(std::string(kFirst) + " " + kSecond);
   request.mutable_options()->set_source_language("de");
@@ -108,7 +108,7 @@ TEST_F(RoutingTest, AGlossaryGoesByThePivotToo) {
   EXPECT_EQ(result.glossary_uses(0).missing_size(), 0);
 }
 
-TEST_F(RoutingTest, TheProgramTellsTheRoute) {
+TEST_F(RoutingTest, PrintsTheRouteInTheProgram) {
   const ProcessResult result =
       RunProgram({TRIVIUM_PROGRAM, "translate", "--address",
                   (*server_)->address(), "--source-language", "auto",

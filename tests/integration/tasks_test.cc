@@ -167,15 +167,15 @@ class TasksTest : public testing::Test {
 
 FolderServer* TasksTest::server_ = nullptr;
 
-TEST_F(TasksTest, T5SummarizesAsItsPrefixAndOptionsDo) {
+TEST_F(TasksTest, SummarizesWithT5ByItsPrefixAndOptions) {
   ExpectTheTask("t5", kT5Prefix, T5Task());
 }
 
-TEST_F(TasksTest, BartSummarizesAsItsOptionsDo) {
+TEST_F(TasksTest, SummarizesWithBartByItsOptions) {
   ExpectTheTask("bart", "", BartTask());
 }
 
-TEST_F(TasksTest, StreamedGreedyAnswersAreTranslations) {
+TEST_F(TasksTest, StreamsGreedyAnswersEqualToTranslations) {
   for (const char* model : {"t5", "bart"}) {
     SCOPED_TRACE(model);
     v1::GenerateRequest request = Request(model, kText);
@@ -195,7 +195,7 @@ TEST_F(TasksTest, StreamedGreedyAnswersAreTranslations) {
   }
 }
 
-TEST_F(TasksTest, OptionsOfTheRequestGoOverTheTasks) {
+TEST_F(TasksTest, LetsTheRequestsOptionsOverrideTheTasks) {
   v1::GenerateRequest request = Request("t5", kText);
   request.set_task("summarization");
   request.mutable_decoding()->set_min_new_tokens(3);
@@ -205,7 +205,7 @@ TEST_F(TasksTest, OptionsOfTheRequestGoOverTheTasks) {
   EXPECT_EQ(answer.done.token_count(), 3u);
 }
 
-TEST_F(TasksTest, UnknownTasksAreToldTheModels) {
+TEST_F(TasksTest, ListsTheModelsTasksForAnUnknownOne) {
   v1::GenerateRequest request = Request("bart", kText);
   request.set_task("summary");
   const absl::Status status = GenerateWhole(*client_, request).status;

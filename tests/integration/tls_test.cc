@@ -74,7 +74,7 @@ class TlsProgramsTest : public testing::Test {
   static inline std::vector<std::string> flags_;
 };
 
-TEST_F(TlsProgramsTest, Answer) {
+TEST_F(TlsProgramsTest, AnswerOverTls) {
   const ProcessResult translated =
       Run({TRIVIUM_PROGRAM, "translate", "I ate an apple."}, flags_);
   EXPECT_EQ(translated.exit_code, 0) << translated.err;
@@ -107,7 +107,7 @@ TEST_F(TlsProgramsTest, TakeFlagsFromTheEnvironment) {
   EXPECT_THAT(translated.out, HasSubstr("Apfel"));
 }
 
-TEST_F(TlsProgramsTest, SayWhatIsWrong) {
+TEST_F(TlsProgramsTest, SayWhatIsWrongWithTheConnection) {
   const auto translate = [](const std::vector<std::string>& flags) {
     return Run({TRIVIUM_PROGRAM, "translate", "I ate an apple."}, flags);
   };

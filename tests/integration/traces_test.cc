@@ -107,7 +107,7 @@ class TracesTest : public testing::Test {
   FolderServer server_;
 };
 
-TEST_F(TracesTest, OfCallersThatRecordTheirs) {
+TEST_F(TracesTest, JoinTheTracesOfCallers) {
   Translate("Of no trace.", "");
   Translate("Of one that nobody records.", Traceparent(1, /*sampled=*/false));
   Translate("I ate an apple.", Traceparent(2));

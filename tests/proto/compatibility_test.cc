@@ -139,19 +139,19 @@ FileDescriptorSet Current() {
   return set;
 }
 
-TEST(CompatibilityTest, NothingPromisedHasChanged) {
+TEST(CompatibilityTest, KeepsEverythingPromised) {
   EXPECT_THAT(Comparison::Run(Promised(), Current()), IsEmpty())
       << "a client built before this change would break";
 }
 
-TEST(CompatibilityTest, ThePromiseIsComplete) {
+TEST(CompatibilityTest, PromisesEverythingInTheApi) {
   EXPECT_THAT(Comparison::Run(Current(), Promised()), IsEmpty())
       << "something new is not promised yet; if it is meant to stay, run in "
          "proto/: protoc -I. --descriptor_set_out=trivium.v1.binpb "
          "trivium/v1/*.proto";
 }
 
-TEST(CompatibilityTest, SeesWhatBreaksClients) {
+TEST(CompatibilityTest, DetectsWhatBreaksClients) {
   const FileDescriptorSet before = Promised();
   const auto changed = [&](auto change) {
     FileDescriptorSet after = before;

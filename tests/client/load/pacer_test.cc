@@ -17,7 +17,7 @@ double Since(absl::Time time) { return absl::ToDoubleSeconds(time - kStart); }
 
 RateCurve Even(double rate) { return {.from = rate, .to = rate}; }
 
-TEST(PoissonArrivalsTest, HaveTheRateAndSpreadOfAPoissonProcess) {
+TEST(PoissonArrivalsTest, HasTheRateAndSpreadOfAPoissonProcess) {
   PoissonArrivals arrivals(Even(50), 7, kStart);
   constexpr int kCount = 20000;
   absl::Time last = kStart;
@@ -47,7 +47,7 @@ TEST(PoissonArrivalsTest, TheSeedDecidesTheTimes) {
 }
 
 // 10/s for 2 s are 20 calls; from there to 30/s within 10 s are 200 more.
-TEST(RateCurveTest, TimesAreThoseOfTheExpectedNumber) {
+TEST(RateCurveTest, ReturnsTheTimeOfTheExpectedNumber) {
   const RateCurve curve = {10, 30, absl::Seconds(2), absl::Seconds(10)};
   const auto seconds = [&](double calls) {
     return absl::ToDoubleSeconds(curve.TimeOf(calls));
@@ -61,7 +61,7 @@ TEST(RateCurveTest, TimesAreThoseOfTheExpectedNumber) {
   EXPECT_NEAR(seconds(250), 13, 1e-9);
 }
 
-TEST(RateCurveTest, RampsMayBeginOrEndAtNothing) {
+TEST(RateCurveTest, AcceptsRampsThatBeginOrEndAtZero) {
   const RateCurve up = {0, 10, absl::Seconds(3), absl::Seconds(10)};
   EXPECT_NEAR(absl::ToDoubleSeconds(up.TimeOf(0.5)), 3 + std::sqrt(1), 1e-9);
   const RateCurve down = {10, 0, absl::ZeroDuration(), absl::Seconds(10)};
@@ -71,7 +71,7 @@ TEST(RateCurveTest, RampsMayBeginOrEndAtNothing) {
 
 // How many come within each of three stretches: within five standard
 // deviations of what is expected, the root of it.
-TEST(PoissonArrivalsTest, FollowARamp) {
+TEST(PoissonArrivalsTest, FollowsARamp) {
   PoissonArrivals arrivals({100, 500, absl::Seconds(10), absl::Seconds(20)}, 3,
                            kStart);
   int warm_up = 0, ramp = 0, after = 0;
@@ -85,7 +85,7 @@ TEST(PoissonArrivalsTest, FollowARamp) {
   EXPECT_NEAR(after, 5000, 5 * std::sqrt(5000));
 }
 
-TEST(BurstArrivalsTest, AllAtOnceAndThenAgain) {
+TEST(BurstArrivalsTest, RepeatsBurstsAfterThePeriod) {
   BurstArrivals arrivals(3, absl::Seconds(5), kStart);
   std::vector<double> times;
   for (int i = 0; i < 7; ++i) {
@@ -106,7 +106,7 @@ std::vector<double> TimesOf(const Pacing& pacing, double until) {
   return times;
 }
 
-TEST(MakePacerTest, BurstsComeBesideARate) {
+TEST(MakePacerTest, AddsBurstsToARate) {
   Pacing pacing;
   pacing.burst = {2, absl::Seconds(4)};
   // The first burst is at the end of the warm-up.
@@ -121,7 +121,7 @@ TEST(MakePacerTest, BurstsComeBesideARate) {
   EXPECT_EQ(TimesOf(pacing, 11), both);
 }
 
-TEST(MakePacerTest, TheWarmUpHasTheRampsFirstRate) {
+TEST(MakePacerTest, UsesTheRampsFirstRateInTheWarmUp) {
   Pacing pacing;
   pacing.ramp = {0, 100, absl::Seconds(5)};
   const std::vector<double> times = TimesOf(pacing, 7);

@@ -33,14 +33,14 @@ TEST(RateSearchTest, FindsTheCapacityFromEitherSide) {
   }
 }
 
-TEST(RateSearchTest, AServerThatBearsNothingEndsTheSearch) {
+TEST(RateSearchTest, EndsIfNoRatePasses) {
   double found;
   const std::vector<double> asked = Search(0, 100, &found);
   EXPECT_EQ(found, 0);
   EXPECT_GE(asked.back(), 1);
 }
 
-TEST(RateSearchTest, ABusyMachineMayFailARateOnce) {
+TEST(RateSearchTest, ForgivesASingleFailedMeasurement) {
   RateSearch search(100, {.tolerance = 0.3, .tries = 2});
   search.Add(false);
   EXPECT_EQ(search.rate(), 100);

@@ -1,4 +1,4 @@
-// What a page takes of attention maps, and how it keeps their weights.
+// Tests which attention maps fit into a page, and how it stores their weights.
 #include "client/commands/attention_page.h"
 
 #include <cmath>

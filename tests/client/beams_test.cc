@@ -1,4 +1,4 @@
-// trivium beams: the tree that is shown is the one that was sent.
+// Tests of trivium beams: it shows the tree that the server sent.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -19,8 +19,8 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Two steps with every fate: "a" goes on to "b" (result 1) and is overtaken by
-// nobody.
+// Two steps with every fate: "a" is continued by "b" (result 1), which stays
+// the best.
 constexpr char kTrace[] = R"(
   steps {
     candidates { id: 1 piece: "a" logprob: -0.5 total_logprob: -0.5
@@ -94,7 +94,7 @@ TEST_F(BeamsTest, DrawsTheTreeWithItsTrunkToTheBestResult) {
       "b -0.75 ended with score -0.3750: result 1\n");
 }
 
-// What was pruned goes first, then the end.
+// Pruned candidates are left out first, then the end.
 TEST(BeamTreeTest, ShowsAsManyRowsAsFit) {
   const BeamTree tree = BeamTree::Create(Result(Trace())).value();
   const Colors none(false);
@@ -199,7 +199,7 @@ TEST(BeamTreeTest, RefusesAResultWithoutATrace) {
   EXPECT_EQ(tree->Text(Colors(false)), "result 1 -0.3750 ab\n");
 }
 
-// Every step's trunk is a loop: a long translation is no deep recursion.
+// The trunk is drawn by a loop, so a long translation causes no deep recursion.
 TEST(BeamTreeTest, ShowsLongTraces) {
   v1::BeamTrace trace;
   for (int s = 0; s < 4000; ++s) {

@@ -120,7 +120,7 @@ TEST_F(ChatTest, RefusesFlagsThatDoNotApply) {
   EXPECT_THAT(run.err, HasSubstr("text 2: there is no command /fly"));
 }
 
-// Somebody who types.
+// A person who types at a terminal.
 class TerminalTest : public ChatTest {
  protected:
   TerminalTest() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -148,7 +148,7 @@ class TerminalTest : public ChatTest {
   void Type(const std::string& text) {
     EXPECT_EQ(write(master_, text.data(), text.size()), text.size());
   }
-  // Reads until `text` is there; gives what came before it.
+  // Reads until `text` appears; returns what came before it.
   std::string ReadTo(const std::string& text) {
     size_t at;
     while ((at = screen_.find(text)) == std::string::npos) {
@@ -185,7 +185,7 @@ TEST_F(TerminalTest, ContinuesAfterFailures) {
   ReadTo("trivium: ");
   Type("Hi\n");
   ReadTo("one two");
-  // Nothing that an answer says moves the cursor.
+  // No character of an answer moves the cursor.
   EXPECT_THAT(ReadTo("x"), testing::Not(HasSubstr("\x1b")));
   Type("\x04");  // Ctrl-D
   EXPECT_EQ(End(), kExitOk);

@@ -83,7 +83,7 @@ TEST(ClientTest, SendsTheConversationWithAChat) {
   EXPECT_EQ(ask(), "");  // no chat
   add("system", "be brief");
   add("user", "Hi");
-  // As the Python client's.
+  // The same value as the Python client's.
   EXPECT_EQ(ask(), "ca59675d");
   add("assistant", "Hello.");
   add("user", "Who are you?");

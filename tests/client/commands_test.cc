@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 
 class CommandsTest : public testing::Test {
  protected:
-  // The address goes in front of the rest of the command's arguments.
+  // Puts the address in front of the command's other arguments.
   CommandRun Run(std::vector<std::string> arguments,
                  const std::string& input = "") {
     arguments.insert(arguments.begin() + 1, {"--address", server_.address()});
@@ -57,7 +57,7 @@ TEST_F(CommandsTest, TranslatesAFile) {
   std::ofstream(path) << "one\ntwo\n";
   const CommandRun run = Run({"translate", "--file", path});
   EXPECT_EQ(run.out, "<one>\n<two>\n");
-  // No progress bar: not a terminal.
+  // No progress bar, since this is not a terminal.
   EXPECT_EQ(run.err, "");
   EXPECT_EQ(Run({"translate", "--file", path, "text"}).code, kExitFailed);
 }
@@ -243,7 +243,7 @@ TEST_F(CommandsTest, ChecksTlsFlags) {
       Run({"health", "--tls", "--tls-ca", "/nowhere/ca.pem"});
   EXPECT_EQ(missing.code, kExitUsage);
   EXPECT_THAT(missing.err, HasSubstr("/nowhere/ca.pem"));
-  // This server does not speak it.
+  // This server does not use TLS.
   EXPECT_EQ(Run({"health", "--tls", "--timeout", "5"}).code, kExitUnavailable);
 }
 
@@ -330,14 +330,14 @@ TEST_F(CommandsTest, PrintsHelpWithoutAnError) {
         "fill-mask", "score", "rerank", "tokens", "attention", "beams",
         "models", "health"}) {
     const std::string out = help({command, "--help"}).out;
-    int rows = 0;  // of a terminal of 80 columns
+    int rows = 0;  // in a terminal with 80 columns
     std::istringstream lines(out);
     for (std::string line; std::getline(lines, line);) {
       rows += 1 + static_cast<int>(line.size()) / 81;
     }
     EXPECT_LE(rows, 24) << out;
   }
-  // Nothing at all, and "help", with a command and without.
+  // No arguments, and "help" with a command and without.
   const std::string all = help({"--help"}).out;
   EXPECT_THAT(all, HasSubstr("rerank"));
   EXPECT_EQ(help({}).code, kExitOk);

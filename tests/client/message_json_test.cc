@@ -21,7 +21,7 @@ TEST(MessageJsonTest, WritesZerosAndEmptyLists) {
   EXPECT_EQ(result.at("token_count"), 0);
   EXPECT_EQ(result.at("finish_reason"), "unspecified");
   EXPECT_EQ(result.at("ids"), json::array());
-  // Has presence, and is not set.
+  // The field has presence and is not set.
   EXPECT_FALSE(result.contains("cross_attention"));
   v1::TranslateResult seeded;
   EXPECT_FALSE(json::parse(MessageJson(seeded)).contains("seed"));

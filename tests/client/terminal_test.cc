@@ -1,4 +1,4 @@
-// What goes to a terminal, and what to a pipe.
+// Tests of output to a terminal and to a pipe.
 #include "client/commands/terminal.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ TEST(VisibleTest, ReplacesInvisibleCharacters) {
   EXPECT_EQ(Visible("\u3164\u034f"), "<3164><34f>");
   EXPECT_EQ(Visible("\U000E0041"), "<e0041>");
   EXPECT_EQ(Visible("\ufeff"), "<feff>");
-  // Formats a number, and has a shape.
+  // This one formats a number and is visible.
   EXPECT_EQ(Visible("\u0600"), "\u0600");
 }
 
@@ -71,7 +71,7 @@ TEST(ColumnsTest, CountsCharactersThatTakeTwoColumnsOrNone) {
   EXPECT_EQ(InColumns("\u4f60\u597d\u5417", 4), "\u4f60\u2026 ");
 }
 
-// The program's end of a terminal of its own.
+// A terminal; `file` is the program's end.
 class Terminal {
  public:
   Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -85,11 +85,11 @@ class Terminal {
   ~Terminal() { close(master_); }
 
   FILE* file() { return file_; }
-  // What was written; closes the file.
+  // Closes the file and returns what was written.
   std::string Take() {
     std::fflush(file_);
     std::string text;
-    // What a terminal holds back is little: a line fits.
+    // A terminal buffers little, but a line fits.
     char buffer[4096];
     const ssize_t count = read(master_, buffer, sizeof(buffer));
     if (count > 0) text.assign(buffer, count);
@@ -136,7 +136,7 @@ TEST_F(TokensTest, ColoursPiecesOnATerminal) {
 
 TEST_F(TokensTest, HonoursNoColor) {
   setenv("NO_COLOR", "1", 1);
-  // Still no place for a text's own escapes.
+  // Escapes in a text are replaced all the same.
   EXPECT_EQ(OnATerminal(), "one :7 two\u241b[2J:7\r\n");
   setenv("NO_COLOR", "", 1);  // no-color.org: only if it is not empty
   EXPECT_THAT(OnATerminal(), HasSubstr("\x1b[3"));

@@ -15,8 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Texts of a list; "invalid" fails locally, "stop" ends with an error, and
-// "wait" blocks until interrupted.
+// A source of the texts in a list. "invalid" fails locally, "stop" ends the
+// source with an error, and "wait" blocks until interrupted.
 class ListSource : public InputSource {
  public:
   explicit ListSource(std::vector<std::string> texts)
@@ -126,7 +126,7 @@ TEST_F(TranslateInOrderTest, ReportsAStreamThatEndsEarly) {
 }
 
 TEST_F(TranslateInOrderTest, CancelsTheStreamOfAServerThatStalls) {
-  server_.reverse = 100;  // holds everything back
+  server_.reverse = 100;  // holds all results back
   options_.stall_timeout = absl::Milliseconds(50);
   const absl::Status status = Run({"a", "wait"});
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);

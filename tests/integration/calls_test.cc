@@ -1,4 +1,4 @@
-// Every call of the API against a real server with the embedded model.
+// Tests every call of the API against a real server with the embedded model.
 
 #include <algorithm>
 #include <cmath>
@@ -187,7 +187,7 @@ TEST_F(CallsTest, EndsTheTextBeforeAStopId) {
     const v1::Hypothesis stopped = translate();
     EXPECT_EQ(stopped.finish_reason(), v1::FINISH_REASON_STOP);
     EXPECT_EQ(stopped.ids(stopped.ids_size() - 1), whole.ids(2));
-    // Beams may come to the token another way.
+    // Other beams may reach the token in another way.
     EXPECT_LT(stopped.text().size(), whole.text().size());
     if (beam_size > 1) continue;
     EXPECT_EQ(stopped.ids_size(), 3);
@@ -278,7 +278,7 @@ TEST_F(CallsTest, ScoresATranslationLikeItsSearch) {
   ASSERT_EQ(scored->results_size(), 3);
   EXPECT_NEAR(scored->results(0).total_logprob(), best.total_logprob(), 1e-3);
   EXPECT_EQ(scored->results(0).token_count(), best.token_count());
-  // The end token is a part of a translation's text.
+  // The score of a translation includes its end token.
   EXPECT_EQ(scored->results(1).total_logprob(),
             scored->results(0).total_logprob());
   EXPECT_LT(scored->results(2).total_logprob(),
@@ -292,7 +292,7 @@ TEST_F(CallsTest, ScoresATranslationLikeItsSearch) {
   EXPECT_TRUE(absl::IsInvalidArgument(client_->Score(request).status()));
 }
 
-// The model's folder forces an end token where max_new_tokens cuts.
+// The model's folder forces an end token when max_new_tokens cuts a text.
 TEST_F(CallsTest, ReportsACutByMaxNewTokens) {
   for (const uint32_t beam_size : {1u, 4u}) {
     for (const auto& [tokens, reason] :
@@ -333,8 +333,9 @@ TEST_F(CallsTest, ReportsACutByMaxNewTokens) {
   }
 }
 
-// The model is not asked where an end is forced, so a text that would end there
-// is told as a cut, too; with one token more it is none (common.proto).
+// The model is not asked what it would choose where an end is forced. So a text
+// that would end there is reported as a cut, too; with one token more it is not
+// (common.proto).
 TEST_F(CallsTest, ReportsAForcedEndAsACutEvenIfTheTextEndsThere) {
   v1::TranslateRequest request;
   request.add_inputs()->set_text("I ate an apple.");
@@ -431,7 +432,7 @@ TEST_F(CallsTest, GeneratesPiecesThatJoinToTheTranslation) {
         return absl::OkStatus();
       });
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_GE(pieces, 1);  // a busy client gets several tokens in one
+  EXPECT_GE(pieces, 1);  // a busy client gets several tokens in one piece
   EXPECT_EQ(done, 1);
   v1::TranslateRequest translate;
   translate.add_inputs()->set_text("The weather is very nice today.");
@@ -475,7 +476,7 @@ TEST_F(CallsTest, ReturnsThePlacesOfTokens) {
   EXPECT_TRUE(result.tokens().rbegin()->special());
   EXPECT_LE(result.tokens(0).byte_begin(), result.tokens(0).byte_end());
 
-  // The ids, used as they are, are the text.
+  // The same ids as input give the same result as the text.
   v1::TranslateRequest translate;
   for (const v1::Token& token : result.tokens()) {
     if (translate.inputs_size() == 0) translate.add_inputs();

@@ -1,5 +1,6 @@
-// Chats behind a real server: a tiny Qwen 3 with a chat template, whose prompts
-// and answers are jinja2's and Transformers' (chats/make_chats.py).
+// Tests chats with a real server and a tiny Qwen 3 with a chat template. Its
+// prompts and answers must be those of jinja2 and Transformers
+// (chats/make_chats.py).
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -79,7 +80,8 @@ class ChatsTest : public testing::Test {
   static void SetUpTestSuite() {
     server_ = new FolderServer("chats_test", [](const fs::path& folder) {
       MakeChatFolder(folder / "chat");
-      // One whose template has what we lack: it serves prompts.
+      // A model whose template uses a feature that we lack. It serves prompts
+      // only.
       MakeChatFolder(folder / "odd");
       std::ofstream(folder / "odd" / "chat_template.jinja")
           << "{{ messages | sing }}";

@@ -1,5 +1,5 @@
-// Encoders behind a real server, by ids: the goldens' models have no
-// tokenizers.
+// Tests encoders with a real server. Inputs are ids, since the goldens' models
+// have no tokenizers.
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,8 +77,8 @@ TEST_F(EncodersTest, EncodesWithDeberta) {
              GoldenTensor("deberta-v2.base", "2.last_hidden_state"));
 }
 
-// The last layer's are token_vectors, whatever else is asked for, and streams
-// and other company change nothing.
+// The hidden states of the last layer are token_vectors, whatever else is
+// requested. Streams and other inputs in the batch change no bit.
 TEST_F(EncodersTest, ReturnsHiddenStatesWithTheSameBitsAloneAndTogether) {
   v1::EncodeRequest request;
   request.set_model("deberta-v2.base");

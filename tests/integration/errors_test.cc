@@ -1,4 +1,4 @@
-// What clients do wrong, and how the server says so.
+// Tests the server's answers to mistakes of clients.
 
 #include <cmath>
 #include <functional>
@@ -69,7 +69,7 @@ TEST_F(ErrorsTest, NamesAbsurdDecodingOptions) {
              d->set_temperature(0.5f);
            }},
           {"length_penalty", [](auto* d) { d->set_length_penalty(10.5f); }},
-          // What would be ignored.
+          // Options that would be ignored.
           {"top_k", [](auto* d) { d->set_top_k(5); }},
           {"top_p", [](auto* d) { d->set_top_p(0.5f); }},
           {"seed", [](auto* d) { d->set_seed(5); }},
@@ -195,7 +195,7 @@ TEST_F(ErrorsTest, IncludesTheRequestIdInMessages) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("request"));
 }
 
-// The limit that is told is the one that holds, to the byte.
+// The limit in the message is exact, to the byte.
 TEST_F(ErrorsTest, NamesTheLimitToOversizedMessages) {
   const auto sent = [&](size_t bytes) {
     v1::TranslateRequest request;

@@ -1,4 +1,4 @@
-// Encoders with vocabularies behind a real server.
+// Tests encoders with vocabularies, with a real server.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -51,7 +51,7 @@ TEST_F(HeadModelsTest, TokenizesPairsWithTheTextOfEachToken) {
               HasSubstr("pairs: and texts are given"));
 }
 
-// Models without languages do not take them for nothing.
+// Models without languages refuse them instead of ignoring them.
 TEST_F(HeadModelsTest, RefusesLanguagesForEncoders) {
   for (const bool source : {true, false}) {
     v1::EncodeRequest request;

@@ -1,4 +1,4 @@
-// trivium-load as a process, against a real server over gRPC and HTTP.
+// Tests trivium-load as a process, against a real server over gRPC and HTTP.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -24,7 +24,7 @@ class LoadTest : public testing::Test {
   std::string http() const {
     return "http://127.0.0.1:" + std::to_string(server_.http_port());
   }
-  // The report of a run that must succeed.
+  // Returns the report of a run, which must succeed.
   json Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), TRIVIUM_LOAD_PROGRAM);
     arguments.insert(arguments.end(),
@@ -99,7 +99,7 @@ TEST_F(LoadTest, ComparesGrpcWithHttpAndWritesAPage) {
   EXPECT_EQ(data["runs"].size(), 4u);
 }
 
-// The server hears of it, and goes on for others.
+// The server notices the aborts and continues to serve others.
 TEST_F(LoadTest, DoesNotCountAbortedCallsAsFailures) {
   for (const std::vector<std::string>& where :
        {std::vector<std::string>{"--address", server_.address()},

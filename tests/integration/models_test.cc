@@ -1,4 +1,4 @@
-// Models that come and go while clients are served.
+// Tests loading and unloading of models while clients are served.
 #include <gmock/gmock.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The programs as processes: draining, metrics, the command lines.
+// Tests the programs as processes: draining, metrics, command lines.
 
 #include <signal.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ TEST(DrainTest, ReportsNotServingWhileItDrains) {
   ServerProcess server({"--drain-delay", "30"});
   const auto client = server.NewClient();
   grpc::health::v1::HealthCheckRequest request;
-  // Watch gives the change as it happens.
+  // Watch reports the change when it happens.
   const auto stub = grpc::health::v1::Health::NewStub(grpc::CreateChannel(
       server.address(), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
@@ -175,7 +175,7 @@ TEST_F(ProgramsTest, ReportLoad) {
   }
 }
 
-// As the container's health check, which must not depend on --listen.
+// The container's health check must not depend on --listen.
 TEST_F(ProgramsTest, FindThePortForTheContainersHealthCheck) {
   std::stringstream dockerfile;
   dockerfile << std::ifstream("Dockerfile").rdbuf();
@@ -205,7 +205,7 @@ TEST(StartTest, WarnsInCheckOfAFolderWithoutTokenizer) {
   EXPECT_THAT(whole.out, testing::Not(HasSubstr("warning: ")));
 }
 
-// Each call is a line of the log, which nobody reads or nobody can.
+// Each call writes a line to the log, whose pipe is full or closed.
 TEST(LogPipeTest, DoesNotDelayCallsIfNobodyReadsTheLog) {
   for (const bool closed : {false, true}) {
     int ends[2];
@@ -215,7 +215,7 @@ TEST(LogPipeTest, DoesNotDelayCallsIfNobodyReadsTheLog) {
       close(ends[1]);
       if (closed) close(ends[0]);
       const auto client = server.NewClient();
-      // A pipe holds 64 KiB; a line has some hundred bytes.
+      // A pipe holds 64 KiB; a line has a few hundred bytes.
       for (int i = 0; i < 400; ++i) {
         ASSERT_TRUE(client->GetModel("").ok()) << i;
       }

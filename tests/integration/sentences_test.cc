@@ -1,4 +1,4 @@
-// Embeddings and scores of decoders behind a real server, against
+// Tests embeddings and scores of decoders with a real server against
 // sentence-transformers (tests/golden/make_sentence_goldens.py).
 #include <fstream>
 #include <memory>
@@ -51,7 +51,7 @@ class SentencesTest : public testing::Test {
 
 ServerProcess* SentencesTest::server_ = nullptr;
 
-// Alone, and all texts of a prompt in one call: the same bits.
+// A text alone and all texts with a prompt in one call give the same bits.
 TEST_F(SentencesTest, EncodesLikeSentenceTransformers) {
   for (const char* model : {"qwen3.embedding", "gemma3.embedding"}) {
     SCOPED_TRACE(model);

@@ -1,5 +1,5 @@
-// What is shown of a model is what it computed: attention maps and beam traces
-// of a real server with the embedded model, and the programs that draw them.
+// Tests attention maps and beam traces of a real server with the embedded
+// model, and the programs that draw them: they show what the model computed.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -105,7 +105,8 @@ TEST_F(VisualsTest, ReturnsChosenRowsEqualToThoseOfTheWholeMap) {
   request.mutable_attention()->add_rows(100);
   EXPECT_THAT(std::string(client_->Encode(request).status().message()),
               HasSubstr("attention.rows"));
-  // Of a translation nobody knows its length before.
+  // Rows beyond a translation's end are left out, since its length is not known
+  // beforehand.
   v1::TranslateOptions options;
   options.mutable_cross_attention()->add_rows(0);
   options.mutable_cross_attention()->add_rows(1000);

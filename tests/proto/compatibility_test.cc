@@ -1,5 +1,5 @@
 // The API may grow but must not change for clients that were built with an
-// older version: proto/trivium.v1.binpb holds what was promised.
+// older version. proto/trivium.v1.binpb describes the API that was promised.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
@@ -24,7 +24,7 @@ using google::protobuf::ServiceDescriptorProto;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Collects what of `before` is no longer so in `after`.
+// Collects the parts of `before` that are missing or different in `after`.
 class Comparison {
  public:
   static std::vector<std::string> Run(const FileDescriptorSet& before,

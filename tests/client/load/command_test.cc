@@ -56,7 +56,7 @@ TEST_F(LoadCommandTest, OpenLoopEncodesAndGenerates) {
   EXPECT_EQ(run.code, kExitOk) << run.err;
   const auto json = nlohmann::json::parse(run.out);
   EXPECT_GT(json["first_piece_seconds"]["count"], 0);
-  // Two pieces each: one gap.
+  // Two pieces in each text make one gap.
   EXPECT_EQ(json["piece_gap_seconds"]["count"],
             json["first_piece_seconds"]["count"]);
   EXPECT_TRUE(server_.last_generate.tokens());
@@ -88,7 +88,7 @@ TEST_F(LoadCommandTest, MakesEveryKindOfCall) {
   EXPECT_EQ(server_.last_rerank.query(), "one");
   EXPECT_EQ(server_.last_rerank.documents_size(), 2);
   EXPECT_EQ(server_.last_score.inputs_size(), 2);
-  // The fake does not know these; the calls reach it.
+  // The fake does not implement these, but the calls reach it.
   for (const char* call : {"encode-stream", "detokenize"}) {
     ++made;
     std::ofstream(file_) << "17 4\n";
@@ -96,7 +96,7 @@ TEST_F(LoadCommandTest, MakesEveryKindOfCall) {
     EXPECT_EQ(run.code, kExitFailed);
     EXPECT_THAT(run.out, HasSubstr("UNIMPLEMENTED 2")) << run.out;
   }
-  // All of Inference, and a call of Models; OpenAI's is over HTTP.
+  // All calls of Inference and one of Models; OpenAI's needs HTTP.
   EXPECT_EQ(made - 1, google::protobuf::DescriptorPool::generated_pool()
                           ->FindServiceByName("trivium.v1.Inference")
                           ->method_count());
@@ -113,7 +113,7 @@ TEST_F(LoadCommandTest, ScoresTheTextAfterATab) {
             "text: \"ab\" target: \"cde\"");
 }
 
-// A text that fails in a stream that goes on is a failure.
+// A call counts as failed if a text fails, even if its stream continues.
 TEST_F(LoadCommandTest, CountsAStreamWithABadTextAsFailed) {
   std::ofstream(file_) << "bad\n";
   const CommandRun run = Run({"--call", "translate-stream", "--count", "2"});
@@ -155,7 +155,7 @@ TEST_F(LoadCommandTest, ReportsEachCallOfAMix) {
   EXPECT_EQ(encoded, server_.encode_calls);
   EXPECT_GT(translated, encoded);
   EXPECT_GT(encoded, 0);
-  // Of "one", "two" and "three", around the end.
+  // Words of "one", "two" and "three", beginning again after the last.
   EXPECT_THAT(server_.last_encode.inputs(0).text(),
               testing::MatchesRegex("[a-z]+ [a-z]+( [a-z]+)?"));
 }
@@ -163,7 +163,7 @@ TEST_F(LoadCommandTest, ReportsEachCallOfAMix) {
 TEST_F(LoadCommandTest, PacesRampsAndBursts) {
   CommandRun run = Run({"--ramp", "100:300:0.2", "--json"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
-  // Its own time is what is measured.
+  // The time of the ramp is measured.
   EXPECT_NEAR(nlohmann::json::parse(run.out)["seconds"], 0.2, 0.1);
   run = Run({"--burst", "7:3600", "--count", "7", "--json"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
@@ -182,8 +182,8 @@ TEST_F(LoadCommandTest, DoesNotCountAbortedCallsAsFailures) {
   }
 }
 
-// Any rate passes within an hour, until calls fail: the search goes up to
-// there.
+// With a limit of an hour every rate passes until calls fail, so the search
+// goes up to that rate.
 TEST_F(LoadCommandTest, FindsTheHighestRate) {
   server_.calls_left = 300;
   const CommandRun run =
@@ -210,7 +210,7 @@ TEST_F(LoadCommandTest, FindsNoRateIfNonePasses) {
   const CommandRun run =
       Run({"--find-rate", "--p99", "1s", "--duration", "0.05"});
   EXPECT_EQ(run.code, kExitFailed);
-  // Nothing to begin at.
+  // There is no rate to begin at.
   EXPECT_THAT(run.out, HasSubstr("first error  full"));
 }
 

@@ -1,4 +1,4 @@
-// trivium-load over HTTP, against a server of a test's own.
+// Tests of trivium-load over HTTP, against a server made for the test.
 #include <arpa/inet.h>
 #include <httplib.h>
 #include <netinet/in.h>
@@ -42,7 +42,7 @@ TEST(ConnectProtocolTest, ReadsCodesOfErrors) {
   EXPECT_EQ(status.error_message(), "full");
   EXPECT_EQ(ConnectError(499, R"({"code": "canceled"})").error_code(),
             grpc::StatusCode::CANCELLED);
-  // OpenAI's, and those of a proxy that knows neither.
+  // Errors of OpenAI's API, and of a proxy that knows neither.
   status = ConnectError(
       404, R"({"error": {"message": "no model", "code": "model_not_found"}})");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -80,7 +80,7 @@ TEST(EnvelopeReaderTest, ReportsTheErrorAtTheEndOfAStream) {
   EXPECT_EQ(reader.status().error_message(), "broken");
 }
 
-// Answers every POST the same; keeps what it was sent.
+// A server that answers every POST in the same way and records the requests.
 class HttpLoadTest : public testing::Test {
  protected:
   HttpLoadTest() {
@@ -100,7 +100,7 @@ class HttpLoadTest : public testing::Test {
   }
   ~HttpLoadTest() override {
     hold_ = false;
-    // stop() does nothing before it runs.
+    // Waits until it runs, since stop() has no effect before.
     while (!server_.is_running()) std::this_thread::yield();
     server_.stop();
     thread_.join();
@@ -219,7 +219,7 @@ TEST_F(HttpLoadTest, RefusesCallsThatHttpLacks) {
 }
 
 TEST_F(HttpLoadTest, ReportsUnavailableIfNobodyListens) {
-  // A port that is taken, and at which nobody listens.
+  // A port that is bound but not listened on.
   const int taken = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   socklen_t size = sizeof(address);

@@ -32,8 +32,8 @@ TEST(PoissonArrivalsTest, HasTheRateAndSpreadOfAPoissonProcess) {
     arrivals.Advance();
   }
   const double mean = sum / kCount;
-  // Five standard errors: 1/rate / sqrt(n), and for the deviation, which
-  // equals the mean, sqrt(2 / n) of it.
+  // Five standard errors. That of the mean is 1/rate / sqrt(n); that of the
+  // deviation, which equals the mean, is sqrt(2 / n) times it.
   EXPECT_NEAR(mean, 0.02, 5 * 0.02 / std::sqrt(kCount));
   EXPECT_NEAR(std::sqrt(squares / kCount - mean * mean), 0.02,
               5 * 0.02 * std::sqrt(2.0 / kCount));
@@ -46,7 +46,7 @@ TEST(PoissonArrivalsTest, TheSeedDecidesTheTimes) {
   EXPECT_NE(one.next(), other.next());
 }
 
-// 10/s for 2 s are 20 calls; from there to 30/s within 10 s are 200 more.
+// 10/s for 2 s make 20 calls; a ramp to 30/s in 10 s makes 200 more.
 TEST(RateCurveTest, ReturnsTheTimeOfTheExpectedNumber) {
   const RateCurve curve = {10, 30, absl::Seconds(2), absl::Seconds(10)};
   const auto seconds = [&](double calls) {
@@ -69,8 +69,9 @@ TEST(RateCurveTest, AcceptsRampsThatBeginOrEndAtZero) {
   EXPECT_EQ(down.TimeOf(50.1), absl::InfiniteDuration());
 }
 
-// How many come within each of three stretches: within five standard
-// deviations of what is expected, the root of it.
+// Counts the calls in each of three intervals. Each count is within five
+// standard deviations of its expectation; a deviation is the root of the
+// expectation.
 TEST(PoissonArrivalsTest, FollowsARamp) {
   PoissonArrivals arrivals({100, 500, absl::Seconds(10), absl::Seconds(20)}, 3,
                            kStart);

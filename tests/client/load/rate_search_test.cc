@@ -8,7 +8,8 @@
 namespace trivium {
 namespace {
 
-// A server that bears a rate of `capacity`; what it was asked.
+// Searches for the rate of a server that bears `capacity`. Records the measured
+// rates.
 std::vector<double> Search(double capacity, double start, double* highest,
                            RateSearch::Options options = {.tries = 1}) {
   RateSearch search(start, options);

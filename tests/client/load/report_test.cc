@@ -78,8 +78,8 @@ TEST(RecorderTest, ReportsTimesOutsideTheModelAndBetweenPieces) {
   CallOutcome outcome;
   outcome.model_time = absl::Milliseconds(300);
   outcome.piece_gaps = {0.1, 0.2};
-  recorder.Add(SampleAt(1, 2, 2.5, outcome));  // the late start is not ours
-  recorder.Add(SampleAt(1, 1, 1.5));           // without timings: all of it
+  recorder.Add(SampleAt(1, 2, 2.5, outcome));  // the late start does not count
+  recorder.Add(SampleAt(1, 1, 1.5));  // without timings all of it counts
   outcome.code = grpc::StatusCode::CANCELLED;
   recorder.Add(SampleAt(1, 1, 9, outcome));
   const auto json = nlohmann::json::parse(
@@ -171,7 +171,7 @@ TEST(CompareTest, ComputesTheRatioOfEachRound) {
 
 TEST(CompareTest, LeavesOutFiguresThatOneServerLacks) {
   EXPECT_TRUE(Compare({}).empty());
-  // Of two rounds, one without latencies: no call succeeded there.
+  // In one of two rounds no call succeeded, so it has no latencies.
   const std::vector<Ratio> ratios = Compare(
       {{Figures(10, 1), Figures(20, 2)}, {Figures(10, 1), Figures(10, 0)}});
   ASSERT_EQ(ratios.size(), 1u);
@@ -205,7 +205,7 @@ TEST(PageRunTest, CountsCallsInTheSlicesOfTheirStartAndEnd) {
   EXPECT_TRUE(slices[10]["p99"].is_null());
   EXPECT_NEAR(slices[15]["done"], 5, 1e-6);
   EXPECT_NEAR(slices[16]["aborted"], 5, 1e-6);
-  // The last slice is half as long, and what ended later is in none.
+  // The last slice is half as long. Calls that ended later are in no slice.
   EXPECT_NEAR(slices[102]["started"], 10, 1e-6);
   EXPECT_EQ(slices[102]["done"], 0);
 }

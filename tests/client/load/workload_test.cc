@@ -66,8 +66,8 @@ TEST(WorkloadTest, UsesLinesInTurn) {
   EXPECT_EQ(read, "abcabc");
 }
 
-// Each kind as often as its weight says, within five standard deviations of a
-// binomial, and the same for who asks again.
+// Draws each kind as often as its weight says, within five standard deviations
+// of a binomial distribution. Drawing again gives the same calls.
 TEST(WorkloadTest, DrawsCallsByTheirWeights) {
   Workload::Options options;
   options.inputs = {Text("a")};
@@ -110,7 +110,7 @@ TEST(WorkloadTest, MakesTextsOfTheGivenLengths) {
         absl::StrSplit(call.inputs.at(0).text(), ' ');
     lengths.insert(words.size());
     firsts.insert(words[0]);
-    // Words in their order, around the end.
+    // Words in their order, beginning again after the last.
     static const std::map<std::string, std::string> kNext = {{"one", "two"},
                                                              {"two", "three"},
                                                              {"three", "four"},
@@ -150,7 +150,7 @@ TEST(AbortPlanTest, AbortsAShareOfTheCallsAtRandomTimes) {
     sum += absl::ToDoubleSeconds(after);
   }
   EXPECT_NEAR(aborted, 0.25 * kCount, 5 * std::sqrt(kCount * 0.25 * 0.75));
-  // An even distribution's mean, and five standard errors of it.
+  // The mean of a uniform distribution, within five standard errors.
   EXPECT_NEAR(sum / aborted, 1, 5 * 2 / std::sqrt(12.0 * aborted));
 }
 
@@ -162,7 +162,7 @@ TEST(AbortPlanTest, AbortsNoneOrAll) {
   }
 }
 
-// The first of a kind sets what a life is; others move it.
+// The first call of a kind sets its typical life; later ones move it.
 TEST(AbortPlanTest, LearnsHowLongCallsTake) {
   AbortPlan plan(1, 1);
   const absl::Duration guess = plan.After(5, CallKind::kEncode);

@@ -1,5 +1,5 @@
-"""Texts of documents through translators: journals, and the command
-trivium-translate against a fake server."""
+"""Tests the translation of documents' texts, journals, and the command
+trivium-translate with a fake server."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ from trivium.v1 import inference_pb2
 
 
 def segment(*texts):
-    """The second, fourth... text in an element."""
+    """Makes a segment of texts. The second, fourth... are in an element."""
     builder = Builder()
     for index, text in enumerate(texts):
         if index % 2:

@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<std::string>> Labels(const Pieces& pieces,
   }
   if (labels.size() == tokens) return labels;
   return absl::InternalError(fmt::format(
-      "the server sent {} pieces of {} tokens", labels.size(), tokens));
+      "the server sent {} pieces for {} tokens", labels.size(), tokens));
 }
 
 // Replaces `all` by `chosen`, unless that is empty. Returns an error if `all`
@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<AttentionMaps>> AttentionReader::Plan(
   });
   if (maps.empty()) {
     return absl::InvalidArgumentError(
-        "none of the rows is there: rows are numbers of tokens, from 0");
+        "none of the rows exists: rows are numbers of tokens, from 0");
   }
   return maps;
 }
@@ -126,8 +126,7 @@ absl::Status AttentionReader::PlanHeads(const Choice& choice,
   TRIVIUM_RETURN_IF_ERROR(Choose(choice.heads, "head", &maps->heads));
   maps->all_maps = maps->layers.size() * maps->heads.size();
   if (maps->all_maps == 0 || maps->keys.empty()) {
-    return absl::InternalError(
-        "the server tells of no layers, heads or tokens");
+    return absl::InternalError("the server reports no layers, heads or tokens");
   }
   if (!maps->prompt) return absl::OkStatus();
   if (static_cast<uint32_t>(model_.attention_windows_size()) == layers) {

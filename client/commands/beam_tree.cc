@@ -107,30 +107,30 @@ std::string BeamTree::Why(int step, int place) const {
         return At(step + 1, i).fate() != v1::BEAM_FATE_PRUNED;
       });
       return leads || step + 1 >= trace().steps_size()
-                 ? "among the best of its step: it went on"
-                 : "among the best of its step, but everything that continues "
-                   "it was worse than what continues others";
+                 ? "among the best of its step: it was continued"
+                 : "among the best of its step, but all its continuations were "
+                   "worse than those of others";
     }
     case v1::BEAM_FATE_STOPPED:
-      return "still running when the search stopped: it could not get into "
-             "the results any more";
+      return "still running when the search stopped: it could not become a "
+             "result any more";
     case v1::BEAM_FATE_ENDED:
       return candidate.has_hypothesis()
                  ? fmt::format("ended with score {:.4f}: result {}",
                                candidate.score(), candidate.hypothesis() + 1)
                  : fmt::format(
                        "ended with score {:.4f}: kept, but fewer "
-                       "results were asked for",
+                       "results were requested",
                        candidate.score());
     case v1::BEAM_FATE_ENDED_TOO_LOW:
       return fmt::format(
           "ended, but only at rank {} of its step: no more may end than the "
-          "beam is wide",
+          "beam size",
           place + 1);
     case v1::BEAM_FATE_OUTSCORED:
       return fmt::format(
-          "ended with score {:.4f}, but as many others as the beam is wide "
-          "ended with better ones",
+          "ended with score {:.4f}, but as many others as the beam size ended "
+          "with better ones",
           candidate.score());
     default: {
       double last = 0;

@@ -40,7 +40,7 @@ class ChatCommand : public Command {
   absl::Status Run(Client& client, const Io& io) override {
     if (request_.decoding().num_hypotheses() > 1) {
       return absl::InvalidArgumentError(
-          "--num-hypotheses: a conversation has one answer; generate gives "
+          "--num-hypotheses: a conversation has one answer; generate returns "
           "more");
     }
     Session session(*this, client, io);
@@ -95,7 +95,7 @@ class ChatCommand : public Command {
             fmt::print(io_.err, "\n(Ctrl-D or /quit ends)\n{}", prompt_);
             std::fflush(io_.err);
           }));
-      Tell(fmt::format("{}: /help tells the commands, Ctrl-D ends",
+      Tell(fmt::format("{}: /help lists the commands, Ctrl-D ends",
                        Visible(model.name())));
       return absl::OkStatus();
     }
@@ -221,7 +221,7 @@ void AddTemplateFlags(CLI::App& app, v1::Chat* chat) {
   app.add_option_function<std::string>(
          "--template-name",
          [chat](const std::string& name) { chat->set_template_name(name); },
-         "Which of the model's chat templates")
+         "Name of one of the model's chat templates")
       ->group(kMoreFlags);
 }
 
@@ -230,12 +230,12 @@ void AddTemplateFlags(CLI::App& app, v1::Chat* chat) {
 Subcommand AddChat(CLI::App& app) {
   auto command = std::make_unique<ChatCommand>();
   CLI::App* sub = app.add_subcommand(
-      "chat", "A conversation: trivium chat [flags] [TEXT...]; /help in it");
+      "chat", "A conversation; /help explains: trivium chat [flags] [TEXT...]");
   v1::GenerateRequest* request = &command->request_;
   command->connection.timeout_seconds = kTimeoutSeconds;
   AddModelFlag(*sub, request->mutable_model());
   sub->add_option("--system", command->system_,
-                  "What the model is told before the conversation");
+                  "System message that begins the conversation");
   AddTemplateFlags(*sub, request->mutable_chat());
   AddJsonFlag(*sub, &command->json_);
   AddDecodingFlags(*sub, request->mutable_decoding());

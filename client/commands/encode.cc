@@ -112,16 +112,16 @@ Subcommand AddEncode(CLI::App& app) {
   sub->add_flag_function(
       "--normalize,!--no-normalize",
       [request](int64_t count) { request->set_normalize(count > 0); },
-      "Vectors of length 1; default: the folder's, or yes");
+      "Scale to length 1; default: the folder's, or yes");
   sub->add_flag_function(
       "--token-vectors,!--no-token-vectors",
       [request](int64_t count) { request->set_token_vectors(count > 0); },
-      "Every token's vector too, in --json");
+      "Return the vector of every token, in --json");
   sub->add_option_function<int>(
          "--hidden-layer",
          [request](int layer) { request->add_hidden_layers(layer); },
-         "This layer's hidden states, too, in --json: 0 the embeddings, -1 the "
-         "last (repeatable)")
+         "Return hidden states, in --json: 0 the embeddings, -1 the last layer "
+         "(repeatable)")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->trigger_on_parse()
       ->group(kMoreFlags);

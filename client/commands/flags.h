@@ -55,7 +55,7 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
       [message](const std::string& code) {
         message->set_source_language(code);
       },
-      "Theirs: BCP 47 or its English name; or auto");
+      "Language of the texts: BCP 47, a name, or auto");
   app.add_option_function<std::string>(
       "--target-language",
       [message](const std::string& code) {
@@ -66,7 +66,7 @@ void AddLanguageFlags(CLI::App& app, Message* message) {
     app.add_option_function<std::string>(
            "--task",
            [message](const std::string& name) { message->set_task(name); },
-           "Instead: one of the model's tasks, as summarization")
+           "One of the model's tasks, instead: summarization...")
         ->group(kMoreFlags);
   }
 }
@@ -77,7 +77,7 @@ void AddTruncationFlags(CLI::App& app, Message* message) {
   app.add_flag_function(
          "--truncate,!--no-truncate",
          [message](int64_t count) { message->set_truncate(count > 0); },
-         "Cut texts longer than the model takes; default: the server's choice")
+         "Cut texts that are too long; default: the server's flag")
       ->group(kMoreFlags);
   app.add_option_function<std::string>(
          "--truncation-direction",
@@ -86,7 +86,7 @@ void AddTruncationFlags(CLI::App& app, Message* message) {
                side == "left" ? v1::TRUNCATION_DIRECTION_LEFT
                               : v1::TRUNCATION_DIRECTION_RIGHT);
          },
-         "Which end is cut: left or right; default: right")
+         "Which end to cut: left or right; default: right")
       ->check(CLI::IsMember({"left", "right"}))
       ->group(kMoreFlags);
 }
@@ -97,11 +97,11 @@ void AddPromptFlags(CLI::App& app, Message* message) {
   CLI::Option* const name = app.add_option_function<std::string>(
       "--prompt-name",
       [message](const std::string& text) { message->set_prompt_name(text); },
-      "Texts begin with this prompt of the folder");
+      "Put this prompt of the folder in front of texts");
   app.add_option_function<std::string>(
          "--prompt",
          [message](const std::string& text) { message->set_prompt(text); },
-         "What texts begin with")
+         "Put this in front of texts")
       ->excludes(name);
 }
 
@@ -114,7 +114,7 @@ void AddTextFlags(CLI::App& app, Message* message) {
   app.add_flag_function(
          "--tokens,!--no-tokens",
          [message](int64_t count) { message->set_tokens(count > 0); },
-         "Tokens too, in --json")
+         "Return tokens, too, in --json")
       ->group(kMoreFlags);
 }
 

@@ -59,7 +59,7 @@ class HeadCommand : public Command {
   void AddTopFlag(CLI::App& app) {
     app.add_option_function<uint32_t>(
         "--top", [this](uint32_t top) { request_.set_top(top); },
-        "How many to show of each text; default: the server's");
+        "Results for each text; default: the server's");
   }
 
  private:
@@ -118,7 +118,7 @@ Subcommand AddClassify(CLI::App& app) {
   command->AddFlags(*sub, /*ids=*/true);
   command->AddTopFlag(*sub);
   sub->add_option("--second", command->companion(),
-                  "Classify pairs of a text and this one");
+                  "Classify pairs of a text and this text");
   AddTruncationFlags(*sub, &command->request());
   return {sub, std::move(command)};
 }
@@ -132,7 +132,7 @@ Subcommand AddTag(CLI::App& app) {
                       });
       });
   CLI::App* sub = app.add_subcommand(
-      "tag", "Names and the like in texts: trivium tag [flags] [TEXT...]");
+      "tag", "Labels names and the like: trivium tag [flags] [TEXT...]");
   command->AddFlags(*sub, /*ids=*/true);
   AddTruncationFlags(*sub, &command->request());
   return {sub, std::move(command)};
@@ -147,17 +147,17 @@ Subcommand AddAnswer(CLI::App& app) {
       });
   CLI::App* sub = app.add_subcommand(
       "answer",
-      "The place in each text that answers a question: trivium answer "
+      "The span of each text that answers a question: trivium answer "
       "--question Q [flags] [TEXT...]");
   command->AddFlags(*sub, /*ids=*/false);
   command->AddTopFlag(*sub);
-  sub->add_option("--question", command->companion(), "What to look for")
+  sub->add_option("--question", command->companion(), "The question")
       ->required();
   v1::AnswerRequest* request = &command->request();
   sub->add_flag_function(
       "--no-answer",
       [request](int64_t count) { request->set_no_answer(count > 0); },
-      "Let \"no answer\" be one, shown as -");
+      "Allow \"no answer\", shown as -");
   return {sub, std::move(command)};
 }
 

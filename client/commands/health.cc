@@ -66,11 +66,11 @@ Subcommand AddHealth(CLI::App& app) {
   // A health check must not wait a minute.
   command->connection.timeout_seconds = 5;
   CLI::App* sub = app.add_subcommand(
-      "health", "Whether the server is ready; exit code 0 if it is");
+      "health", "Checks that the server is ready; exit code 0 if it is");
   sub->add_option("--service", command->service_,
                   "gRPC service, as trivium.v1.Inference; default: all");
   sub->add_option("--port-file", command->port_file_,
-                  "Take the address from the file that the server's "
+                  "Read the address from the file that the server's "
                   "--port-file wrote");
   AddJsonFlag(*sub, &command->json_);
   return {sub, std::move(command)};

@@ -61,7 +61,7 @@ Subcommand AddRerank(CLI::App& app) {
   auto command = std::make_unique<RerankCommand>();
   CLI::App* sub = app.add_subcommand(
       "rerank",
-      "Documents in the order in which they answer a query: trivium rerank "
+      "Sorts documents by how well they answer a query: trivium rerank "
       "--query Q [flags] [TEXT...]");
   v1::RerankRequest* request = &command->request_;
   AddModelFlag(*sub, request->mutable_model());
@@ -69,7 +69,7 @@ Subcommand AddRerank(CLI::App& app) {
                 /*target_prefix=*/false);
   AddJsonFlag(*sub, &command->json_);
   AddTruncationFlags(*sub, request);
-  sub->add_option("--query", *request->mutable_query(), "What is asked")
+  sub->add_option("--query", *request->mutable_query(), "The query")
       ->required();
   AddPromptFlags(*sub, request);
   sub->add_option_function<uint32_t>(
@@ -78,7 +78,7 @@ Subcommand AddRerank(CLI::App& app) {
   sub->add_flag_function(
          "--return-text",
          [request](int64_t count) { request->set_return_text(count > 0); },
-         "Their texts, too, in --json")
+         "Return the documents' texts, in --json")
       ->group(kMoreFlags);
   return {sub, std::move(command)};
 }

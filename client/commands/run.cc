@@ -13,11 +13,11 @@ namespace {
 constexpr char kDescription[] =
     "Calls a trivium-server: translates, encodes and generates text.\n"
     "Texts are TEXT arguments (quote a sentence), the lines of --file, or the "
-    "lines of\nstandard input; there is one result a line, in order. A text "
+    "lines of\nstandard input. Each result is a line, in order. A text "
     "that begins with -\ngoes after --.";
 constexpr char kFooter[] =
     "TRIVIUM_ADDRESS, TRIVIUM_TIMEOUT, TRIVIUM_CLIENT_MODEL, TRIVIUM_JSON and "
-    "TRIVIUM_CLIENT_TLS...\nin the environment stand for these flags; the flag "
+    "TRIVIUM_CLIENT_TLS...\nin the environment set these flags; the flag "
     "wins.\n"
     "Exit codes: 0 done, 1 refused or some texts failed, 2 wrong usage, 3 no "
     "server,\n4 timeout, 5 a file or the output failed, 130 interrupted.";

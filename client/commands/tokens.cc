@@ -83,7 +83,7 @@ Subcommand AddTokens(CLI::App& app) {
   sub->add_flag_function(
       "--target,!--source",
       [request](int64_t count) { request->set_target(count > 0); },
-      "Tokenize as the target side does");
+      "Tokenize as text of the target side");
   sub->add_flag_function(
       "--special-tokens,!--no-special-tokens",
       [request](int64_t count) { request->set_add_special_tokens(count > 0); },

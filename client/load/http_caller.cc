@@ -84,7 +84,7 @@ bool Post(const HttpTarget& target, const std::string& path,
   const absl::Time begun = absl::Now();
   const httplib::Result result = client.send(request);
   if (stop.stop_requested()) {
-    Fail(grpc::StatusCode::CANCELLED, "given up", outcome);
+    Fail(grpc::StatusCode::CANCELLED, "aborted", outcome);
     return false;
   }
   if (!result) {
@@ -206,7 +206,8 @@ class HttpTransport {
         [body](const char* bytes, size_t size) { body->append(bytes, size); };
   }
   static std::string NotAnAnswer(const HttpTarget& target) {
-    return fmt::format("what {} answers is not this call's answer", target.url);
+    return fmt::format("the response of {} is not this call's answer",
+                       target.url);
   }
 
   void Do(HttpConnections::Work work) {
@@ -249,7 +250,7 @@ absl::StatusOr<std::unique_ptr<Caller>> MakeHttpCaller(
       url.find_first_of("/?#@", kScheme.size()) != std::string::npos ||
       !httplib::Client(url).is_valid()) {
     return absl::InvalidArgumentError(fmt::format(
-        "'{}' is not http://HOST:PORT; HTTP is spoken without TLS here", url));
+        "'{}' is not http://HOST:PORT; HTTP works without TLS only", url));
   }
   HttpTarget target = {url, client.timeout, {}};
   for (const auto& [name, value] : workload.metadata) {

@@ -180,7 +180,7 @@ class TerminalTest : public ChatTest {
 TEST_F(TerminalTest, ContinuesAfterFailures) {
   server_.newline = "\x1b[2J\nx";
   Start();
-  ReadTo("/help tells the commands");
+  ReadTo("/help lists the commands");
   Type("bad\n");
   ReadTo("trivium: ");
   Type("Hi\n");

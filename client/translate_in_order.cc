@@ -58,8 +58,8 @@ class OrderedTranslation {
   uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;        // from the source
   uint64_t emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t owed_ ABSL_GUARDED_BY(mutex_) = 0;  // by the server
-  // When the server began to owe results without sending any. Infinite while
-  // results are being emitted, since nothing is read then.
+  // Time when the server began to owe results without sending any. Infinite
+  // while results are being emitted, since nothing is read then.
   absl::Time owed_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   std::map<uint64_t, v1::TranslateStreamResponse> finished_
       ABSL_GUARDED_BY(mutex_);

@@ -34,13 +34,13 @@ struct AttentionMaps {
   std::optional<uint32_t> boundary;
   // Set if the mask is causal: query i sees the first seen_first + i keys.
   std::optional<uint32_t> seen_first;
-  // How many of the keys that a causal query sees layer i keeps: the last
-  // windows[i]; 0: all. Empty: all in every layer.
+  // Sizes of the layers' windows: of the keys that a causal query sees, layer i
+  // keeps the last windows[i]; 0: all. Empty: all in every layer.
   std::vector<uint32_t> windows;  // [layers]
   // True for maps of a prompt and its answer. A query is then named by the
   // token that was read there, not by the one that was chosen there.
   bool prompt = false;
-  // How many neighbouring query heads share one head of keys and values.
+  // Number of neighbouring query heads that share one head of keys and values.
   uint32_t heads_per_kv = 1;
   std::vector<float> weights;  // [layers, heads, rows, keys]
 

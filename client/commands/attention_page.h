@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// What a page or a line of JSON shows besides the maps.
+// The contents of a page or a line of JSON besides the maps.
 struct AttentionContext {
   std::string model;
   // The text, or both texts of a pair; then the translation or answer, if any.

@@ -18,7 +18,7 @@ struct Target {
   std::unique_ptr<Caller> caller;
 };
 
-// How the load is made, in every experiment.
+// Settings of the load that all experiments share.
 struct LoadSetup {
   const RunOptions& run;
   const Pacing& pacing;

@@ -19,7 +19,7 @@
 
 namespace trivium {
 
-// What all gRPC calls share: a deadline and metadata, cancellation through a
+// Base of all gRPC calls: a deadline and metadata, cancellation through a
 // stop token, and the outcome.
 class GrpcCall {
  public:

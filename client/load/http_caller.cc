@@ -17,7 +17,7 @@ namespace {
 
 using google::protobuf::Message;
 
-// What all calls to a server share.
+// Settings that all calls to a server share.
 struct HttpTarget {
   std::string url;
   absl::Duration timeout;

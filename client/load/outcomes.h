@@ -19,7 +19,7 @@ struct CallOutcome {
   std::string message;  // of the error, if any
   int64_t source_tokens = 0;
   int64_t new_tokens = 0;
-  // When the first piece of a Generate arrived; else InfinitePast.
+  // Time of the first piece of a Generate; else InfinitePast.
   absl::Time first_piece = absl::InfinitePast();
   std::vector<double> piece_gaps;  // seconds between pieces of a Generate
   // Time for tokenizing and inference, as the server reports it.

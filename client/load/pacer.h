@@ -50,7 +50,8 @@ class OpenPacer : public Pacer {
   const int max_in_flight_;
 };
 
-// How calls are paced. A closed loop, unless a rate, a ramp or bursts are set.
+// Settings of the pacing. A closed loop, unless a rate, a ramp or bursts are
+// set.
 struct Pacing {
   struct Ramp {
     double from, to;      // calls per second; the warm-up has `from`

@@ -28,7 +28,7 @@ class RateSearch {
   double rate() const { return rate_; }  // the rate to measure next
   // Records whether rate() passed.
   void Add(bool passed);
-  // When done: the highest rate that passed; 0 if not even a hundredth of the
+  // The highest rate that passed, when done; 0 if not even a hundredth of the
   // first one did.
   double highest() const { return low_; }
 

@@ -39,7 +39,7 @@ struct Report {
   Distribution first_piece;  // intended start to first piece; Generate only
   Distribution piece_gap;    // between pieces of a stream; Generate only
   // Actual start to end, minus the time of the server's tokenizer and model.
-  // What is left is waiting, the transport and this client.
+  // The rest is waiting, the transport and this client.
   Distribution outside_model;
   // Actual start to end, of calls that ended with RESOURCE_EXHAUSTED.
   Distribution refused;

@@ -1,4 +1,4 @@
-// What all pages share: their data, and how to show text of any kind.
+// Code that all pages share: their data, and how to show text of any kind.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);

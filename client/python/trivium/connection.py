@@ -39,8 +39,8 @@ class Options:
     retry: RetryPolicy = dataclasses.field(default_factory=RetryPolicy)
     #: Keys and values to send with each call, as (("x-api-key", "..."),).
     metadata: Sequence[tuple[str, str]] = ()
-    # : "batch" if nobody waits for the answers: other calls then run first.
-    # None: : the server's default, "interactive".
+    #: "batch" if nobody waits for the answers: other calls then run first. None: the
+    #: server's default, "interactive".
     priority: str | None = None
     max_response_bytes: int = 64 << 20
     #: None: no encryption. tls_credentials() reads them from files.

@@ -21,8 +21,7 @@ class _Events:
     """Records the ends of a generation's texts."""
 
     def __init__(self) -> None:
-        # : The last message of each index that has ended: finish_reason,
-        # usage...
+        #: The last message of each index that has ended: finish_reason, usage...
         self.done: dict[int, inference_pb2.GenerateResponse.Done] = {}
         self._started = False
 

@@ -8,11 +8,11 @@ from typing import Any, Union
 
 from trivium.v1 import common_pb2, inference_pb2
 
-# : A text, a pair of texts, ids that are used exactly as given, or a message
-# (which : can also have a target prefix).
+#: A text, a pair of texts, ids that are used exactly as given, or a message (which can
+#: also have a target prefix).
 InputLike = Union[str, tuple[str, str], Sequence[int], common_pb2.Input]
-# : A context and the target to score after it, as texts or ids. A context of
-# None : means that nothing precedes the target.
+#: A context and the target to score after it, as texts or ids. A context of None means
+#: that nothing precedes the target.
 ScoreLike = Union[
     tuple[Union[str, Sequence[int], None], Union[str, Sequence[int]]],
     inference_pb2.ScoreInput,

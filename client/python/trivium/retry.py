@@ -19,11 +19,11 @@ class RetryPolicy:
     if its pause would outlast the timeout.
     """
 
-    # : Attempts of a call, the first included. In a stream: attempts in a row
-    # that : brought no result.
+    #: Attempts of a call, the first included. In a stream: attempts in a row that
+    #: brought no result.
     max_attempts: int = 5
-    # : Seconds before the second attempt if no server answered. Each later
-    # pause is : twice as long, but at most max_backoff.
+    #: Seconds before the second attempt if no server answered. Each later pause is
+    #: twice as long, but at most max_backoff.
     initial_backoff: float = 0.2
     max_backoff: float = 10.0
 

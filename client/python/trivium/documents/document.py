@@ -26,15 +26,14 @@ class DocumentError(ValueError):
 class Options:
     """How to read documents."""
 
-    # : Language of the translation, as BCP 47. It is written into the document
-    # if the : format has a place for it.
+    #: Language of the translation, as BCP 47. It is written into the document if the
+    #: format has a place for it.
     target_language: str = ""
     #: Encoding of plain text, SRT and JSON without a byte order mark.
     encoding: str = "utf-8"
     #: PO and XLIFF: also translate texts that have a translation already.
     retranslate: bool = False
-    # : JSON: translate keys, too; translate only values under keys with these
-    # names.
+    #: JSON: translate keys, too; translate only values under keys with these names.
     keys: bool = False
     only: Sequence[str] = ()
 
@@ -56,9 +55,9 @@ class Sent:
 class Item:
     """A text of a segment, or a mark between its texts."""
 
-    # : "text", or a kind of mark: "open" and "close" (around words), "void" (at
-    # a : place), "kept" (stands for a word). "glue" is written only if its
-    # segment is : not translated.
+    #: "text", or a kind of mark: "open" and "close" (around words), "void" (at a
+    #: place), "kept" (stands for a word). "glue" is written only if its segment is not
+    #: translated.
     kind: str
     raw: list[Piece]  # its bytes in the document
     text: str = ""  # the text that people read

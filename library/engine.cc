@@ -1,3 +1,13 @@
+// LocalEngine: the server's handlers, batcher and models without its
+// transports.
+//
+// Create loads the models first, since the number of workers and the size of
+// their caches depend on the models' sizes. Then it starts the threads: those
+// of the pools in the constructor, those of the batcher and the engines in
+// Open. A call runs a handler with a LocalCall as its transport.
+//
+// The end is in this order: the calls are cancelled, the batcher drains, then
+// the members are destroyed from last to first.
 #include "library/engine.h"
 
 #include <fmt/format.h>
@@ -248,8 +258,8 @@ absl::Status CheckOptions(const LocalEngine::Options& options) {
   }
   if (options.workers < 0 || options.worker_threads < 0) {
     return absl::InvalidArgumentError(
-        "workers and worker_threads are 1 or more, or 0 for as many as the "
-        "cores call for");
+        "workers and worker_threads must be 1 or more, or 0 for a number that "
+        "suits the cores");
   }
   if (options.kv_cache_bytes < 0) {
     return absl::InvalidArgumentError(fmt::format(

@@ -1,4 +1,15 @@
 // AttentionReader, first half: plans which maps to read, and of which tokens.
+//
+// Tokens are known only after the model has read them, so a plan makes one call
+// without maps: Encode for an encoder, Translate or Generate for a decoder. It
+// takes the pieces, or the ids of a model without a tokenizer, as labels of
+// queries and keys. The number of new tokens of that call is kept: the calls
+// that read maps ask for the same number, so that they give the same tokens.
+//
+// In a decoder, query i is the position that chose token i of a translation. It
+// sees the prefix and the i tokens before it. In a prompt and its answer (one
+// map), query i is token i itself, and the last new token is not in the map,
+// since the decoder never reads it.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -109,7 +120,7 @@ absl::Status AttentionReader::CheckChoice(const Choice& choice) const {
   if (options_.decoding().has_max_new_tokens() &&
       (model_.design() == v1::DESIGN_ENCODER || !choice.WantsADecoder())) {
     return absl::InvalidArgumentError(
-        "--max-new-tokens is of what a decoder writes, and only an encoder's "
+        "--max-new-tokens limits what a decoder writes, and only an encoder's "
         "attention is read: leave it out");
   }
   return absl::OkStatus();

@@ -106,7 +106,7 @@ absl::Status AttentionReader::ReadPart(size_t layer, size_t head, size_t row,
           layers.size() * heads.size() * rows.size() * keys) {
     return absl::InternalError(fmt::format(
         "the server sent {} weights of {} x {} tokens where {} layers and {} "
-        "heads of {} x {} were asked for",
+        "heads of {} x {} were requested",
         got.weights_size(), got.query_count(), got.key_count(), layers.size(),
         heads.size(), rows.size(), keys));
   }

@@ -1,3 +1,11 @@
+// A trace lists, step by step, the candidates of a beam search; each names its
+// parent in the step before. Create checks every parent, so the functions below
+// may follow them.
+//
+// best_below_ is filled from the last step to the first: each candidate passes
+// the best result below it to its parent. The trunk of the drawing follows the
+// candidates with the best one. It is drawn by a loop and only branches
+// recurse, since a translation may have hundreds of steps.
 #include "client/commands/beam_tree.h"
 
 #include <algorithm>

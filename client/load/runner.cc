@@ -1,3 +1,11 @@
+// One loop, on the caller's thread, starts calls, aborts them and records their
+// ends. Callbacks of calls only put a sample into the inbox, on which the loop
+// waits. So pacer, abort plan and recorder need no locks.
+//
+// The loop starts one call per turn while calls are due, and collects finished
+// ones in between. After the end of sending it continues until no call is in
+// flight. A measured number of calls (`count`) counts those that were meant to
+// start after the warm-up.
 #include "client/load/runner.h"
 
 #include <algorithm>

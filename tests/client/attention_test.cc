@@ -167,7 +167,7 @@ TEST_F(AttentionTest, RefusesMapsThatTheModelLacks) {
   server_.design = v1::DESIGN_ENCODER;
   EXPECT_THAT(Run({"--kind", "cross", "a"}).err, HasSubstr("no decoder"));
   EXPECT_THAT(Run({"--max-new-tokens", "3", "a"}).err,
-              HasSubstr("--max-new-tokens is of what a decoder writes"));
+              HasSubstr("--max-new-tokens limits what a decoder writes"));
   server_.design = v1::DESIGN_DECODER;
   EXPECT_THAT(Run({"--kind", "encoder", "a"}).err, HasSubstr("no encoder"));
 }

@@ -20,23 +20,23 @@
 // These eighths sum up to L (1 + ln n) / 8 at most: all that waits is less than
 // 2 L for any thousand of clients. Nobody's requests have to go to make room.
 //
-// For batch requests L is three quarters of what it is for interactive ones,
-// while A and C are what waits of both. So however much batch work waits, there
-// is room for interactive calls.
+// For background requests L is three quarters of what it is for interactive
+// ones, while A and C are what waits of both. So however much background work
+// waits, there is room for interactive calls.
 
 namespace trivium {
 namespace {
 
 constexpr int64_t kTimesWhatIsLeft = 8;
 constexpr int64_t kPartBeyond = 8;
-constexpr double kBatchPart = 0.75;
+constexpr double kBackgroundPart = 0.75;
 
 }  // namespace
 
 int64_t Admission::MostTokens(int64_t max_waiting_tokens, Priority priority) {
   if (priority == Priority::kInteractive) return max_waiting_tokens;
   return std::max<int64_t>(
-      1, static_cast<int64_t>(kBatchPart *
+      1, static_cast<int64_t>(kBackgroundPart *
                               static_cast<double>(max_waiting_tokens)));
 }
 
@@ -52,7 +52,7 @@ Submission Admission::Check(ClientId client, Priority priority,
                   "empty queue takes only {}{}: split the call, or lower the "
                   "beam size or max_new_tokens",
                   tokens[i], total, most,
-                  priority == Priority::kBatch ? " of a batch call" : "")),
+                  priority == Priority::kBackground ? " of a batch call" : "")),
               static_cast<int>(i)};
     }
   }

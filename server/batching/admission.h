@@ -12,9 +12,9 @@ namespace trivium {
 
 // Bounds what waits, in tokens (TokensOf): a call enters as a whole or not at
 // all, and a client that has much waiting is refused before one that has
-// little, and batch requests before interactive ones (admission.cc says how it
-// is shared). Keeps nothing of clients of
-// which nothing waits. Not thread-safe, owns no requests.
+// little, and background requests before interactive ones (admission.cc says
+// how it is shared). Keeps nothing of clients of which nothing waits. Not
+// thread-safe, owns no requests.
 class Admission {
  public:
   explicit Admission(int64_t max_waiting_tokens)

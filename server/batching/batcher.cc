@@ -52,10 +52,10 @@ class ThreadedBatcher : public Batcher {
   bool Serves(const ServedModel& model) const override;
   CallId NewCall() override { return next_call_++; }
   Submission Submit(CallId call, std::vector<Request> requests) override;
-  Submission Foresee(const ServedModel* model, Sender sender, CallId call,
-                     absl::Time deadline) override;
-  void Expect(CallId call, Sender sender) override;
-  void Forget(CallId call) override;
+  Submission CheckAdmission(const ServedModel* model, Sender sender,
+                            CallId call, absl::Time deadline) override;
+  void AddInTransit(CallId call, Sender sender) override;
+  void RemoveInTransit(CallId call) override;
   int64_t free_waiting_tokens(Sender sender) const override;
   bool Drain(absl::Duration timeout) override;
 
@@ -74,7 +74,8 @@ class ThreadedBatcher : public Batcher {
                    const Models& models) const;
   // Puts all into their models' queues or none.
   Submission Enqueue(const Models& models, Waiting waiting);
-  void ForgetLocked(CallId call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
+  void RemoveInTransitLocked(CallId call)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void Enter(Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   void ReportQueues(Models models);
   void ReportRefusal(const ServedModel& model, const Submission& refusal);
@@ -83,7 +84,7 @@ class ThreadedBatcher : public Batcher {
   std::atomic<CallId> next_call_{1};
   mutable BatcherState state_;
   // Calls on their way: every queue expects them.
-  absl::flat_hash_map<CallId, Sender> expected_ ABSL_GUARDED_BY(state_.mutex);
+  absl::flat_hash_map<CallId, Sender> in_transit_ ABSL_GUARDED_BY(state_.mutex);
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
@@ -136,7 +137,8 @@ absl::Status ThreadedBatcher::AddModel(ModelHandle model, Engines engines) {
         fmt::format("the model '{}' is served already", added->model->name));
   }
   added->queue = state_.dispatcher.AddQueue();
-  for (const auto& [call, sender] : expected_) added->queue->Expect(sender);
+  for (const auto& [call, sender] : in_transit_)
+    added->queue->AddInTransit(sender);
   state_.models.push_back(std::move(added));
   return absl::OkStatus();
 }
@@ -237,13 +239,13 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   }
   std::vector<std::pair<BatchedModel*, Forecast::Demand>> demands;
   for (const auto& [model, of_model] : costs) {
-    demands.emplace_back(model, Forecast::Of(of_model));
+    demands.emplace_back(model, Forecast::DemandOf(of_model));
   }
   const CallId call = waiting.front()->call;
   const absl::Time now = waiting.front()->submitted;
   const Request& first = waiting.front()->request;
   MutexLock lock(&state_.mutex);
-  ForgetLocked(call);
+  RemoveInTransitLocked(call);
   if (state_.phase >= Phase::kDraining) {
     return absl::UnavailableError("the server is shutting down");
   }
@@ -256,13 +258,13 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   Submission admitted;
   absl::Duration answer;  // of the model that is last
   for (const auto& [model, demand] : demands) {
-    model->forecast.Came(first.client, demand);
+    model->forecast.RecordDemand(first.client, demand);
     const Forecast::Times times =
-        model->forecast.Of(*model->queue, sender, call, demand);
+        model->forecast.TimesOf(*model->queue, sender, call, demand);
     answer = std::max(answer, times.answer);
     if (!admitted.ok()) continue;
     admitted = CheckTime(times, now, first.deadline, options_.max_queue_wait);
-    if (admitted.late) model->forecast.Refused(now);
+    if (admitted.late) model->forecast.RecordRefusal(now);
   }
   if (admitted.ok()) {
     admitted = state_.admission.Check(sender.client, sender.priority, tokens);
@@ -302,15 +304,17 @@ void ThreadedBatcher::ReportRefusal(const ServedModel& model,
   options_.observer->OnRejected(model, ReasonOf(refusal));
 }
 
-Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
-                                    CallId call, absl::Time deadline) {
+Submission ThreadedBatcher::CheckAdmission(const ServedModel* model,
+                                           Sender sender, CallId call,
+                                           absl::Time deadline) {
   Submission submission;
   ModelHandle refuses;  // the first one
   const absl::Time now = options_.clock->Now();
   {
     MutexLock lock(&state_.mutex);
     for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-      if (model != nullptr) one->forecast.Named(one->model.get() == model);
+      if (model != nullptr)
+        one->forecast.RecordModel(one->model.get() == model);
     }
     for (const std::shared_ptr<BatchedModel>& one : state_.models) {
       if (one->removed || (model != nullptr && one->model.get() != model)) {
@@ -318,16 +322,17 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
       }
       Forecast& forecast = one->forecast;
       const Forecast::Times times =
-          model == nullptr ? forecast.OfNext(*one->queue, sender, call)
-                           : forecast.Of(*one->queue, sender, call,
-                                         forecast.usual_demand(sender.client));
+          model == nullptr
+              ? forecast.TimesOfNext(*one->queue, sender, call)
+              : forecast.TimesOf(*one->queue, sender, call,
+                                 forecast.usual_demand(sender.client));
       Submission its = CheckTime(times, now, deadline, options_.max_queue_wait);
-      if (its.late) forecast.Refused(now);
+      if (its.late) forecast.RecordRefusal(now);
       if (its.ok()) {
         its = CheckRoom(
             state_.admission, sender,
             static_cast<int64_t>(forecast.usual_demand(sender.client).tokens),
-            model == nullptr ? one->queue->expected(sender) : 0, times);
+            model == nullptr ? one->queue->calls_in_transit(sender) : 0, times);
       }
       if (its.ok()) return its;
       if (refuses != nullptr) continue;
@@ -341,26 +346,26 @@ Submission ThreadedBatcher::Foresee(const ServedModel* model, Sender sender,
   return submission;
 }
 
-void ThreadedBatcher::Expect(CallId call, Sender sender) {
+void ThreadedBatcher::AddInTransit(CallId call, Sender sender) {
   MutexLock lock(&state_.mutex);
-  if (!expected_.try_emplace(call, sender).second) return;
+  if (!in_transit_.try_emplace(call, sender).second) return;
   for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-    one->queue->Expect(sender);
+    one->queue->AddInTransit(sender);
   }
 }
 
-void ThreadedBatcher::Forget(CallId call) {
+void ThreadedBatcher::RemoveInTransit(CallId call) {
   MutexLock lock(&state_.mutex);
-  ForgetLocked(call);
+  RemoveInTransitLocked(call);
 }
 
-void ThreadedBatcher::ForgetLocked(CallId call) {
-  const auto found = expected_.find(call);
-  if (found == expected_.end()) return;
+void ThreadedBatcher::RemoveInTransitLocked(CallId call) {
+  const auto found = in_transit_.find(call);
+  if (found == in_transit_.end()) return;
   for (const std::shared_ptr<BatchedModel>& one : state_.models) {
-    one->queue->Unexpect(found->second);
+    one->queue->RemoveInTransit(found->second);
   }
-  expected_.erase(found);
+  in_transit_.erase(found);
 }
 
 int64_t ThreadedBatcher::free_waiting_tokens(Sender sender) const {

@@ -23,7 +23,7 @@ namespace trivium {
 // Nothing is assigned to a worker in advance: each takes newcomers between two
 // of its iterations, in the fair order of the queue (FairQueue), while it has
 // less than its even share of all work and room for their worst case
-// (Dispatcher, RunningBatch::Judge). What may be decided without a thread is
+// (Dispatcher, RunningBatch::CanJoin). What may be decided without a thread is
 // decided in those classes; Worker is the thread around them.
 //
 //   auto batcher = Batcher::Create(options);
@@ -95,14 +95,14 @@ class Batcher {
   // Where `model` is null, because the request itself has not been read: what
   // it would say whichever model is asked, after all calls that are on their
   // way; OK where one could take it.
-  virtual Submission Foresee(const ServedModel* model, Sender sender,
-                             CallId call, absl::Time deadline) = 0;
+  virtual Submission CheckAdmission(const ServedModel* model, Sender sender,
+                                    CallId call, absl::Time deadline) = 0;
 
-  // A call that Foresee let pass is on its way: until Submit is asked to take
-  // it, or it is forgotten, because nothing comes of it.
-  virtual void Expect(CallId call, Sender sender) = 0;
+  // A call that CheckAdmission let pass is on its way: until Submit is asked to
+  // take it, or it is forgotten, because nothing comes of it.
+  virtual void AddInTransit(CallId call, Sender sender) = 0;
   // As often as anybody likes.
-  virtual void Forget(CallId call) = 0;
+  virtual void RemoveInTransit(CallId call) = 0;
 
   // Tokens that a sender may still have queued before Submit refuses; streams
   // read on only while there is room.

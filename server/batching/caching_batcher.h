@@ -34,13 +34,16 @@ class CachingBatcher : public Batcher {
   CallId NewCall() override { return batcher_->NewCall(); }
   Submission Submit(CallId call, std::vector<Request> requests) override;
   // What is known takes no time, and whether it is known only its text tells.
-  Submission Foresee(const ServedModel*, Sender, CallId, absl::Time) override {
+  Submission CheckAdmission(const ServedModel*, Sender, CallId,
+                            absl::Time) override {
     return {};
   }
-  void Expect(CallId call, Sender sender) override {
-    batcher_->Expect(call, sender);
+  void AddInTransit(CallId call, Sender sender) override {
+    batcher_->AddInTransit(call, sender);
   }
-  void Forget(CallId call) override { batcher_->Forget(call); }
+  void RemoveInTransit(CallId call) override {
+    batcher_->RemoveInTransit(call);
+  }
   int64_t free_waiting_tokens(Sender sender) const override {
     return batcher_->free_waiting_tokens(sender);
   }

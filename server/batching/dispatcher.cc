@@ -31,16 +31,17 @@ void Dispatcher::BeginBoundary(int worker, const Pending& pending) {
 }
 
 std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, RequestQueue* queue,
-                                                FairQueue::Judge fits,
+                                                FairQueue::Decide fits,
                                                 FairQueue::Dropped* late,
-                                                bool lacks_batch) {
+                                                bool lacks_background) {
   bool stopped = false;
   std::unique_ptr<QueuedRequest> taken;
-  if (lacks_batch) {
-    taken = TakeOf(Priority::kBatch, worker, queue, fits, late, &stopped);
+  if (lacks_background) {
+    taken = TakeOf(Priority::kBackground, worker, queue, fits, late, &stopped);
     if (stopped) return nullptr;
   }
-  for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+  for (const Priority priority :
+       {Priority::kInteractive, Priority::kBackground}) {
     // Nobody takes the room that an interactive request waits for.
     if (taken != nullptr || stopped) break;
     taken = TakeOf(priority, worker, queue, fits, late, &stopped);
@@ -66,7 +67,7 @@ std::unique_ptr<QueuedRequest> Dispatcher::Take(int worker, RequestQueue* queue,
 
 std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,
                                                   RequestQueue* queue,
-                                                  FairQueue::Judge fits,
+                                                  FairQueue::Decide fits,
                                                   FairQueue::Dropped* late,
                                                   bool* stopped) {
   if (queue->of(priority).requests() == 0 || !BelowShare(worker, priority)) {

@@ -17,8 +17,10 @@ namespace trivium {
 // worker waits while another has a backlog. Not thread-safe; knows no threads.
 //
 // A worker takes
-// - interactive requests before batch requests; but where it runs no batch
-//   request, one of these first, for which it then keeps room (`lacks_batch`);
+// - interactive requests before background requests; but where it runs no
+// background
+//   request, one of these first, for which it then keeps room
+//   (`lacks_background`);
 // - while it has less than its even share of all work, running and waiting,
 //   in tokens: with little to do newcomers thus go to the worker with the
 //   fewest pending tokens, with much to do every worker fills up. Of
@@ -44,12 +46,12 @@ class Dispatcher {
   void BeginBoundary(int worker, const Pending& pending);
   // Then, in a pass of a queue: the next request for the worker, of which
   // `fits` judges whether there is room; null when there is none. What it
-  // drops goes to `late`, which may be null where it drops none. `lacks_batch`:
-  // the worker runs no batch request of the model.
+  // drops goes to `late`, which may be null where it drops none.
+  // `lacks_background`: the worker runs no background request of the model.
   std::unique_ptr<QueuedRequest> Take(int worker, RequestQueue* queue,
-                                      FairQueue::Judge fits,
+                                      FairQueue::Decide fits,
                                       FairQueue::Dropped* late = nullptr,
-                                      bool lacks_batch = false);
+                                      bool lacks_background = false);
 
   // A request that Take gave to the worker has ended.
   void Finished(int worker, uint64_t source_key);
@@ -75,7 +77,7 @@ class Dispatcher {
   // Takes out of the queue of one priority. `stopped`: `fits` let nobody pass.
   std::unique_ptr<QueuedRequest> TakeOf(Priority priority, int worker,
                                         RequestQueue* queue,
-                                        FairQueue::Judge fits,
+                                        FairQueue::Decide fits,
                                         FairQueue::Dropped* late,
                                         bool* stopped);
   bool BelowShare(int worker, Priority priority) const;

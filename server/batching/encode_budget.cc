@@ -14,7 +14,7 @@ namespace trivium {
 namespace {
 
 // Of what was known, at each step: the last four or so count.
-constexpr double kKept = 0.75;
+constexpr double kDecay = 0.75;
 
 }  // namespace
 
@@ -36,13 +36,13 @@ int EncodeBudget::TokensIn(double seconds) const {
 void EncodeBudget::Observe(int64_t encode_work, double encode_seconds,
                            int decoder_rows, double other_seconds) {
   if (encode_work > 0) {
-    encode_seconds_ = kKept * encode_seconds_ + encode_seconds;
-    encode_work_ = kKept * encode_work_ + static_cast<double>(encode_work);
+    encode_seconds_ = kDecay * encode_seconds_ + encode_seconds;
+    encode_work_ = kDecay * encode_work_ + static_cast<double>(encode_work);
   }
   if (decoder_rows > 0) {
-    other_seconds_ = other_seconds_ <= 0
-                         ? other_seconds
-                         : kKept * other_seconds_ + (1 - kKept) * other_seconds;
+    other_seconds_ = other_seconds_ <= 0 ? other_seconds
+                                         : kDecay * other_seconds_ +
+                                               (1 - kDecay) * other_seconds;
   }
 }
 

@@ -64,53 +64,54 @@ FairQueue::Client* FairQueue::FindOrAdd(ClientId id) {
 }
 
 void FairQueue::ForgetIfIdle(Client* client) {
-  if (client->empty() && client->expected == 0) {
+  if (client->empty() && client->calls_in_transit == 0) {
     client_by_id_.erase(client->id);
   }
 }
 
-void FairQueue::Expect(ClientId client) {
-  ++FindOrAdd(client)->expected;
-  ++expected_;
+void FairQueue::AddInTransit(ClientId client) {
+  ++FindOrAdd(client)->calls_in_transit;
+  ++calls_in_transit_;
 }
 
-void FairQueue::Unexpect(ClientId client) {
+void FairQueue::RemoveInTransit(ClientId client) {
   Client* const its = client_by_id_.find(client)->second.get();
-  --its->expected;
-  --expected_;
+  --its->calls_in_transit;
+  --calls_in_transit_;
   ForgetIfIdle(its);
 }
 
-int64_t FairQueue::expected(ClientId client) const {
+int64_t FairQueue::calls_in_transit(ClientId client) const {
   const auto found = client_by_id_.find(client);
-  return found == client_by_id_.end() ? 0 : found->second->expected;
+  return found == client_by_id_.end() ? 0 : found->second->calls_in_transit;
 }
 
 int64_t FairQueue::TokensBefore(ClientId client, CallId call, int64_t tokens,
-                                int64_t expected) const {
+                                int64_t tokens_per_call) const {
   const auto before = [&](int64_t own, int64_t others, int64_t all) {
     return std::min(all, own + others * std::max(own + tokens, quantum_));
   };
-  const bool counts = expected > 0;  // what is on its way
-  int64_t own = 0;                   // of the client
+  const bool counts = tokens_per_call > 0;  // what is on its way
+  int64_t own = 0;                          // of the client
   int64_t other_clients = counts ? client_by_id_.size() : clients_.size();
   if (const auto found = client_by_id_.find(client);
       found != client_by_id_.end()) {
     const Client& its = *found->second;
     const auto same = call_by_id_.find(call);
     const bool waits = same != call_by_id_.end();
-    const int64_t coming = counts ? its.expected : 0;
+    const int64_t coming = counts ? its.calls_in_transit : 0;
     own = before(waits ? same->second->tokens : 0,
                  its.calls.size() - waits + coming,
-                 its.tokens + coming * expected);
+                 its.tokens + coming * tokens_per_call);
     other_clients -= counts || !its.empty();
   }
-  return before(own, other_clients, tokens_ + expected_ * expected);
+  return before(own, other_clients,
+                tokens_ + calls_in_transit_ * tokens_per_call);
 }
 
-std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge, Dropped* late) {
+std::unique_ptr<QueuedRequest> FairQueue::Take(Decide decide, Dropped* late) {
   for (;;) {
-    const auto [call, verdict] = Find(judge);
+    const auto [call, verdict] = Find(decide);
     if (call == nullptr) return nullptr;
     const int64_t price = call->price();
     std::unique_ptr<QueuedRequest> request = Pop(call);
@@ -125,11 +126,11 @@ std::unique_ptr<QueuedRequest> FairQueue::Take(Judge judge, Dropped* late) {
   }
 }
 
-std::pair<FairQueue::Call*, FairQueue::Verdict> FairQueue::Find(Judge judge) {
+std::pair<FairQueue::Call*, FairQueue::Verdict> FairQueue::Find(Decide decide) {
   for (Client* const client : clients_) {
     for (Call* const call : client->calls) {
       if (call->skipped_in == pass_) continue;
-      const Verdict verdict = judge(*call->runs.front().requests.front());
+      const Verdict verdict = decide(*call->runs.front().requests.front());
       if (verdict == Verdict::kStop) return {nullptr, verdict};
       if (verdict != Verdict::kSkip) return {call, verdict};
       call->skipped_in = pass_;

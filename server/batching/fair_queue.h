@@ -38,7 +38,7 @@ namespace trivium {
 class FairQueue {
  public:
   enum class Verdict { kTake, kDrop, kSkip, kStop };
-  using Judge = absl::FunctionRef<Verdict(QueuedRequest&)>;
+  using Decide = absl::FunctionRef<Verdict(QueuedRequest&)>;
   using Dropped = std::vector<DroppedRequest>;
 
   explicit FairQueue(int64_t quantum) : quantum_(quantum), clients_(quantum) {}
@@ -46,21 +46,21 @@ class FairQueue {
   void Push(std::unique_ptr<QueuedRequest> request);
 
   // A call of the client is on its way to the queue, or is not any more.
-  void Expect(ClientId client);
-  void Unexpect(ClientId client);
-  int64_t expected(ClientId client) const;  // calls
-  int64_t all_expected() const { return expected_; }
+  void AddInTransit(ClientId client);
+  void RemoveInTransit(ClientId client);
+  int64_t calls_in_transit(ClientId client) const;  // calls
+  int64_t all_calls_in_transit() const { return calls_in_transit_; }
 
   // Of what waits, the tokens that will be taken before so many more of this
   // client and call, at most. Calls that are on their way count as if each had
-  // `expected` tokens waiting.
+  // `tokens_per_call` tokens waiting.
   int64_t TokensBefore(ClientId client, CallId call, int64_t tokens,
-                       int64_t expected = 0) const;
+                       int64_t tokens_per_call = 0) const;
 
   void BeginPass() { ++pass_; }
-  // The next request that `judge` takes; null when it stops or nothing is
+  // The next request that `decide` takes; null when it stops or nothing is
   // left. What it drops goes to `late`, which may be null where it drops none.
-  std::unique_ptr<QueuedRequest> Take(Judge judge, Dropped* late = nullptr);
+  std::unique_ptr<QueuedRequest> Take(Decide decide, Dropped* late = nullptr);
 
   // Moves out all that is past its deadline, and what is cancelled of kLooks
   // calls; the next time goes on with the calls after those.
@@ -97,7 +97,7 @@ class FairQueue {
     const ClientId id;
     Turns<Call> calls;
     int64_t tokens = 0;
-    int64_t expected = 0;  // calls on their way
+    int64_t calls_in_transit = 0;  // calls on their way
     Turn turn;
 
     bool empty() const { return calls.empty(); }
@@ -109,7 +109,7 @@ class FairQueue {
   void ForgetIfIdle(Client* client);
   Call* FindOrAdd(const QueuedRequest& request);
   // The next call whose first request is to be taken or dropped, else null.
-  std::pair<Call*, Verdict> Find(Judge judge);
+  std::pair<Call*, Verdict> Find(Decide decide);
   // Takes a call's first request away; its turn is for the caller to change.
   std::unique_ptr<QueuedRequest> Pop(Call* call);
   void Count(Call* call, const QueuedRequest& request, int sign);
@@ -132,7 +132,7 @@ class FairQueue {
   uint64_t pass_ = 1;
   int64_t tokens_ = 0;
   int64_t requests_ = 0;
-  int64_t expected_ = 0;  // calls
+  int64_t calls_in_transit_ = 0;  // calls
   absl::Time earliest_deadline_ = absl::InfiniteFuture();
 };
 

@@ -30,7 +30,7 @@ namespace trivium {
 namespace {
 
 // Of the usual demand and the share, at each call: the last 16 or so count.
-constexpr double kUsualKept = 15.0 / 16;
+constexpr double kUsualDecay = 15.0 / 16;
 
 double DepthOf(const RequestCost& cost) {
   return static_cast<double>(cost.tokens) /
@@ -39,7 +39,7 @@ double DepthOf(const RequestCost& cost) {
 
 }  // namespace
 
-Forecast::Demand Forecast::Of(std::span<const RequestCost> costs) {
+Forecast::Demand Forecast::DemandOf(std::span<const RequestCost> costs) {
   Demand demand;
   for (const RequestCost& cost : costs) {
     demand.tokens += static_cast<double>(cost.tokens);
@@ -48,7 +48,7 @@ Forecast::Demand Forecast::Of(std::span<const RequestCost> costs) {
   return demand;
 }
 
-void Forecast::Came(ClientId client, const Demand& demand) {
+void Forecast::RecordDemand(ClientId client, const Demand& demand) {
   auto its = std::find_if(
       usual_.begin(), usual_.end(),
       [client](const Usual& usual) { return usual.client == client; });
@@ -61,10 +61,10 @@ void Forecast::Came(ClientId client, const Demand& demand) {
                            });
     *its = {};
   }
-  const double kept = its->last_call > 0 ? kUsualKept : 0;
+  const double decay = its->last_call > 0 ? kUsualDecay : 0;
   its->client = client;
-  its->demand.tokens = kept * its->demand.tokens + (1 - kept) * demand.tokens;
-  its->demand.depth = kept * its->demand.depth + (1 - kept) * demand.depth;
+  its->demand.tokens = decay * its->demand.tokens + (1 - decay) * demand.tokens;
+  its->demand.depth = decay * its->demand.depth + (1 - decay) * demand.depth;
   its->last_call = ++calls_;
 }
 
@@ -79,29 +79,29 @@ Forecast::Demand Forecast::usual_demand(ClientId client) const {
   return least == nullptr ? Demand() : least->demand;
 }
 
-void Forecast::Named(bool this_model) {
-  share_ = kUsualKept * share_ + (1 - kUsualKept) * (this_model ? 1 : 0);
+void Forecast::RecordModel(bool this_model) {
+  share_ = kUsualDecay * share_ + (1 - kUsualDecay) * (this_model ? 1 : 0);
 }
 
-Forecast::Times Forecast::OfNext(const RequestQueue& queue, Sender sender,
-                                 CallId call) const {
+Forecast::Times Forecast::TimesOfNext(const RequestQueue& queue, Sender sender,
+                                      CallId call) const {
   const Demand usual = usual_demand(sender.client);
-  return Of(queue, sender, call, usual, share_ * usual.tokens);
+  return TimesOf(queue, sender, call, usual, share_ * usual.tokens);
 }
 
-Forecast::Times Forecast::Of(const RequestQueue& queue, Sender sender,
-                             CallId call, const Demand& demand,
-                             double expected) const {
+Forecast::Times Forecast::TimesOf(const RequestQueue& queue, Sender sender,
+                                  CallId call, const Demand& demand,
+                                  double tokens_per_call) const {
   const double before = static_cast<double>(
       queue.TokensBefore(sender, call, static_cast<int64_t>(demand.tokens),
-                         static_cast<int64_t>(expected)));
+                         static_cast<int64_t>(tokens_per_call)));
   const double rows = static_cast<double>(running(sender.priority));
   if (before == 0 && rows == 0) return {};
   return {TimeOf(before), TimeOf(before + demand.tokens + rows * demand.depth)};
 }
 
-absl::Duration Forecast::IfTaken(const RequestCost& cost,
-                                 Priority priority) const {
+absl::Duration Forecast::TimeIfStarted(const RequestCost& cost,
+                                       Priority priority) const {
   const int64_t rows = running(priority);
   if (rows == 0) return absl::ZeroDuration();
   return TimeOf(static_cast<double>(cost.tokens) +

@@ -17,7 +17,7 @@ namespace trivium {
 // what runs, and how fast that lately went. Of interactive requests, batch
 // requests count for nothing. Not thread-safe.
 //
-//   const auto times = forecast.Of(queue, sender, call, demand);
+//   const auto times = forecast.TimesOf(queue, sender, call, demand);
 //   if (now + times.answer > deadline) refuse;
 class Forecast {
  public:
@@ -30,15 +30,15 @@ class Forecast {
     double tokens = 0;  // all of its requests
     double depth = 0;   // tokens a row (or a request without rows), at most
   };
-  static Demand Of(std::span<const RequestCost> costs);
+  static Demand DemandOf(std::span<const RequestCost> costs);
   // Of a call whose texts nobody has read yet: as those of its client that came
   // lately. Of a client that has not been here: as the least that any client's
   // usually ask for, so that nobody is refused for what others ask.
   Demand usual_demand(ClientId client) const;
   // A call came, whether it was taken or not.
-  void Came(ClientId client, const Demand& demand);
+  void RecordDemand(ClientId client, const Demand& demand);
   // A call has told which model it is for: this one, or another.
-  void Named(bool this_model);
+  void RecordModel(bool this_model);
 
   struct Times {
     absl::Duration wait;    // until a worker takes its first request
@@ -46,19 +46,21 @@ class Forecast {
   };
   // Zero where nothing waits or runs, or as long as the workers' rate is not
   // known: who has nothing to go by promises and refuses nothing.
-  Times Of(const RequestQueue& queue, Sender sender, CallId call,
-           const Demand& demand) const {
-    return Of(queue, sender, call, demand, /*expected=*/0);
+  Times TimesOf(const RequestQueue& queue, Sender sender, CallId call,
+                const Demand& demand) const {
+    return TimesOf(queue, sender, call, demand, /*tokens_per_call=*/0);
   }
   // Of a call as its client's usually are that comes after all that are on
   // their way, each of which asks for this model as often as calls lately did,
   // and for as much as this one.
-  Times OfNext(const RequestQueue& queue, Sender sender, CallId call) const;
+  Times TimesOfNext(const RequestQueue& queue, Sender sender,
+                    CallId call) const;
   // Of a request that a worker would take now.
-  absl::Duration IfTaken(const RequestCost& cost, Priority priority) const;
+  absl::Duration TimeIfStarted(const RequestCost& cost,
+                               Priority priority) const;
 
   // A call was refused for its time: there is more to do than room for it.
-  void Refused(absl::Time now) { refused_ = now; }
+  void RecordRefusal(absl::Time now) { refused_ = now; }
   absl::Time last_refusal() const { return refused_; }
   // A worker has so many rows (or requests without rows) running.
   void SetRunning(int worker, Priority priority, int64_t rows) {
@@ -70,8 +72,8 @@ class Forecast {
   }
 
  private:
-  Times Of(const RequestQueue& queue, Sender sender, CallId call,
-           const Demand& demand, double expected) const;
+  Times TimesOf(const RequestQueue& queue, Sender sender, CallId call,
+                const Demand& demand, double tokens_per_call) const;
   // That share the workers with a request of this priority.
   int64_t running(Priority priority) const;
   absl::Duration TimeOf(double tokens) const;

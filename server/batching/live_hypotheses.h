@@ -19,7 +19,7 @@ class LiveHypotheses {
  public:
   // One hypothesis that will read `prefix`; returns how many of its tokens
   // the engine has kept. `most`: as many hypotheses as there can ever be, so
-  // that Follow allocates nothing.
+  // that Continue allocates nothing.
   int Begin(Engine* engine, SourceId source, std::span<const int32_t> prefix,
             std::string_view salt, size_t most);
   // One hypothesis that has read the prefix but for its end.
@@ -32,14 +32,14 @@ class LiveHypotheses {
   // child of a parent goes on with the parent's handle and further ones fork
   // it; parents without children are released first, so that their KV blocks
   // are free before anyone writes.
-  void Follow(Engine* engine,
-              std::span<const Decoding::Continuation> continuations);
+  void Continue(Engine* engine,
+                std::span<const Decoding::Continuation> continuations);
 
   void Clear(Engine* engine);
 
   size_t size() const { return ids_.size(); }
   HypothesisId id(size_t i) const { return ids_[i]; }
-  // Holds until the next Follow.
+  // Holds until the next Continue.
   std::span<const int32_t> next_token(size_t i) const {
     return {&tokens_[i], 1};
   }
@@ -47,8 +47,8 @@ class LiveHypotheses {
  private:
   std::vector<HypothesisId> ids_;
   std::vector<int32_t> tokens_;
-  std::vector<HypothesisId> parents_;  // scratch of Follow
-  std::vector<bool> continued_;        // scratch of Follow
+  std::vector<HypothesisId> parents_;  // scratch of Continue
+  std::vector<bool> continued_;        // scratch of Continue
 };
 
 }  // namespace trivium

@@ -36,7 +36,7 @@ size_t PromptLookup::SlotOf(std::span<const int32_t> last) const {
   return hash & (after_.size() - 1);
 }
 
-void PromptLookup::Follow(std::span<const int32_t> history) {
+void PromptLookup::Update(std::span<const int32_t> history) {
   for (; seen_ < history.size(); ++seen_) {
     if (match_ > 0) {
       const bool hit = history[match_] == history[seen_];

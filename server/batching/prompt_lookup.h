@@ -14,8 +14,8 @@ namespace trivium {
 // thread-safe.
 //
 //   PromptLookup lookup(tokens that are expected);
-//   lookup.Follow(prompt); lookup.Forgive();
-//   lookup.Follow(prompt and what came since);
+//   lookup.Update(prompt); lookup.Forgive();
+//   lookup.Update(prompt and what came since);
 //   guesses: what stands at lookup.match() of it
 class PromptLookup {
  public:
@@ -23,7 +23,7 @@ class PromptLookup {
 
   // Takes note of what was added to `history`, which begins with what it was
   // the last time.
-  void Follow(std::span<const int32_t> history);
+  void Update(std::span<const int32_t> history);
   // Judges anew from here on.
   void Forgive() { hit_rate_ = kFirstHitRate; }
 

@@ -85,11 +85,11 @@ class RequestObserver {
 using ClientId = uint64_t;
 
 // Whether somebody waits for the answer, or it is work that has time: the queue
-// and the workers prefer the first (RequestQueue, BatchShare).
-enum class Priority { kInteractive, kBatch };
+// and the workers prefer the first (RequestQueue, BackgroundShare).
+enum class Priority { kInteractive, kBackground };
 inline constexpr int kPriorities = 2;
 inline std::string_view PriorityName(Priority priority) {
-  return priority == Priority::kBatch ? "batch" : "interactive";
+  return priority == Priority::kBackground ? "batch" : "interactive";
 }
 
 // What the queue tells apart among calls.

@@ -14,9 +14,9 @@ class RowTime {
   void Observe(int rows, double seconds) {
     if (rows == 0) return;
     // The last four or so count.
-    constexpr double kKept = 0.75;
+    constexpr double kDecay = 0.75;
     const double mean = seconds / rows;
-    seconds_ = seconds_ <= 0 ? mean : kKept * seconds_ + (1 - kKept) * mean;
+    seconds_ = seconds_ <= 0 ? mean : kDecay * seconds_ + (1 - kDecay) * mean;
   }
 
  private:

@@ -20,9 +20,9 @@ constexpr double kLeastSeconds = 0.25;
 
 void ServiceRate::Observe(int64_t tokens, absl::Duration time) {
   const double seconds = absl::ToDoubleSeconds(time);
-  const double kept = std::exp(-seconds / (workers_ * kMemorySeconds));
-  tokens_ = kept * tokens_ + static_cast<double>(tokens);
-  seconds_ = kept * seconds_ + seconds;
+  const double decay = std::exp(-seconds / (workers_ * kMemorySeconds));
+  tokens_ = decay * tokens_ + static_cast<double>(tokens);
+  seconds_ = decay * seconds_ + seconds;
 }
 
 double ServiceRate::PerSecond() const {

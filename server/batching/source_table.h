@@ -57,7 +57,7 @@ class SourceTable {
   int64_t planned_work(Priority priority) const;
   int64_t planned_work() const {
     return planned_work(Priority::kInteractive) +
-           planned_work(Priority::kBatch);
+           planned_work(Priority::kBackground);
   }
   // The planned work was done.
   void CommitPlan();
@@ -84,7 +84,7 @@ class SourceTable {
     EncoderInput input;
     std::string salt;
     SourceOptions options;
-    Priority priority = Priority::kBatch;
+    Priority priority = Priority::kBackground;
     uint64_t key = 0;
     int64_t blocks = 0;
     int readers = 0;  // 0: a free slot

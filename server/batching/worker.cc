@@ -145,7 +145,7 @@ bool Worker::FillNextBatch() {
   Dispatcher::Pending pending;
   for (const Served& served : models_) {
     const RunningBatch& batch = *served.batch;
-    pending.tokens += batch.pending_tokens(Priority::kBatch);
+    pending.tokens += batch.pending_tokens(Priority::kBackground);
     pending.interactive_tokens += batch.pending_tokens(Priority::kInteractive);
   }
   state_->dispatcher.BeginBoundary(index_, pending);
@@ -188,13 +188,13 @@ void Worker::Fill(Served* served) {
         index_, queue,
         [=](QueuedRequest& queued) {
           const Request& request = queued.request;
-          if (now + forecast->IfTaken(queued.cost, request.priority) >
+          if (now + forecast->TimeIfStarted(queued.cost, request.priority) >
               request.deadline) {
             return FairQueue::Verdict::kDrop;
           }
-          return batch->Judge(queued);
+          return batch->CanJoin(queued);
         },
-        &dropped_, batch->wants_batch());
+        &dropped_, batch->wants_background());
     if (newcomer == nullptr) break;
     state_->admission.Remove(newcomer->request.client, newcomer->cost.tokens);
     batch->Add(std::move(newcomer));
@@ -211,8 +211,8 @@ void Worker::SetRunning(const Served& served) {
   served.model->forecast.SetRunning(index_, Priority::kInteractive,
                                     interactive);
   served.model->forecast.SetRunning(
-      index_, Priority::kBatch,
-      batch.running_rows(Priority::kBatch) - interactive);
+      index_, Priority::kBackground,
+      batch.running_rows(Priority::kBackground) - interactive);
 }
 
 void Worker::Sleep() {

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "base/mutex.h"
 #include "base/thread.h"
-#include "server/batching/batch_share.h"
+#include "server/batching/background_share.h"
 #include "server/batching/batcher_state.h"
 #include "server/batching/running_batch.h"
 
@@ -79,7 +79,7 @@ class Worker {
   BatcherState* const state_;
 
   // The thread's own.
-  BatchShare share_;
+  BackgroundShare share_;
   std::list<Served> models_;  // the one whose turn it is comes first
   std::list<Served> gone_;    // to be freed without the lock
   RunningBatch* next_batch_ = nullptr;

@@ -1,5 +1,5 @@
-#ifndef TRIVIUM_SERVER_BATCHING_BATCH_SHARE_H_
-#define TRIVIUM_SERVER_BATCHING_BATCH_SHARE_H_
+#ifndef TRIVIUM_SERVER_BATCHING_BACKGROUND_SHARE_H_
+#define TRIVIUM_SERVER_BATCHING_BACKGROUND_SHARE_H_
 
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 
 namespace trivium {
 
-// How much of a worker's time batch requests get, so that interactive ones are
-// nearly as fast as alone, and batch requests never stand still:
+// How much of a worker's time background requests get, so that interactive ones
+// are nearly as fast as alone, and background requests never stand still:
 // - beside interactive requests they earn kEarned of the time that these take,
 //   and pay for what they take themselves;
 // - for kLately after the last interactive request, their iterations are short
@@ -16,7 +16,7 @@ namespace trivium {
 //   the end of one;
 // - else all of it.
 // Not thread-safe: one worker's, of all its models.
-class BatchShare {
+class BackgroundShare {
  public:
   static constexpr double kEarned = 0.25;
   static constexpr absl::Duration kLately = absl::Seconds(30);
@@ -33,14 +33,14 @@ class BatchShare {
   // Whether interactive requests run.
   bool beside_interactive() const { return running_ > 0; }
 
-  // What batch requests may take of the next iteration: 0 or less is nothing,
-  // infinity as much as they like. The last of what they do may take longer,
-  // and is paid for later.
+  // What background requests may take of the next iteration: 0 or less is
+  // nothing, infinity as much as they like. The last of what they do may take
+  // longer, and is paid for later.
   double Seconds(absl::Time now) const;
 
   // An iteration beside interactive requests took so long, and of that for
-  // batch requests.
-  void Observe(double seconds, double batch_seconds);
+  // background requests.
+  void Observe(double seconds, double background_seconds);
 
  private:
   double MostSeconds() const;
@@ -53,4 +53,4 @@ class BatchShare {
 
 }  // namespace trivium
 
-#endif  // TRIVIUM_SERVER_BATCHING_BATCH_SHARE_H_
+#endif  // TRIVIUM_SERVER_BATCHING_BACKGROUND_SHARE_H_

@@ -14,7 +14,7 @@ namespace trivium {
 namespace {
 
 // Of what was known, at each step: the last four or so count.
-constexpr double kDecay = 0.75;
+constexpr double kEncodeDecay = 0.75;
 
 }  // namespace
 
@@ -36,13 +36,15 @@ int EncodeBudget::TokensIn(double seconds) const {
 void EncodeBudget::Observe(int64_t encode_work, double encode_seconds,
                            int decoder_rows, double other_seconds) {
   if (encode_work > 0) {
-    encode_seconds_ = kDecay * encode_seconds_ + encode_seconds;
-    encode_work_ = kDecay * encode_work_ + static_cast<double>(encode_work);
+    encode_seconds_ = kEncodeDecay * encode_seconds_ + encode_seconds;
+    encode_work_ =
+        kEncodeDecay * encode_work_ + static_cast<double>(encode_work);
   }
   if (decoder_rows > 0) {
-    other_seconds_ = other_seconds_ <= 0 ? other_seconds
-                                         : kDecay * other_seconds_ +
-                                               (1 - kDecay) * other_seconds;
+    other_seconds_ = other_seconds_ <= 0
+                         ? other_seconds
+                         : kEncodeDecay * other_seconds_ +
+                               (1 - kEncodeDecay) * other_seconds;
   }
 }
 

@@ -15,7 +15,7 @@ namespace trivium {
 namespace {
 
 // Of what was known, at each step: the last four or so count.
-constexpr double kDecay = 0.75;
+constexpr double kPrefillDecay = 0.75;
 
 }  // namespace
 
@@ -31,13 +31,13 @@ int PrefillBudget::Tokens(int64_t running, int64_t reading) const {
 void PrefillBudget::Observe(int tokens, int rows, double seconds) {
   if (tokens == 0) {
     if (rows == 0) return;
-    step_seconds_ = step_seconds_ <= 0
-                        ? seconds
-                        : kDecay * step_seconds_ + (1 - kDecay) * seconds;
+    step_seconds_ = step_seconds_ <= 0 ? seconds
+                                       : kPrefillDecay * step_seconds_ +
+                                             (1 - kPrefillDecay) * seconds;
     return;
   }
-  tokens_ = kDecay * tokens_ + tokens;
-  seconds_ = kDecay * seconds_ + std::max(0.0, seconds - step_seconds_);
+  tokens_ = kPrefillDecay * tokens_ + tokens;
+  seconds_ = kPrefillDecay * seconds_ + std::max(0.0, seconds - step_seconds_);
 }
 
 }  // namespace trivium

@@ -3,23 +3,25 @@
 #include <algorithm>
 #include <limits>
 
-// With the mean seconds t that interactive requests took lately, m = t / 4 is
-// the most that background requests take of an iteration at once: of their own
-// iterations within kLately, and of what they have earned. An iteration of s
-// seconds, b of them for background requests, makes what they have earned
-//   min(e + kEarned (s - b) - b, m)
-// The seconds of background requests are their part of the iteration's rows,
-// and so more than the iteration would take less without them: beside an
-// interactive request they delay it by less than kEarned.
+// Let t be the mean seconds that interactive requests took lately. Background
+// requests use at most m = t / 4 of an iteration: this bounds their own
+// iterations within kLately, and their savings. After an iteration of s
+// seconds, b of them for background requests, the earned seconds e become
 //
-// A request that comes waits for less than m until the iteration under way has
-// ended, which is little of what the slowest requests take.
+//   min(e + kEarned (s - b) - b, m)
+//
+// b is the background part of the iteration's rows times s. That overstates the
+// time that the iteration would save without them, so they delay an interactive
+// request by less than kEarned.
+//
+// A new interactive request waits less than m for the iteration under way,
+// which is short compared with the slowest requests.
 
 namespace trivium {
 namespace {
 
 constexpr double kPartOfARequest = 0.25;
-// Of the mean, at each answer: the last 16 or so count.
+// Weight of the old mean at each answer: about the last 16 answers count.
 constexpr double kTookDecay = 15.0 / 16;
 
 }  // namespace

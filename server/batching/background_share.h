@@ -7,39 +7,39 @@
 
 namespace trivium {
 
-// How much of a worker's time background requests get, so that interactive ones
-// are nearly as fast as alone, and background requests never stand still:
-// - beside interactive requests they earn kEarned of the time that these take,
-//   and pay for what they take themselves;
-// - for kLately after the last interactive request, their iterations are short
-//   beside what such a request takes, since the next one may have to wait for
-//   the end of one;
-// - else all of it.
-// Not thread-safe: one worker's, of all its models.
+// Decides how much of a worker's time background requests get: interactive
+// requests stay nearly as fast as alone, and background ones never stop.
+// - Beside interactive requests, background ones earn kEarned of the time that
+//   the interactive ones use, and pay for the time that they use themselves.
+// - For kLately after the last interactive request, background iterations stay
+//   short compared with an interactive request, because the next one may have
+//   to wait for the end of an iteration.
+// - Otherwise background requests get all the time.
+// Not thread-safe: each worker has one for all its models.
 class BackgroundShare {
  public:
   static constexpr double kEarned = 0.25;
   static constexpr absl::Duration kLately = absl::Seconds(30);
 
-  // An interactive request runs from now on, or, being answered or suspended,
-  // does not any more.
+  // An interactive request starts to run.
   void Began() { ++running_; }
+  // An interactive request stops running: it is answered or suspended.
   void Ended(absl::Time now) {
     --running_;
     last_ = now;
   }
-  // One was answered, after it had run for so long.
+  // An interactive request was answered after it had run for `took`.
   void Answered(absl::Duration took);
-  // Whether interactive requests run.
+  // True if interactive requests run.
   bool beside_interactive() const { return running_ > 0; }
 
-  // What background requests may take of the next iteration: 0 or less is
-  // nothing, infinity as much as they like. The last of what they do may take
-  // longer, and is paid for later.
+  // Seconds of the next iteration that background requests may use: 0 or less
+  // means none, infinity means no bound. Their last piece of work may exceed
+  // this, and is paid for later.
   double Seconds(absl::Time now) const;
 
-  // An iteration beside interactive requests took so long, and of that for
-  // background requests.
+  // Records an iteration beside interactive requests: its seconds, and the
+  // part of them that background requests used.
   void Observe(double seconds, double background_seconds);
 
  private:
@@ -47,8 +47,8 @@ class BackgroundShare {
 
   int64_t running_ = 0;
   absl::Time last_ = absl::InfinitePast();
-  double took_ = 0;    // an interactive request lately, seconds; 0: not known
-  double earned_ = 0;  // seconds; below 0: owed
+  double took_ = 0;    // mean seconds of interactive requests; 0: unknown
+  double earned_ = 0;  // seconds; negative: a debt
 };
 
 }  // namespace trivium

@@ -1,3 +1,21 @@
+// Submit is the only way into the queues, in four steps:
+//   1. FindModels    under the lock: whose queue each request goes to
+//   2. Check         without it: could an empty worker run each request?
+//   3. Enqueue       under the lock, at one moment: forecast, admission, push
+//   4. Report...     without it: the observer is told
+// The check is the long step, and depends on nothing that changes. So the lock
+// is held briefly, and Enqueue looks again at whatever may have changed
+// meanwhile: the phase, and models that were removed.
+//
+// Always:
+// - A call is accepted as a whole: either all its requests are in their models'
+//   queues and in Admission, or none is.
+// - `unanswered` is the number of accepted requests whose observers have not
+//   received OnDone, as far as the workers have accounted for them. Drain waits
+//   for it to be 0.
+// - A call in in_transit_ counts in every model's queue, because its model is
+//   not known yet; AddModel passes the calls on to a new queue.
+// - The phase only advances (Enter).
 #include "server/batching/batcher.h"
 
 #include <algorithm>
@@ -18,7 +36,7 @@
 namespace trivium {
 namespace {
 
-// Of the deficit round robin: about one sentence's worst case.
+// Quantum of the deficit round robin: about the worst case of one sentence.
 constexpr int64_t kQuantumTokens = 256;
 
 absl::Status CheckOptions(const Batcher::Options& options) {
@@ -44,7 +62,7 @@ class ThreadedBatcher : public Batcher {
  public:
   explicit ThreadedBatcher(const Options& options);
   ~ThreadedBatcher() override;
-  // RESOURCE_EXHAUSTED where the system does not give so many threads.
+  // RESOURCE_EXHAUSTED: the system cannot start so many threads.
   absl::Status Start();
 
   absl::Status AddModel(ModelHandle model, Engines engines) override;
@@ -64,15 +82,15 @@ class ThreadedBatcher : public Batcher {
   using Models = std::vector<std::shared_ptr<BatchedModel>>;
   using Waiting = std::vector<std::unique_ptr<QueuedRequest>>;
 
-  // Null where it is not served.
+  // Returns null if the model is not served.
   std::shared_ptr<BatchedModel> Find(const ServedModel& model) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
-  // Which of the models each request is for.
+  // Sets `models` to the model of each request: [requests].
   Submission FindModels(std::span<const Request> requests,
                         Models* models) const;
   Submission Check(std::span<const Request> requests,
                    const Models& models) const;
-  // Puts all into their models' queues or none.
+  // Pushes all requests into their models' queues, or none.
   Submission Enqueue(const Models& models, Waiting waiting);
   void RemoveInTransitLocked(CallId call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
@@ -83,7 +101,7 @@ class ThreadedBatcher : public Batcher {
   const Options options_;
   std::atomic<CallId> next_call_{1};
   mutable BatcherState state_;
-  // Calls on their way: every queue expects them.
+  // Calls in transit; they count in every queue.
   absl::flat_hash_map<CallId, Sender> in_transit_ ABSL_GUARDED_BY(state_.mutex);
   std::vector<std::unique_ptr<Worker>> workers_;
 };
@@ -107,7 +125,7 @@ absl::Status ThreadedBatcher::Start() {
   for (const auto& worker : workers_) {
     if (worker->Start()) continue;
     return absl::ResourceExhaustedError(fmt::format(
-        "the system does not give {} threads to work", options_.workers));
+        "the system cannot start {} worker threads", options_.workers));
   }
   return absl::OkStatus();
 }
@@ -256,7 +274,7 @@ Submission ThreadedBatcher::Enqueue(const Models& models, Waiting waiting) {
   // The requests of a call have one sender and deadline, and mostly one model.
   const Sender sender = {first.client, first.priority};
   Submission admitted;
-  absl::Duration answer;  // of the model that is last
+  absl::Duration answer;  // of the model that answers last
   for (const auto& [model, demand] : demands) {
     model->forecast.RecordDemand(first.client, demand);
     const Forecast::Times times =
@@ -290,7 +308,7 @@ void ThreadedBatcher::ReportQueues(Models models) {
     int64_t requests;
     {
       MutexLock lock(&state_.mutex);
-      // A removed one's queue may have been emptied and be gone.
+      // The queue of a removed model may have been freed.
       if (one->workers_serving == 0) continue;
       tokens = one->queue->tokens();
       requests = one->queue->requests();

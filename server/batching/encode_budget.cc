@@ -4,16 +4,18 @@
 
 #include "server/batching/newcomers_share.h"
 
-// With the seconds s that an iteration's other work took lately,
+// Let s be the recent seconds of an iteration's other work. Then
+//
 //   tokens = NewcomersSeconds(waiting, running, s)
 //            x (sum of work / sum of encoder seconds) / layers
-// and at least kLeastTokens, at most most_tokens_. The sums and the mean s
-// forget a quarter of what they were at each step.
+//
+// bounded to kLeastTokens .. most_tokens_. The sums and the mean s lose a
+// quarter at each step.
 
 namespace trivium {
 namespace {
 
-// Of what was known, at each step: the last four or so count.
+// Weight of the old values at each step: about the last four steps count.
 constexpr double kEncodeDecay = 0.75;
 
 }  // namespace

@@ -13,8 +13,8 @@
 
 namespace trivium {
 
-// What waits for one model: a fair queue for each priority, which share
-// nothing. Who takes chooses between them (Dispatcher). Not thread-safe.
+// The requests that wait for one model: a fair queue for each priority, which
+// share nothing. Dispatcher chooses between them. Not thread-safe.
 class RequestQueue {
  public:
   explicit RequestQueue(int64_t quantum)
@@ -40,7 +40,7 @@ class RequestQueue {
     return of(sender.priority).calls_in_transit(sender.client);
   }
 
-  // As FairQueue's; all interactive requests are before background requests.
+  // Like FairQueue's; all interactive requests come before background ones.
   int64_t TokensBefore(Sender sender, CallId call, int64_t tokens,
                        int64_t tokens_per_call = 0) const {
     const int64_t before =

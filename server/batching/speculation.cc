@@ -16,7 +16,7 @@ namespace trivium {
 void Sequence::StartLookup() {
   lookup_.emplace(request_.prefix.size() + ReservedTokens(*request_.decoding));
   lookup_->Update(request_.prefix);
-  lookup_->Forgive();
+  lookup_->ResetHitRate();
   draft_.tokens.reserve(1 + DraftBudget::kMostTokens);
   draft_.queries.reserve(1 + DraftBudget::kMostTokens);
 }

@@ -50,7 +50,7 @@ TEST(PromptLookupTest, KnowsHowOftenItIsRight) {
   lookup.Update(text);
   EXPECT_LT(lookup.hit_rate(), 0.75);
   EXPECT_EQ(lookup.match(), 0u);
-  lookup.Forgive();
+  lookup.ResetHitRate();
   EXPECT_EQ(lookup.hit_rate(), 0.5);
 }
 

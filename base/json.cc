@@ -24,7 +24,7 @@ constexpr size_t kContainerBytes = 64;
 constexpr size_t kStringBytes = 48;
 constexpr size_t kKeyBytes = 64;
 
-absl::Status Judge(std::string_view text, const JsonLimits& limits) {
+absl::Status CheckJson(std::string_view text, const JsonLimits& limits) {
   int depth = 0;
   size_t memory = 0;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -86,7 +86,7 @@ absl::StatusOr<json> ParseJson(std::string_view text,
         fmt::format("has {} bytes of JSON, and at most {} are read",
                     text.size(), limits.bytes));
   }
-  TRIVIUM_RETURN_IF_ERROR(Judge(text, limits));
+  TRIVIUM_RETURN_IF_ERROR(CheckJson(text, limits));
   json value = json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                            /*allow_exceptions=*/false);
   if (value.is_discarded()) {

@@ -211,8 +211,9 @@ class Engine {
                           std::string_view salt) = 0;
   // Keeps the full blocks of a hypothesis that has read `tokens` as those of a
   // beginning, for when it is read once more.
-  virtual void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
-                    std::string_view salt) = 0;
+  virtual void CacheBlocks(HypothesisId hypothesis,
+                           std::span<const int32_t> tokens,
+                           std::string_view salt) = 0;
   // A copy that shares the parent's blocks.
   virtual HypothesisId Fork(HypothesisId parent) = 0;
   // Takes back what a hypothesis has read after its first `length` tokens, of

@@ -78,9 +78,9 @@ std::vector<const KnownBlocks::Stretch*> TransformerEngine::FindBeginning(
   return found;
 }
 
-void TransformerEngine::Keep(HypothesisId hypothesis,
-                             std::span<const int32_t> tokens,
-                             std::string_view salt) {
+void TransformerEngine::CacheBlocks(HypothesisId hypothesis,
+                                    std::span<const int32_t> tokens,
+                                    std::string_view salt) {
   const HypothesisState& state = hypotheses_[hypothesis];
   Know(state, PastOf(state.source, salt), tokens);
 }

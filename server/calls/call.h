@@ -27,8 +27,8 @@ inline constexpr int64_t kInlineTextBytes = 2048;
 
 // RESOURCE_EXHAUSTED where the batcher foresees that a call of this context
 // would be late, or find no room, whichever model it asks.
-absl::Status Foresee(const Environment& environment, Rpc rpc,
-                     const CallContext& context);
+absl::Status CheckAdmission(const Environment& environment, Rpc rpc,
+                            const CallContext& context);
 
 // What all calls share: the request id, the deadline, cancellation, the model,
 // the way to the pools and the batcher, timings, and at the end one log line
@@ -94,7 +94,7 @@ class Call {
 
   // RESOURCE_EXHAUSTED where the batcher foresees that the call would be late;
   // for a call with a model, before its texts are tokenized.
-  absl::Status Foresee() const;
+  absl::Status CheckAdmission() const;
 
   // CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
   // Asked before each piece of long work, with no lock held: on a pool, others'

@@ -50,7 +50,7 @@ std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
       context.deadline && *context.deadline <= environment.clock->Now()
           ? absl::DeadlineExceededError(
                 "the call's deadline had passed when it came")
-          : Foresee(environment, rpc, context);
+          : CheckAdmission(environment, rpc, context);
   if (status.ok()) return std::nullopt;
   return EndEarly(environment, rpc, std::move(context), status);
 }
@@ -61,10 +61,11 @@ Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
   return call.Close(call.admitted().ok() ? status : call.admitted());
 }
 
-std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,
-                                         Rpc rpc, const CallContext& context) {
+std::unique_ptr<CallInTransit> TrackCallInTransit(
+    const Environment& environment, Rpc rpc, const CallContext& context) {
   if (!IsRefusedForTime(rpc)) return nullptr;
-  return std::make_unique<ExpectedCall>(environment.batcher, SenderOf(context));
+  return std::make_unique<CallInTransit>(environment.batcher,
+                                         SenderOf(context));
 }
 
 }  // namespace trivium

@@ -13,21 +13,21 @@ namespace trivium {
 // A call whose handler has not been made yet. From OnWhole on it counts as one
 // that is on its way to the batcher, until it has got there, or has ended, or
 // this goes: whichever is first.
-class ExpectedCall {
+class CallInTransit {
  public:
-  ExpectedCall(Batcher* batcher, Sender sender)
+  CallInTransit(Batcher* batcher, Sender sender)
       : batcher_(batcher), id_(batcher->NewCall()), sender_(sender) {}
-  ~ExpectedCall() {
-    if (whole_) batcher_->Forget(id_);
+  ~CallInTransit() {
+    if (whole_) batcher_->RemoveInTransit(id_);
   }
-  ExpectedCall(const ExpectedCall&) = delete;
-  ExpectedCall& operator=(const ExpectedCall&) = delete;
+  CallInTransit(const CallInTransit&) = delete;
+  CallInTransit& operator=(const CallInTransit&) = delete;
 
   // Its request has come, so that it waits for nobody but the server.
   void OnWhole() {
     if (whole_) return;
     whole_ = true;
-    batcher_->Expect(id_, sender_);
+    batcher_->AddInTransit(id_, sender_);
   }
   // For its handler's context.
   CallId id() const { return id_; }
@@ -53,8 +53,8 @@ Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
                 const absl::Status& status);
 
 // Of a call that is not refused: null where it is none for the batcher.
-std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,
-                                         Rpc rpc, const CallContext& context);
+std::unique_ptr<CallInTransit> TrackCallInTransit(
+    const Environment& environment, Rpc rpc, const CallContext& context);
 
 }  // namespace trivium
 

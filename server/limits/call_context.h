@@ -35,8 +35,8 @@ struct CallContext {
   std::shared_ptr<const Grant> grant = nullptr;
   // Why the call is refused before it begins.
   absl::Status access = absl::OkStatus();
-  // An ExpectedCall's; 0: it was not expected.
-  CallId expected = 0;
+  // The id of its CallInTransit; 0: it has none.
+  CallId in_transit = 0;
   // Where it counts what it holds; null: nowhere.
   std::shared_ptr<CallBytes> held = nullptr;
   // Unset: the server's default for such calls.

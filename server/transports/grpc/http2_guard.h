@@ -68,7 +68,7 @@ class Http2Guard {
     // It is refused without an answer, which may not be given yet.
     bool reset = false;
     // Of one that gRPC gets: kept as long as the stream is open; may be null.
-    std::unique_ptr<ExpectedCall> call = nullptr;
+    std::unique_ptr<CallInTransit> call = nullptr;
     std::unique_ptr<OpenCalls::Place> place = nullptr;
   };
   // Of a call with these fields, which gRPC gets as they are then.
@@ -105,7 +105,7 @@ class Http2Guard {
  private:
   struct Stream {
     MessageReader messages;
-    std::unique_ptr<ExpectedCall> call;       // may be null
+    std::unique_ptr<CallInTransit> call;      // may be null
     std::unique_ptr<OpenCalls::Place> place;  // may be null
   };
 

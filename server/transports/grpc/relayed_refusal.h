@@ -13,9 +13,9 @@
 
 namespace trivium {
 
-// The field with which the relay tells the server which ExpectedCall it is; of
+// The field with which the relay tells the server which CallInTransit it is; of
 // clients nobody takes it.
-inline constexpr std::string_view kExpectedField = "trivium-expected";
+inline constexpr std::string_view kInTransitField = "trivium-expected";
 
 // Of a call with these fields from a client at `peer`: the header block (of
 // trailers alone) that refuses it as its handler would in a moment

@@ -190,7 +190,7 @@ TEST_P(DecoderOnlyTest, WhatWasReadMayBeTakenBack) {
       EXPECT_EQ(read(hypothesis, all.subspan(kept)), expected);
       EXPECT_EQ(read(fork, all.first(3)), after);
       // Known blocks of what was taken back are known no longer.
-      engine->Keep(hypothesis, tokens, "");
+      engine->CacheBlocks(hypothesis, tokens, "");
       engine->Truncate(hypothesis, 20);
       read(hypothesis, wrong);
       const Engine::Beginning begun = engine->Begin(kNoSource, tokens, "");

@@ -124,8 +124,8 @@ TEST_P(KeptBlocksTest, KeepsWhatItIsTold) {
     ASSERT_TRUE(engine_->Step(plan, &result).ok());
   }
   const HypothesisId fork = engine_->Fork(hypothesis);
-  engine_->Keep(hypothesis, tokens_, "");
-  engine_->Keep(fork, tokens_, "");
+  engine_->CacheBlocks(hypothesis, tokens_, "");
+  engine_->CacheBlocks(fork, tokens_, "");
   engine_->ReleaseHypothesis(hypothesis);
   engine_->ReleaseHypothesis(fork);
   EXPECT_EQ(Read(sources_[0], tokens_, "", &found), computed);

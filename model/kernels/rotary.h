@@ -12,7 +12,7 @@ namespace trivium {
 // s [pairs]}, the cosines and sines of the token's angles.
 //
 // A vector's bits depend on it and on its turn alone.
-void RotateHeads(const float* turn, int pairs, int heads, int head_size,
+void ApplyRotary(const float* turn, int pairs, int heads, int head_size,
                  float* x);
 
 }  // namespace trivium

@@ -80,12 +80,12 @@ Range RecurRow(const ProductRow& forget, const ProductRow& input,
 Range ScaleRow(const float* x, const float* factors, int n, float* y);
 
 // y = H x, whose products with other such vectors are those of x times
-// RotationSize(n): H is made of Hadamard's matrices of 1 and -1, each over as
+// HadamardSize(n): H is made of Hadamard's matrices of 1 and -1, each over as
 // many numbers side by side. What one number had is then in all of them. Only
 // adds, in one order: the same bits on every CPU. Returns the range of y.
-Range RotateRow(const float* x, int n, float* y);
+Range HadamardRow(const float* x, int n, float* y);
 // The greatest power of two, up to 64, that divides n.
-int RotationSize(int n);
+int HadamardSize(int n);
 
 // y += the row's numbers.
 void AddRow(const ProductRow& row, float* y);

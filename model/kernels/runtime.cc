@@ -70,10 +70,10 @@ Isa ActiveIsa() {
 
 // Results that are too small become zero (bit 15), operands count as it (bit
 // 6): Intel's manual, volume 1, 10.2.3.
-SmallestAreZero::SmallestAreZero() : before_(_mm_getcsr()) {
+ScopedFlushDenormals::ScopedFlushDenormals() : before_(_mm_getcsr()) {
   _mm_setcsr(static_cast<unsigned>(before_) | 1u << 15 | 1u << 6);
 }
-SmallestAreZero::~SmallestAreZero() {
+ScopedFlushDenormals::~ScopedFlushDenormals() {
   _mm_setcsr(static_cast<unsigned>(before_));
 }
 
@@ -92,10 +92,10 @@ void SetFpcr(uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
 }  // namespace
 
 // Results and operands alike (FZ): Arm's Architecture Reference Manual, FPCR.
-SmallestAreZero::SmallestAreZero() : before_(GetFpcr()) {
+ScopedFlushDenormals::ScopedFlushDenormals() : before_(GetFpcr()) {
   SetFpcr(before_ | uint64_t{1} << 24);
 }
-SmallestAreZero::~SmallestAreZero() { SetFpcr(before_); }
+ScopedFlushDenormals::~ScopedFlushDenormals() { SetFpcr(before_); }
 
 #endif
 

@@ -20,12 +20,12 @@ Isa ActiveIsa();
 // zero on this thread and on those that it starts. The weights of attention may
 // be as small, and a CPU that has to be exact about them takes a hundred times
 // as long for a product.
-class SmallestAreZero {
+class ScopedFlushDenormals {
  public:
-  SmallestAreZero();
-  ~SmallestAreZero();
-  SmallestAreZero(const SmallestAreZero&) = delete;
-  SmallestAreZero& operator=(const SmallestAreZero&) = delete;
+  ScopedFlushDenormals();
+  ~ScopedFlushDenormals();
+  ScopedFlushDenormals(const ScopedFlushDenormals&) = delete;
+  ScopedFlushDenormals& operator=(const ScopedFlushDenormals&) = delete;
 
  private:
   const uint64_t before_;  // the thread's MXCSR, on Arm its FPCR

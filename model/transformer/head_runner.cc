@@ -10,11 +10,12 @@
 namespace trivium {
 namespace {
 
-// Of a slice, which bounds the memory of what many masks ask for.
+// Rows are computed in slices of this many, which bounds the memory that a text
+// with many masks needs.
 constexpr size_t kSliceRows = 1024;
 
-// An activation may make a number of what is none, so what is read is looked
-// at.
+// An activation may turn NaN into a number (a clipped one does), so inputs are
+// checked instead of outputs.
 constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 bool IsFinite(const float* row, int size) {
   return AllFinite({row, static_cast<size_t>(size)});

@@ -81,8 +81,8 @@ TEST(BoundsTest, Rows) {
     EXPECT_EQ(y.get()[n - 1], 3);
     ScaleRow(y.get(), factors.get(), n, y.get());
     EXPECT_EQ(y.get()[n - 1], 3);
-    RotateRow(x.get(), n, z.get());
-    EXPECT_EQ(z.get()[0], RotationSize(n));
+    HadamardRow(x.get(), n, z.get());
+    EXPECT_EQ(z.get()[0], HadamardSize(n));
     ActivateRow(row, Activation::kRelu, y.get());
     EXPECT_EQ(y.get()[n - 1], 2);
     GateRow(row, int8_row, Activation::kRelu, y.get());

@@ -26,7 +26,7 @@ TEST(RotaryTest, TurnsPairsByTheirAngles) {
       }
       for (float& value : x) value = normal(generator);
       const std::vector<float> before = x;
-      RotateHeads(turn.data(), pairs, heads, size, x.data());
+      ApplyRotary(turn.data(), pairs, heads, size, x.data());
       EXPECT_EQ(x.back(), before.back()) << "wrote beyond " << pairs;
       for (int at = 0; at < heads * size; at += size) {
         for (int i = 0; i < pairs; ++i) {

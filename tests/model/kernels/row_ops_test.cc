@@ -328,18 +328,18 @@ TEST(RecurRowTest, EqualsTheFormulaOnEveryTail) {
   }
 }
 
-TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
-  EXPECT_EQ(RotationSize(576), 64);
-  EXPECT_EQ(RotationSize(96), 32);
-  EXPECT_EQ(RotationSize(33), 1);
+TEST(HadamardRowTest, SpreadsEachNumberAndKeepsProducts) {
+  EXPECT_EQ(HadamardSize(576), 64);
+  EXPECT_EQ(HadamardSize(96), 32);
+  EXPECT_EQ(HadamardSize(33), 1);
   for (const int n : Lengths()) {
-    const int size = RotationSize(n);
+    const int size = HadamardSize(n);
     const std::vector<float> x = Random(n, n), w = Random(n, n + 1);
     std::vector<float> y(n + 1, 77), v(n);
-    ExpectRange(RotateRow(x.data(), n, y.data()), y.data(), n);
+    ExpectRange(HadamardRow(x.data(), n, y.data()), y.data(), n);
     EXPECT_EQ(y[n], 77) << "wrote beyond the row of " << n;
     double product = 0, rotated = 0, sizes = 0;
-    RotateRow(w.data(), n, v.data());
+    HadamardRow(w.data(), n, v.data());
     for (int i = 0; i < n; ++i) {
       product += double{x[i]} * w[i];
       rotated += double{y[i]} * v[i];
@@ -355,7 +355,7 @@ TEST(RotateRowTest, SpreadsEachNumberAndKeepsProducts) {
     }
     EXPECT_NEAR(rotated / size, product, 1e-5 * sizes) << n;
     std::vector<float> same = x;
-    RotateRow(same.data(), n, same.data());
+    HadamardRow(same.data(), n, same.data());
     y.pop_back();
     EXPECT_EQ(same, y) << "in place, n " << n;
   }

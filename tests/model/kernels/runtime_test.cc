@@ -20,12 +20,12 @@ float TwiceTiny() {
   return tiny * 2.0f;
 }
 
-TEST(SmallestAreZeroTest, OnItsThreadAndThoseThatItStarts) {
+TEST(ScopedFlushDenormalsTest, OnItsThreadAndThoseThatItStarts) {
   EXPECT_GT(HalfOfSmallest(), 0);
   EXPECT_GT(TwiceTiny(), 0);
   float half = -1, twice = -1;
   {
-    const SmallestAreZero zero;
+    const ScopedFlushDenormals zero;
     EXPECT_EQ(HalfOfSmallest(), 0);
     EXPECT_EQ(TwiceTiny(), 0);
     std::thread([&] {
@@ -39,9 +39,9 @@ TEST(SmallestAreZeroTest, OnItsThreadAndThoseThatItStarts) {
   EXPECT_GT(TwiceTiny(), 0);
 }
 
-TEST(SmallestAreZeroTest, Nests) {
-  const SmallestAreZero outer;
-  { const SmallestAreZero inner; }
+TEST(ScopedFlushDenormalsTest, Nests) {
+  const ScopedFlushDenormals outer;
+  { const ScopedFlushDenormals inner; }
   EXPECT_EQ(HalfOfSmallest(), 0);
 }
 

@@ -126,7 +126,7 @@ class RoundedDecoderTest : public ::testing::TestWithParam<Shape> {
 
 void RoundedDecoderTest::ExpectEqual(const Formats& formats,
                                      const Margins& margins) {
-  // See rotation.h.
+  // See hadamard.h.
   const bool passes_on_sums =
       GetParam().encoder_layers == 0 ||
       GetParam().norm_placement != RandomTransformer::NormPlacement::kAfter;
@@ -134,7 +134,7 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
       .operands = formats.operands,
       .kv = formats.decoder_kv,
       .rounds_queries = RoundsQueries(formats.decoder_kv),
-      .rotated = formats.operands == OperandType::kInt8 && passes_on_sums,
+      .hadamard = formats.operands == OperandType::kInt8 && passes_on_sums,
       .smoothing = {},
       .closest_tie = &closest_tie_,
       .closest_source_tie = &closest_source_tie_};

@@ -1,8 +1,8 @@
-// The fast Walsh-Hadamard transform of runs of numbers: with a run's halves a
-// and b, of which both are transformed, [a + b, a - b]. In steps, numbers 1, 2,
-// 4... apart are added and subtracted, each step of a run in registers: those
-// nearer than a vector is wide by changing places in it, the others by whole
-// vectors.
+// The fast Walsh-Hadamard transform of runs of numbers: [a + b, a - b] of the
+// transformed halves a and b of a run. Its steps add and subtract numbers that
+// are 1, 2, 4... apart. All steps of a run stay in registers: numbers closer
+// than a vector's width are exchanged within the vector, others are in
+// different vectors.
 #include <algorithm>
 #include <cstdint>
 
@@ -11,7 +11,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/row_hadamard.cc"
 #include "hwy/foreach_target.h"
-// Highway asks for this order.
+// Highway requires this order.
 #include "hwy/highway.h"
 #include "model/kernels/range-inl.h"
 #include "model/kernels/vector-inl.h"
@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(F32()));
 
-// Pairs of lanes kApart apart.
+// Describes the pairs of lanes that are kApart apart.
 template <int kApart>
 struct LanePairs {
   constexpr LanePairs() {
@@ -33,11 +33,12 @@ struct LanePairs {
     }
   }
 
-  alignas(64) float signs[kLanes] = {};  // 1 of the first, -1 of the second
-  int32_t others[kLanes] = {};           // the other lane of the pair
+  // 1 for the first of a pair, -1 for the second.
+  alignas(64) float signs[kLanes] = {};
+  int32_t others[kLanes] = {};  // the other lane of the pair
 };
 
-// Of each pair the sum and the difference.
+// Returns the sum and the difference of each pair.
 template <int kApart>
 HWY_INLINE hn::Vec<F32> AddLanes(hn::Vec<F32> x) {
   static constexpr LanePairs<kApart> kPairs;
@@ -47,7 +48,7 @@ HWY_INLINE hn::Vec<F32> AddLanes(hn::Vec<F32> x) {
   return hn::MulAdd(x, hn::Load(d, kPairs.signs), other);  // x * 1 is exact
 }
 
-// The steps within vectors of runs of kRun numbers.
+// Runs the steps within vectors, of runs of kRun numbers.
 template <int kRun>
 HWY_INLINE hn::Vec<F32> HadamardLanes(hn::Vec<F32> x) {
   if constexpr (std::min(kRun, kLanes) > 1) x = AddLanes<1>(x);

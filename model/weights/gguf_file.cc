@@ -54,11 +54,11 @@ class GgufReader {
 
 absl::Status GgufReader::ReadCounts(uint64_t* tensors, uint64_t* values) {
   uint32_t magic = 0, version = 0;
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&magic));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&magic));
   if (std::memcmp(&magic, "GGUF", sizeof(magic)) != 0) {
     return Broken("does not begin with \"GGUF\"; fetch a file in that format");
   }
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&version));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&version));
   if (version != 0 && (version & 0xffff) == 0) {
     return absl::UnimplementedError(
         "is a big-endian GGUF file; convert it with gguf-py's "
@@ -70,18 +70,18 @@ absl::Status GgufReader::ReadCounts(uint64_t* tensors, uint64_t* values) {
         "anew",
         version));
   }
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(tensors));
-  return values_.Take(values);
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(tensors));
+  return values_.Parse(values);
 }
 
 absl::StatusOr<GgufReader::Info> GgufReader::ReadInfo() {
   Info info;
-  TRIVIUM_ASSIGN_OR_RETURN(info.name, values_.TakeName());
+  TRIVIUM_ASSIGN_OR_RETURN(info.name, values_.ParseName());
   const auto broken = [&info](const std::string& what) {
     return Broken(fmt::format("tensor {}: {}", Quoted(info.name), what));
   };
   uint32_t dimensions = 0, number = 0;
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&dimensions));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&dimensions));
   if (dimensions > kMaxDimensions) {
     return broken(fmt::format("it has {} dimensions, and at most {} are read",
                               dimensions, kMaxDimensions));
@@ -89,14 +89,14 @@ absl::StatusOr<GgufReader::Info> GgufReader::ReadInfo() {
   std::vector<int64_t>& shape = info.tensor.shape;
   for (uint32_t i = 0; i < dimensions; ++i) {
     uint64_t size = 0;
-    TRIVIUM_RETURN_IF_ERROR(values_.Take(&size));
+    TRIVIUM_RETURN_IF_ERROR(values_.Parse(&size));
     if (size > static_cast<uint64_t>(INT64_MAX)) {
       return broken("its size is no size; fetch the file again");
     }
     shape.insert(shape.begin(), static_cast<int64_t>(size));
   }
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&number));
-  TRIVIUM_RETURN_IF_ERROR(values_.Take(&info.offset));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&number));
+  TRIVIUM_RETURN_IF_ERROR(values_.Parse(&info.offset));
   const std::optional<DType> dtype = FindGgmlType(number);
   if (!dtype) {
     const std::string_view name = GgmlTypeName(number);
@@ -181,8 +181,8 @@ absl::StatusOr<GgufFile> GgufReader::Read() {
   TRIVIUM_RETURN_IF_ERROR(ReadCounts(&tensors, &values));
   file_.metadata = json::object();
   for (uint64_t i = 0; i < values; ++i) {
-    TRIVIUM_ASSIGN_OR_RETURN(const std::string name, values_.TakeName());
-    absl::StatusOr<json> value = values_.TakeValue();
+    TRIVIUM_ASSIGN_OR_RETURN(const std::string name, values_.ParseName());
+    absl::StatusOr<json> value = values_.ParseValue();
     if (!value.ok()) {
       return absl::Status(value.status().code(),
                           fmt::format("value {}: {}", Quoted(name),

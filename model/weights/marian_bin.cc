@@ -75,8 +75,8 @@ class Parts {
  public:
   explicit Parts(std::span<const std::byte> bytes) : left_(bytes) {}
 
-  absl::StatusOr<std::span<const std::byte>> Take(uint64_t size,
-                                                  std::string_view what) {
+  absl::StatusOr<std::span<const std::byte>> Consume(uint64_t size,
+                                                     std::string_view what) {
     if (size > left_.size()) {
       return BrokenItem(fmt::format("ends within {}", what));
     }
@@ -85,8 +85,8 @@ class Parts {
     return part;
   }
   template <class T>
-  absl::Status TakeNumber(std::string_view what, T* number) {
-    TRIVIUM_ASSIGN_OR_RETURN(const auto part, Take(sizeof(T), what));
+  absl::Status ReadNumber(std::string_view what, T* number) {
+    TRIVIUM_ASSIGN_OR_RETURN(const auto part, Consume(sizeof(T), what));
     std::memcpy(number, part.data(), sizeof(T));
     return absl::OkStatus();
   }
@@ -119,8 +119,8 @@ class MarianBinReader {
 };
 
 absl::Status MarianBinReader::ReadName(Item* item) {
-  TRIVIUM_ASSIGN_OR_RETURN(const auto bytes,
-                           parts_.Take(item->name_length, "its items' names"));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const auto bytes, parts_.Consume(item->name_length, "its items' names"));
   const std::string_view name(reinterpret_cast<const char*>(bytes.data()),
                               bytes.size());
   if (name.empty() || name.find('\0') != name.size() - 1) {
@@ -138,7 +138,7 @@ absl::Status MarianBinReader::ReadShape(Item* item) {
   }
   for (uint64_t i = 0; i < item->dimensions; ++i) {
     int32_t size = 0;
-    TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber("its items' shapes", &size));
+    TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber("its items' shapes", &size));
     item->shape.push_back(size);
   }
   return absl::OkStatus();
@@ -147,12 +147,12 @@ absl::Status MarianBinReader::ReadShape(Item* item) {
 absl::StatusOr<std::vector<Item>> MarianBinReader::ReadItems() {
   constexpr std::string_view kHeaders = "its items' headers";
   uint64_t version = 0, count = 0, padding = 0;
-  if (!parts_.TakeNumber("", &version).ok() || version != kVersion) {
+  if (!parts_.ReadNumber("", &version).ok() || version != kVersion) {
     return absl::InvalidArgumentError(
         "does not begin as Marian's binary models do, with their version 1; "
         "take a .bin that marian-conv has made, or the model's .npz");
   }
-  TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber(kHeaders, &count));
+  TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber(kHeaders, &count));
   if (count > kMostItems) {
     return BrokenItem(fmt::format("claims {} items", count));
   }
@@ -160,13 +160,13 @@ absl::StatusOr<std::vector<Item>> MarianBinReader::ReadItems() {
   for (Item& item : items) {
     for (uint64_t* const number :
          {&item.name_length, &item.type, &item.dimensions, &item.length}) {
-      TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber(kHeaders, number));
+      TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber(kHeaders, number));
     }
   }
   for (Item& item : items) TRIVIUM_RETURN_IF_ERROR(ReadName(&item));
   for (Item& item : items) TRIVIUM_RETURN_IF_ERROR(ReadShape(&item));
-  TRIVIUM_RETURN_IF_ERROR(parts_.TakeNumber("its padding", &padding));
-  TRIVIUM_RETURN_IF_ERROR(parts_.Take(padding, "its padding").status());
+  TRIVIUM_RETURN_IF_ERROR(parts_.ReadNumber("its padding", &padding));
+  TRIVIUM_RETURN_IF_ERROR(parts_.Consume(padding, "its padding").status());
   return items;
 }
 
@@ -238,7 +238,7 @@ absl::StatusOr<TensorFile> MarianBinReader::Read() {
   for (const Item& item : items) {
     const std::string name = Quoted(item.name);
     TRIVIUM_ASSIGN_OR_RETURN(const auto data,
-                             parts_.Take(item.length, "item " + name));
+                             parts_.Consume(item.length, "item " + name));
     absl::StatusOr<TensorView> tensor = MakeTensor(item, data);
     if (!tensor.ok()) {
       return absl::InvalidArgumentError(fmt::format(

@@ -37,7 +37,7 @@ class Header {
   explicit Header(std::string_view text) : left_(text) {}
 
   // Whether the next part, behind white space, is this.
-  bool Take(std::string_view part) {
+  bool Consume(std::string_view part) {
     left_.remove_prefix(
         std::min(left_.find_first_not_of(" \n\t"), left_.size()));
     if (!left_.starts_with(part)) return false;
@@ -45,9 +45,9 @@ class Header {
     return true;
   }
   // A string in single or double quotes, without escapes.
-  std::optional<std::string_view> TakeString() {
+  std::optional<std::string_view> ParseString() {
     for (const char quote : {'\'', '"'}) {
-      if (!Take(std::string_view(&quote, 1))) continue;
+      if (!Consume(std::string_view(&quote, 1))) continue;
       const size_t end = left_.find(quote);
       if (end == left_.npos) return std::nullopt;
       const std::string_view string = left_.substr(0, end);
@@ -56,25 +56,25 @@ class Header {
     }
     return std::nullopt;
   }
-  std::optional<int64_t> TakeNumber() {
-    Take("");
+  std::optional<int64_t> ParseNumber() {
+    Consume("");
     int64_t number = 0;
     const char* const end = left_.data() + left_.size();
     const auto [rest, error] = std::from_chars(left_.data(), end, number);
     if (error != std::errc() || number < 0) return std::nullopt;
     left_.remove_prefix(rest - left_.data());
-    Take("L");  // Python 2's
+    Consume("L");  // Python 2's
     return number;
   }
   // "()", "(3,)", "(3, 4)".
-  std::optional<std::vector<int64_t>> TakeShape() {
+  std::optional<std::vector<int64_t>> ParseShape() {
     std::vector<int64_t> shape;
-    if (!Take("(")) return std::nullopt;
-    while (!Take(")")) {
-      const std::optional<int64_t> size = TakeNumber();
+    if (!Consume("(")) return std::nullopt;
+    while (!Consume(")")) {
+      const std::optional<int64_t> size = ParseNumber();
       if (!size || shape.size() == kMaxNpyDimensions) return std::nullopt;
       shape.push_back(*size);
-      if (!Take(",") && !left_.starts_with(")")) return std::nullopt;
+      if (!Consume(",") && !left_.starts_with(")")) return std::nullopt;
     }
     return shape;
   }
@@ -93,25 +93,25 @@ struct Description {
 std::optional<Description> ParseHeader(std::string_view text) {
   Header header(text);
   Description description;
-  if (!header.Take("{")) return std::nullopt;
-  while (!header.Take("}")) {
-    const std::optional<std::string_view> key = header.TakeString();
-    if (!key || !header.Take(":")) return std::nullopt;
+  if (!header.Consume("{")) return std::nullopt;
+  while (!header.Consume("}")) {
+    const std::optional<std::string_view> key = header.ParseString();
+    if (!key || !header.Consume(":")) return std::nullopt;
     if (*key == "descr") {
-      description.type = header.TakeString();
+      description.type = header.ParseString();
       if (!description.type) return std::nullopt;
     } else if (*key == "fortran_order") {
-      description.fortran_order = header.Take("True");
-      if (!description.fortran_order && !header.Take("False")) {
+      description.fortran_order = header.Consume("True");
+      if (!description.fortran_order && !header.Consume("False")) {
         return std::nullopt;
       }
     } else if (*key == "shape") {
-      description.shape = header.TakeShape();
+      description.shape = header.ParseShape();
       if (!description.shape) return std::nullopt;
     } else {
       return std::nullopt;
     }
-    header.Take(",");
+    header.Consume(",");
   }
   return description;
 }

@@ -19,8 +19,8 @@ struct BlockFormat {
   DType dtype;
   uint32_t ggml_type;     // the number in the file
   std::string_view name;  // "Q4_K"
-  int elements;           // of one block
-  int bytes;              // of one block
+  int elements;           // per block
+  int bytes;              // per block
   void (*decode)(const std::byte* block, float* out);
 };
 

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxName = 1024;  // bytes of a value's or tensor's name
 constexpr int kMaxListDepth = 4;
-// About what a JSON value takes beside the bytes of a long text.
+// Approximate memory of a JSON value without the bytes of a long text.
 constexpr size_t kValueBytes = sizeof(json) + 2 * sizeof(std::string);
 
 enum ValueType : uint32_t {
@@ -43,7 +43,7 @@ absl::Status BrokenValue(const std::string& what) {
 
 absl::Status GgufValues::Truncated() {
   return BrokenValue(
-      "it ends within its header; it is truncated or no GGUF file, fetch it "
+      "it ends within its header; it is truncated or not a GGUF file; fetch it "
       "again");
 }
 
@@ -61,7 +61,7 @@ absl::StatusOr<std::string> GgufValues::ParseName() {
   TRIVIUM_ASSIGN_OR_RETURN(const std::string_view name, ParseText());
   if (name.empty() || name.size() > kMaxName || !IsUtf8(name)) {
     return BrokenValue(fmt::format(
-        "the name {} is empty, longer than {} bytes or no UTF-8; fetch the "
+        "the name {} is empty, longer than {} bytes or not UTF-8; fetch the "
         "file again",
         Quoted(name), kMaxName));
   }
@@ -111,33 +111,34 @@ absl::StatusOr<json> GgufValues::ParseOfType(uint32_t type, int depth) {
     case kBool: {
       uint8_t value = 0;
       TRIVIUM_RETURN_IF_ERROR(Parse(&value));
-      if (value > 1) return BrokenValue("it is a boolean of neither 0 nor 1");
+      if (value > 1)
+        return BrokenValue("it is a boolean that is neither 0 nor 1");
       return json(value == 1);
     }
     case kText: {
       TRIVIUM_ASSIGN_OR_RETURN(const std::string_view text, ParseText());
       TRIVIUM_RETURN_IF_ERROR(Spend(text.size()));
-      if (!IsUtf8(text)) return BrokenValue("it is a text that is no UTF-8");
+      if (!IsUtf8(text)) return BrokenValue("it is a text that is not UTF-8");
       return json(std::string(text));
     }
     case kList:
       return ParseList(depth + 1);
     default:
       return BrokenValue(
-          fmt::format("its type is {}, which there is not", type));
+          fmt::format("its type is {}, which does not exist", type));
   }
 }
 
 absl::StatusOr<json> GgufValues::ParseList(int depth) {
   if (depth > kMaxListDepth) {
     return BrokenValue(
-        fmt::format("it has lists in lists deeper than {}", kMaxListDepth));
+        fmt::format("its lists are nested deeper than {}", kMaxListDepth));
   }
   uint32_t type = 0;
   uint64_t count = 0;
   TRIVIUM_RETURN_IF_ERROR(Parse(&type));
   TRIVIUM_RETURN_IF_ERROR(Parse(&count));
-  if (count > left_.size()) return Truncated();  // a byte each, at the least
+  if (count > left_.size()) return Truncated();  // at least one byte each
   TRIVIUM_RETURN_IF_ERROR(Spend(count * kValueBytes));
   json list = json::array();
   list.get_ref<json::array_t&>().reserve(count);

@@ -232,7 +232,7 @@ TEST(GgufModelTest, NamesWhatItDoesNotKnow) {
   EXPECT_THAT(problems("llama", ".logit_scale"),
               ElementsAre(HasSubstr("llama.logit_scale may change")));
   EXPECT_THAT(problems("qwen3", ".attention.value_length"),
-              ElementsAre(HasSubstr("values as wide as keys")));
+              ElementsAre(HasSubstr("values must be as wide as keys")));
   EXPECT_THAT(ProblemsOf(Decoder("llama").Value("split.count", 2)),
               ElementsAre(HasSubstr("llama-gguf-split --merge")));
   for (const char* name :

@@ -134,7 +134,7 @@ TEST(GgufTokenizerTest, NamesWhatItDoesNotKnow) {
   EXPECT_THAT(Error({{"tokenizer.ggml.model", "bert"}}, "llama"),
               HasSubstr("model is \"bert\""));
   EXPECT_THAT(Error(Gpt2("kimi-k2"), "llama"),
-              HasSubstr("pre is \"kimi-k2\", and this server knows command-r"));
+              HasSubstr("pre is \"kimi-k2\", but supported are command-r"));
   json metadata = Gpt2("gpt-2");
   metadata.erase("tokenizer.ggml.pre");
   EXPECT_EQ(Error(metadata, "gpt2"), "no error");
@@ -146,19 +146,19 @@ TEST(GgufTokenizerTest, NamesWhatIsBroken) {
     metadata[std::string("tokenizer.ggml.") + key] = value;
     return Error(metadata, "llama");
   };
-  EXPECT_THAT(broken(Llama(), "tokens", 3), HasSubstr("tokens is no list"));
+  EXPECT_THAT(broken(Llama(), "tokens", 3), HasSubstr("tokens is not a list"));
   EXPECT_THAT(broken(Llama(), "tokens", {1, 2}),
-              HasSubstr("tokens has what is no text"));
+              HasSubstr("tokens has elements that are not texts"));
   EXPECT_THAT(broken(Llama(), "scores", {1, 2}),
-              HasSubstr("scores is no list of 8 numbers"));
+              HasSubstr("scores is not a list of 8 numbers"));
   EXPECT_THAT(broken(Llama(), "scores", nullptr),
-              HasSubstr("scores is no list of 8 numbers"));
+              HasSubstr("scores is not a list of 8 numbers"));
   EXPECT_THAT(broken(Llama(), "token_type", {"", "", "", "", "", "", "", ""}),
-              HasSubstr("token_type has what is no number"));
+              HasSubstr("token_type has elements that are not numbers"));
   EXPECT_THAT(broken(Llama(), "bos_token_id", 8),
-              HasSubstr("bos_token_id is no piece's id"));
+              HasSubstr("bos_token_id is not the id of a piece"));
   EXPECT_THAT(broken(Gpt2("gpt-2"), "merges", "a b"),
-              HasSubstr("merges is no list"));
+              HasSubstr("merges is not a list"));
   json metadata = Llama();
   metadata.erase("tokenizer.ggml.scores");
   EXPECT_THAT(Error(metadata, "llama"), HasSubstr("scores is missing"));

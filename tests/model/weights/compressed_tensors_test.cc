@@ -111,8 +111,8 @@ TEST(CompressedTensorsTest, NamesWhatIsNotW8A8) {
   EXPECT_EQ(problem("/ignore", json::array()), "none");
   EXPECT_EQ(problem("/sparsity_config", {{"format", "dense"}}), "none");
   EXPECT_THAT(problem("/quant_method", "gptq"),
-              HasSubstr("quantization_config: quant_method is \"gptq\"; this "
-                        "server reads compressed-tensors'"));
+              HasSubstr("quantization_config: quant_method is \"gptq\"; "
+                        "supported are compressed-tensors'"));
   EXPECT_THAT(problem("/format", "pack-quantized"),
               HasSubstr("format is \"pack-quantized\""));
   EXPECT_THAT(problem("/kv_cache_scheme", {{"num_bits", 8}}),

@@ -84,11 +84,11 @@ TEST(SafetensorsTest, RefusesLyingHeaders) {
               HasSubstr("truncated"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32", "shape": [3],
                                   "data_offsets": [0, 16]})")),
-              HasSubstr("does not take the 16 bytes"));
+              HasSubstr("does not match the 16 bytes"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [4294967296, 4294967296, 4],
                       "data_offsets": [0, 16]})")),
-              HasSubstr("does not take the 16 bytes"));
+              HasSubstr("does not match the 16 bytes"));
   EXPECT_THAT(ReadError(OneTensor(R"({"dtype": "F32",
                       "shape": [18446744073709551615],
                       "data_offsets": [0, 16]})")),

@@ -65,7 +65,7 @@ TEST(GgufTokenizerTest, ReadsByteLevelBpe) {
                   {"chat_template",
                    {{{"name", "default"}, {"template", "{{ messages }}"}},
                     {{"name", "tool_use"}, {"template", "{{ tools }}"}}}}}));
-  // Digits are apart in SmolLM's words.
+  // SmolLM's words have single digits.
   EXPECT_THAT(Ids(*Make(Gpt2("smollm"), "llama"), "ab11"),
               ElementsAre(4, 3, 3));
 }
@@ -78,7 +78,7 @@ TEST(GgufTokenizerTest, AddsTokensAroundTexts) {
   EXPECT_THAT(Ids(*Make(metadata, "qwen2"), "ab"), ElementsAre(7, 4));
   metadata["tokenizer.ggml.add_eos_token"] = true;
   EXPECT_THAT(Ids(*Make(metadata, "qwen2"), "ab"), ElementsAre(7, 4, 7));
-  // LLaMA 3's does so unless it is told not to.
+  // LLaMA 3's adds it unless the file says otherwise.
   metadata = Gpt2("llama-bpe");
   metadata["tokenizer.ggml.bos_token_id"] = 7;
   EXPECT_THAT(Ids(*Make(metadata, "llama"), "ab"), ElementsAre(7, 4));
@@ -109,8 +109,9 @@ TEST(GgufTokenizerTest, ReadsSentencePieceByScores) {
   EXPECT_THAT(Ids(*Make(without, "llama"), "ab"), ElementsAre(6));
 }
 
-// Gemma's merges follow its pieces, and spell runs of blanks as spaces.
-TEST(GgufTokenizerTest, ReadsGemmas) {
+// Gemma's merges are in the order of its pieces, which spell runs of blanks
+// with spaces.
+TEST(GgufTokenizerTest, ReadsTheTokenizerOfGemma) {
   json metadata = Llama();
   metadata["tokenizer.ggml.tokens"].push_back("  ");
   metadata["tokenizer.ggml.scores"].push_back(0);
@@ -121,7 +122,7 @@ TEST(GgufTokenizerTest, ReadsGemmas) {
   EXPECT_THAT(Ids(*tokenizer, "ab  b ab"), ElementsAre(1, 6, 8, 3, 5, 3));
 }
 
-TEST(GgufTokenizerTest, CutsPiecesLikeTransformers) {
+TEST(GgufTokenizerTest, MakesTheMergesOfTransformers) {
   const std::vector<std::string> pieces = {"a", "b", "aa", "aaa", "ab"};
   const std::vector<double> scores = {0, 0, -1, -3, -1};
   // Better scores first; then the longer left half.
@@ -130,7 +131,7 @@ TEST(GgufTokenizerTest, CutsPiecesLikeTransformers) {
                           Pair("a", "aa")));
 }
 
-TEST(GgufTokenizerTest, NamesWhatItDoesNotKnow) {
+TEST(GgufTokenizerTest, NamesUnsupportedValues) {
   EXPECT_THAT(Error({{"tokenizer.ggml.model", "bert"}}, "llama"),
               HasSubstr("model is \"bert\""));
   EXPECT_THAT(Error(Gpt2("kimi-k2"), "llama"),
@@ -141,7 +142,7 @@ TEST(GgufTokenizerTest, NamesWhatItDoesNotKnow) {
   EXPECT_THAT(Error(metadata, "llama"), HasSubstr("pre is \"\""));
 }
 
-TEST(GgufTokenizerTest, NamesWhatIsBroken) {
+TEST(GgufTokenizerTest, NamesTheBrokenValue) {
   const auto broken = [](json metadata, const char* key, const json& value) {
     metadata[std::string("tokenizer.ggml.") + key] = value;
     return Error(metadata, "llama");

@@ -8,19 +8,19 @@
 namespace trivium {
 namespace {
 
-// Half of the smallest normal number, as this thread computes it.
+// Returns half of the smallest normal number, as this thread computes it.
 float HalfOfSmallest() {
   volatile float smallest = std::numeric_limits<float>::min();
   return smallest * 0.5f;
 }
 
-// Twice a number that is too small to be a normal one.
+// Returns twice a denormal number.
 float TwiceTiny() {
   volatile float tiny = std::numeric_limits<float>::denorm_min();
   return tiny * 2.0f;
 }
 
-TEST(ScopedFlushDenormalsTest, OnItsThreadAndThoseThatItStarts) {
+TEST(ScopedFlushDenormalsTest, HoldsOnItsThreadAndThoseItStarts) {
   EXPECT_GT(HalfOfSmallest(), 0);
   EXPECT_GT(TwiceTiny(), 0);
   float half = -1, twice = -1;

@@ -15,7 +15,7 @@ using Tokens = std::vector<int32_t>;
 using Blocks = std::vector<int>;
 constexpr int kNoBlock = PrefixIndex::kNoBlock;
 
-TEST(PrefixIndexTest, TheSameTokensAfterAnotherPastAreOthers) {
+TEST(PrefixIndexTest, EqualTokensAfterAnotherPrefixAreNotFound) {
   PrefixIndex index(8, 1);
   const std::string context_key = PrefixIndex::ContextKey({{1, 2}, {}}, "salt");
   const PrefixIndex::Id first =
@@ -37,33 +37,33 @@ TEST(PrefixIndexTest, TheSameTokensAfterAnotherPastAreOthers) {
   ASSERT_NE(found, nullptr);
   EXPECT_THAT(found->blocks, ElementsAre(4));
   EXPECT_EQ(index.Find(second, context_key, Tokens{5, 6}), nullptr);
-  // Where others are known, they stay.
+  // Blocks that are already registered stay.
   EXPECT_EQ(index.Register(first, context_key, Tokens{5, 6}, Blocks{5}),
             second);
   EXPECT_FALSE(index.Contains(5));
 }
 
-TEST(PrefixIndexTest, WhatFollowedAForgottenBlockIsNotFoundAgain) {
+TEST(PrefixIndexTest, SuccessorsOfAForgottenSegmentAreNotFound) {
   PrefixIndex index(8, 1);
   const PrefixIndex::Id first =
       index.Register(PrefixIndex::kNone, "", Tokens{1}, Blocks{0});
   index.Register(first, "", Tokens{2}, Blocks{1});
   index.Forget(0);
   EXPECT_EQ(index.Find(PrefixIndex::kNone, "", Tokens{1}), nullptr);
-  // An equal block comes back: another id, so another context_key.
+  // An equal segment returns with another id, so its successors differ.
   const PrefixIndex::Id again =
       index.Register(PrefixIndex::kNone, "", Tokens{1}, Blocks{0});
   EXPECT_NE(again, first);
   EXPECT_EQ(index.Find(again, "", Tokens{2}), nullptr);
 }
 
-TEST(PrefixIndexTest, GroupsOfLayersComeAndGoApart) {
+TEST(PrefixIndexTest, GroupsOfLayersAreRegisteredSeparately) {
   PrefixIndex index(8, 2);
   const auto blocks = [&] {
     const auto* found = index.Find(PrefixIndex::kNone, "", Tokens{1});
     return found == nullptr ? Blocks() : found->blocks;
   };
-  // Nothing of it is index.
+  // No block is given, so nothing is registered.
   EXPECT_EQ(index.Register(PrefixIndex::kNone, "", Tokens{1},
                            Blocks{kNoBlock, kNoBlock}),
             PrefixIndex::kNone);
@@ -85,15 +85,15 @@ TEST(PrefixIndexTest, GroupsOfLayersComeAndGoApart) {
   EXPECT_THAT(blocks(), ElementsAre());
 }
 
-// Against all that was ever added, written out.
-TEST(PrefixIndexTest, FindsWhatAMapOfWholePastsFinds) {
+// Compares with a map of all registered prefixes, written out in full.
+TEST(PrefixIndexTest, FindsTheSameAsAMapOfWholePrefixes) {
   constexpr int kBlocks = 12;
   std::mt19937 random(3);
   PrefixIndex index(kBlocks, 1);
-  std::map<Tokens, int> expected;     // whole context_key -> block
-  std::vector<Tokens> held(kBlocks);  // [blocks]; empty: not known
+  std::map<Tokens, int> expected;     // whole prefix -> block
+  std::vector<Tokens> held(kBlocks);  // [blocks]; empty: not registered
   for (int step = 0; step < 20000; ++step) {
-    // Walks along a random path as far as it is known, and extends it.
+    // Walks along a random path as far as it is registered, and extends it.
     Tokens path;
     PrefixIndex::Id before = PrefixIndex::kNone;
     for (int depth = 0; depth < 4; ++depth) {
@@ -109,7 +109,7 @@ TEST(PrefixIndexTest, FindsWhatAMapOfWholePastsFinds) {
       }
       const int block = random() % kBlocks;
       const Tokens gone = std::exchange(held[block], {});
-      // What follows it can no longer be found.
+      // Its successors can no longer be found.
       std::erase_if(expected, [&](const auto& one) {
         if (gone.empty() || one.first.size() < gone.size() ||
             !std::equal(gone.begin(), gone.end(), one.first.begin())) {
@@ -119,7 +119,7 @@ TEST(PrefixIndexTest, FindsWhatAMapOfWholePastsFinds) {
         return true;
       });
       index.Forget(block);
-      // The walk's own context_key may have gone with it.
+      // The walk's own prefix may have been removed.
       if (path.size() > 1 &&
           !expected.contains(Tokens(path.begin(), path.end() - 1))) {
         break;

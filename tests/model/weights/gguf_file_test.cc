@@ -64,7 +64,7 @@ TEST(GgufFileTest, RefusesEveryTruncation) {
   }
 }
 
-TEST(GgufFileTest, NamesWhatIsNotRead) {
+TEST(GgufFileTest, NamesUnsupportedVersionsAndTypes) {
   EXPECT_THAT(GgufError("PK\x03\x04 and more"), HasSubstr("\"GGUF\""));
   GgufWriter writer = Small();
   writer.version = 1;
@@ -77,7 +77,7 @@ TEST(GgufFileTest, NamesWhatIsNotRead) {
               HasSubstr("type 999 is not supported"));
 }
 
-TEST(GgufFileTest, RefusesLyingLengths) {
+TEST(GgufFileTest, RefusesWrongLengths) {
   constexpr uint64_t kMost = ~uint64_t{0};
   GgufWriter writer = Small();
   writer.value_count = kMost;
@@ -96,12 +96,12 @@ TEST(GgufFileTest, RefusesLyingLengths) {
       HasSubstr("truncated"));
   EXPECT_THAT(GgufError(GgufWriter().Value(std::string(2000, 'n'), 1)),
               HasSubstr("longer than"));
-  // Bytes become JSON values, which are far larger.
+  // JSON values are far larger than the bytes they are made from.
   EXPECT_THAT(
       GgufError(GgufWriter().Value("v", GgufWriter::kList,
                                    list(0, 8 << 20) + std::string(8 << 20, 0))),
       HasSubstr("256 MiB of memory"));
-  // Lists of one list each.
+  // Nested lists of one element each.
   std::string nested;
   for (int i = 0; i < 1000; ++i) nested += list(GgufWriter::kList, 1);
   EXPECT_THAT(GgufError(GgufWriter().Value("v", GgufWriter::kList,
@@ -136,12 +136,13 @@ TEST(GgufFileTest, RefusesBrokenTensors) {
   EXPECT_THAT(error({1}, 0, 64), HasSubstr("truncated"));
   EXPECT_THAT(error({1}, 0, ~uint64_t{31}), HasSubstr("truncated"));
   EXPECT_THAT(error({1}, 0, 4), HasSubstr("not a multiple of 32"));
-  EXPECT_THAT(error({uint64_t{1} << 63}, 0, 0), HasSubstr("sizes is not valid"));
+  EXPECT_THAT(error({uint64_t{1} << 63}, 0, 0),
+              HasSubstr("sizes is not valid"));
   EXPECT_THAT(error({uint64_t{1} << 32, uint64_t{1} << 32}, 0, 0),
               HasSubstr("too large"));
   EXPECT_THAT(error({uint64_t{1} << 62}, 0, 0), HasSubstr("too large"));
   EXPECT_THAT(error({1, 1, 1, 1, 1}, 0, 0), HasSubstr("5 dimensions"));
-  // Blocks.
+  // Tensors in blocks.
   EXPECT_EQ(error({1, 32}, 8, 0), "no error");
   EXPECT_THAT(error({32}, 8, 0), HasSubstr("whole blocks of 32, which Q8_0"));
   EXPECT_THAT(error({2, 16}, 8, 0), HasSubstr("whole blocks"));

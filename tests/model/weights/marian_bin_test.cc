@@ -51,8 +51,8 @@ TEST(MarianBinTest, ReadsItems) {
             "a: b\n");
 }
 
-// Of [2, 3], three rows of two are kept.
-TEST(MarianBinTest, QuantizedMatricesAreTurnedButEmbeddings) {
+// A [2, 3] matrix is stored as three rows of two.
+TEST(MarianBinTest, TransposesQuantizedMatricesExceptEmbeddings) {
   for (const uint64_t type : {kBinIntgemm8, kForkIntgemm8}) {
     BinItem matrix = Matrix(), embeddings = Matrix();
     embeddings.name = "encoder_Wemb";
@@ -77,7 +77,7 @@ TEST(MarianBinTest, QuantizedMatricesAreTurnedButEmbeddings) {
   }
 }
 
-TEST(MarianBinTest, WhatIsPackedForOneCpuIsRefusedByName) {
+TEST(MarianBinTest, RefusesWeightsPackedForOneCpuByName) {
   const std::pair<uint64_t, const char*> others[] = {
       {0x18001, "intgemm8ssse3"},
       {0x11001, "intgemm8avx2"},
@@ -95,7 +95,7 @@ TEST(MarianBinTest, WhatIsPackedForOneCpuIsRefusedByName) {
   }
 }
 
-TEST(MarianBinTest, RefusesItemsThatLie) {
+TEST(MarianBinTest, RefusesItemsWithWrongSizes) {
   BinItem item = Matrix();
   item.shape = {20, 30};
   EXPECT_THAT(ItemError(item),
@@ -108,7 +108,7 @@ TEST(MarianBinTest, RefusesItemsThatLie) {
     item.shape = shape;
     EXPECT_THAT(ItemError(item), HasSubstr("do not match ["));
   }
-  item.shape = {16, 16};  // and no room for the multiplier
+  item.shape = {16, 16};  // without room for the multiplier
   item.data = std::string(256, '\1');
   EXPECT_THAT(ItemError(item), HasSubstr("no quantization multiplier"));
   // Each row needs a scale.
@@ -127,7 +127,7 @@ TEST(MarianBinTest, RefusesItemsThatLie) {
               HasSubstr("item 'W' appears twice"));
 }
 
-TEST(MarianBinTest, RefusesWhatEndsTooEarly) {
+TEST(MarianBinTest, RefusesTruncatedFiles) {
   const std::string file = MarianBin({Matrix()});
   for (size_t size = 8; size < file.size(); ++size) {
     EXPECT_THAT(BinError(file.substr(0, size)), HasSubstr("ends within"));

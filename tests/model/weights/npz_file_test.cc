@@ -14,7 +14,7 @@ using testing::HasSubstr;
 std::string Error(const std::string& file) {
   return std::string(ReadNpz(Bytes(file)).status().message());
 }
-// Of a file of one array.
+// Returns the error of a file with one array.
 std::string ArrayError(const std::string& array) {
   return Error(Zip({{"w.npy", array}}));
 }
@@ -45,16 +45,17 @@ TEST(NpzTest, ReadsArrays) {
 
 TEST(NpzTest, ReadsLaterVersionsOfTheFormat) {
   std::string array = Npy("<f4", {2}, Floats({1, 2}));
-  array[6] = 2;  // whose length has four bytes
+  array[6] = 2;  // version 2 has a length of four bytes
   array.insert(10, 2, '\0');
   const auto read = ReadNpz(Bytes(Zip({{"w.npy", array}})));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->tensors.at("w").elements(), 2);
   array[6] = 9;
-  EXPECT_THAT(ArrayError(array), HasSubstr("array 'w' has the unsupported version 9"));
+  EXPECT_THAT(ArrayError(array),
+              HasSubstr("array 'w' has the unsupported version 9"));
 }
 
-TEST(NpzTest, RefusesArraysThatLie) {
+TEST(NpzTest, RefusesBrokenArrays) {
   EXPECT_THAT(ArrayError("no array"), HasSubstr("does not begin like a NumPy"));
   EXPECT_THAT(ArrayError(std::string("\x93NUMPY\x01\0\xff\xff{", 11)),
               HasSubstr("ends within its header"));
@@ -69,7 +70,7 @@ TEST(NpzTest, RefusesArraysThatLie) {
   EXPECT_THAT(ArrayError(Npy("|O", {1}, "x")), HasSubstr("type '|O'"));
 }
 
-TEST(NpzTest, RefusesHeadersThatAreNone) {
+TEST(NpzTest, RefusesMalformedHeaders) {
   for (const char* header :
        {"", "{", "{'descr'", "{'descr': 3}", "{'descr': '<f4}",
         "{'shape': (2,)}",
@@ -91,7 +92,7 @@ TEST(NpzTest, RefusesHeadersThatAreNone) {
       HasSubstr("is in Fortran order"));
 }
 
-TEST(NpzTest, RefusesArchivesThatLie) {
+TEST(NpzTest, RefusesBrokenArchives) {
   const std::string array = Npy("<f4", {2}, Floats({1, 2}));
   const std::string file = Zip({{"w.npy", array}});
   EXPECT_THAT(Error(file.substr(0, file.size() / 2)),

@@ -187,7 +187,7 @@ TEST_F(CpuLimitsTest, ReturnsAtLeastOneCoreWhateverTheFilesSay) {
   EXPECT_EQ(UsableCores(root_), 2);
 }
 
-TEST_F(CpuLimitsTest, IgnoresHugeCpuNumbers) {
+TEST_F(CpuLimitsTest, BoundsHugeCpuNumbers) {
   SetAffinity("0-9223372036854775807");
   EXPECT_LE(UsableCores(root_), (1 << 16) + 1);
 }

@@ -1,3 +1,16 @@
+// Order of a step: Arrange gives each new token a row and a place in its
+// hypothesis's blocks; Group lists what attention reads; then the layers; then
+// lengths grow; last come logits, states and maps. What always holds:
+// - A hypothesis's rows are consecutive, in the order of its tokens. A prompt's
+//   tokens are one causal group: keys of all of them are stored before
+//   attention reads any.
+// - Blocks were allocated before (TransformerEngine::MakeRoom); this file never
+//   allocates or releases any.
+// - Each group of layers has its own places and groups (Reading), because it
+//   has its own blocks.
+// - Only rows with a query reach the output projection.
+// - A row's numbers depend on its hypothesis alone. If any is not finite,
+//   StepResult::Row::finite says so; the step itself succeeds.
 #include "model/transformer/decoder.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Order: pooled outputs first, because a head may read them; then the rows of
+// logits that sources request, in slices of kSliceRows. Within a slice the
+// head's dense layer and norm run over all rows, then the output product block
+// by block, so that no [rows, vocabulary] array exists if only the best logits
+// are requested. Results that come from states which are not finite are set to
+// NaN at the end.
 #include "model/transformer/head_runner.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// How a product is divided among threads. Weights are read from memory,
+// activations from caches, so the question is who reads the weights:
+// - with many rows per thread, each thread runs whole rows and reads all
+//   weights (CutsRows);
+// - with few, each thread computes some columns and reads only their weights
+//   (MultiplyTogether). The rows are then finished in a second run, because a
+//   row's epilogue needs all its columns. A row's bits are the same either way:
+//   sums run over K in an order that the kernel fixes.
 #include "model/transformer/linear.h"
 
 #include <cmath>

@@ -1,3 +1,8 @@
+// The first file of a folder that exists decides, in the order below; a folder
+// is never a mixture of formats. All files are mapped and stay open, because
+// tensors are views of them; copies that a format needs are owned by
+// TensorFile::memory. A reader's error names the tensor, and the file's name is
+// added here.
 #include "model/weights/weights.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Where the limits of a process come from:
+// A process's limits come from these files:
 //
 //   cores    /proc/self/status (affinity), /sys/.../thread_siblings_list
 //   quota    cgroup v2 cpu.max; v1 cpu.cfs_quota_us and cpu.cfs_period_us

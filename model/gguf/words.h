@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// How a byte-level BPE splits a text into words.
+// The rules by which a byte-level BPE splits a text into words.
 struct GgufWords {
   nlohmann::json pre_tokenizer;  // tokenizer.json's
   nlohmann::json normalizer;     // null: none

@@ -1,4 +1,4 @@
-// How a block's best logits are found without sorting it: one pass computes the
+// A block's best logits are found without sorting it. One pass computes the
 // logits, their maximum and the maximum of each of up to 16 lanes. With top_k
 // of at most 16, the top_k-th greatest lane maximum is a bound that at least
 // top_k logits reach, so FindAtLeast skips nearly all others. Once top_k

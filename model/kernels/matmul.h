@@ -31,8 +31,8 @@ enum class OperandType {
 int SizeOf(WeightType type);
 int SizeOf(OperandType type);
 
-// What all products y = x W^T of one W have in common. x is [rows, K], y is
-// [rows, N]. y is s32 and exact for integer products, else f32.
+// The properties that all products y = x W^T of one W share. x is [rows, K], y
+// is [rows, N]. y is s32 and exact for integer products, else f32.
 struct MatmulShape {
   WeightType weights;
   OperandType operands;

@@ -67,8 +67,8 @@ constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;
 constexpr int kColumns = kVectors * kLanes;          // columns of a panel
 constexpr int kMostChains = kPanelColumns / kLanes;  // with one or two rows
 
-// What a lane multiplies at once: kWBytes of a column of W, kParts of which are
-// a step, and four bytes of a row of x.
+// The operands of one lane: kWBytes of a column of W, kParts of which are a
+// step, and four bytes of a row of x.
 struct Floats {
   using D = F32;
   static constexpr int kParts = 1, kWBytes = 4;

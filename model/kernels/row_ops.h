@@ -60,9 +60,11 @@ Range ActivateRow(const ProductRow& row, Activation activation, float* y);
 Range GateRow(const ProductRow& gate, const ProductRow& up,
               Activation activation, float* y);
 
-// As GateRow, with both halves clipped and another gate (GPT-OSS, OpenAI 2025):
+// A gated linear unit with both halves clipped and another gate (GPT-OSS,
+// OpenAI 2025):
 //   g = min(gate, limit), u = min(max(up, -limit), limit)
 //   y = (u + 1) g / (1 + exp(-alpha g))
+// Otherwise like GateRow.
 struct GateClip {
   float alpha;
   float limit;

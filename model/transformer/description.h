@@ -78,7 +78,7 @@ struct RotaryDescription {
   }
 };
 
-// How a layer's queries read keys and values (Vaswani et al. 2017). One
+// The way a layer's queries read keys and values (Vaswani et al. 2017). One
 // key-value head serves one or several query heads (Ainslie et al. 2023). heads
 // x head_size need not equal d_model.
 struct AttentionGeometry {
@@ -134,8 +134,8 @@ struct RelativeAttentionDescription {
     // span rows, half of them for keys after the query; spaced almost as above
     // (Raffel et al. 2019).
     kT5,
-    // As kT5, for attention without keys after the query: all span rows are for
-    // earlier keys.
+    // Like kT5, for attention without keys after the query: all span rows are
+    // for earlier keys.
     kT5Past,
   };
   Buckets buckets = Buckets::kEach;

@@ -1,5 +1,5 @@
-// How a product is divided among threads. Weights are read from memory,
-// activations from caches, so the question is who reads the weights:
+// The threads of a product divide it by who reads the weights, because weights
+// come from memory and activations from caches:
 // - with many rows per thread, each thread runs whole rows and reads all
 //   weights (CutsRows);
 // - with few, each thread computes some columns and reads only their weights
@@ -25,7 +25,7 @@ constexpr int kManyRows = 64;
 // Bytes of weights that justify another thread.
 constexpr size_t kLeastWeights = 32 << 10;
 
-// As QuantizeWeights, for a row that is quantized already.
+// Does what QuantizeWeights does for a row that is quantized already.
 void CopyQuantizedWeights(const TensorView& tensor, int64_t row, int8_t* q,
                           float* scale, float* offset) {
   const int64_t in = tensor.shape[1];

@@ -1,6 +1,6 @@
-// From a pickle to tensors: every value of the root dict that is a tensor has a
-// storage, an offset, sizes and strides. The storage's bytes come from the
-// caller's lookup, which differs between the zip and the older format.
+// Converts a pickle to tensors. Every value of the root dict that is a tensor
+// has a storage, an offset, sizes and strides. The storage's bytes come from
+// the caller's lookup, which differs between the zip and the older format.
 //
 // A view must stay within its storage and must not have more elements than it
 // (a stride of 0 could claim terabytes). A contiguous view becomes a TensorView

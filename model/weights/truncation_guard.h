@@ -21,7 +21,7 @@ class TruncationGuard {
   TruncationGuard(const TruncationGuard&) = delete;
   TruncationGuard& operator=(const TruncationGuard&) = delete;
 
-  // From now on no guard of the process handles signals: a read of missing
+  // Disables signal handling by all guards of the process: a read of missing
   // pages ends the process or is handled by another SIGBUS handler. For
   // programs that embed the library. Call it before the first guard.
   static void LeaveSignalsAlone();

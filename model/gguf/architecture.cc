@@ -157,7 +157,8 @@ void DescribeGemma3(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("gemma3_text");
   maker->Copy("sliding_window", "attention.sliding_window");
   maker->Copy("rope_local_base_freq", "rope.freq_base_swa");
-  const json* const pattern = maker->Consume("attention.sliding_window_pattern");
+  const json* const pattern =
+      maker->Consume("attention.sliding_window_pattern");
   if (pattern != nullptr && pattern->is_array()) {
     json types = json::array();
     for (const json& slides : *pattern) {

@@ -2,10 +2,10 @@
 // - In each group of layers, a hypothesis of `length` tokens holds the blocks
 //   of its BlockTable, except the first `passed` ones, which its window no
 //   longer sees. Their numbers stay in the table but may belong to others.
-// - Forks share all blocks. Only the last block of a table is ever written, and
-//   only by a hypothesis that holds its sole reference: MakeRoom copies a
-//   shared last block first, for all but the last sharer that writes to it in a
-//   step (NeedsCopy).
+// - Forks share all blocks. Of the blocks that a step finds in a table, only
+//   the last may be written, and only through its sole reference: MakeRoom
+//   copies a shared last block first, for all but the last sharer that writes
+//   to it in a step (NeedsCopy).
 // - A block in the prefix index is full and never written; Truncate removes it
 //   from the index before it can be.
 // - BlocksNeeded predicts exactly what MakeRoom allocates, so a step either has

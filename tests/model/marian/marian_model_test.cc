@@ -219,7 +219,8 @@ TEST_F(MarianModelTest, ABinaryModelIsTheSameModel) {
   folder_.Write("model.bin", Bin().substr(0, 10'000));
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.bin: ends within")));
   folder_.Write("model.bin", "PK");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("model.bin: does not begin as")));
+  EXPECT_THAT(Check(),
+              ElementsAre(HasSubstr("model.bin: does not begin like")));
 }
 
 // Names as Bergamot and Firefox give them.

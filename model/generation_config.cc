@@ -98,7 +98,8 @@ void ReadTokens(ConfigReader* config, int vocabulary,
       config->Integers("begin_suppress_tokens", 0, last);
 }
 
-// What the search does not do is refused where it would do something.
+// Refuses settings of searches that are not implemented, unless their value has
+// no effect.
 void RefuseOthers(ConfigReader* config) {
   struct Rule {
     const char* name;
@@ -131,8 +132,8 @@ void ReadLengths(ConfigReader* config, int prefix,
   if (const auto tokens = config->Integer("max_new_tokens", 1, kMost)) {
     most = *tokens;
   } else if (const auto length = config->Integer("max_length", 1, kMost)) {
-    // Without an encoder it counts the prompt, too: another way to say how many
-    // positions there are.
+    // Without an encoder, max_length counts the prompt, too: it then only
+    // repeats how many positions there are.
     if (limits.has_encoder) most = *length - prefix;
   }
   options->max_new_tokens = std::clamp(most, 1, limit);
@@ -157,7 +158,7 @@ GenerationConfig ReadGenerationConfig(ConfigReader* config,
   GenerationConfig result;
   const int last = limits.vocabulary - 1;
   if (limits.has_encoder) {
-    // As Transformers: the first of the two that is there.
+    // As in Transformers, the first of the two that is set.
     constexpr std::string_view kStart = "decoder_start_token_id";
     const bool named = config->Find(kStart).json != nullptr;
     const std::string_view key = named ? kStart : "bos_token_id";
@@ -200,7 +201,7 @@ std::vector<Task> ReadTasks(const nlohmann::json& config,
     ConfigReader reader(layers, &found_problems);
     tasks.push_back({name, reader.Text("prefix").value_or(""),
                      ReadGenerationConfig(&reader, limits).options});
-    // Those of the other layers are known.
+    // Problems of the other layers have been reported already.
     for (std::string& problem : found_problems) {
       if (problem.starts_with(layers.front().file)) {
         problems->push_back(std::move(problem));

@@ -292,8 +292,9 @@ TEST(LanguagesTest, T5HasATaskForEachDirection) {
   // Then the text says it.
   EXPECT_EQ(table.Resolve({}, {}).value().task, nullptr);
   EXPECT_THAT(Told(table.Resolve("fr", "de")),
-              HasSubstr("target_language 'de' is none that this model "
-                        "translates 'fr' to: en"));
+              HasSubstr("target_language 'de' does not go with "
+                        "source_language 'fr', which this model translates "
+                        "to: en"));
 }
 
 // "en-de" where both are known.

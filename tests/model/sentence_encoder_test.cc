@@ -149,7 +149,7 @@ TEST_F(SentenceEncoderTest, WhatCannotBeIsNamed) {
   WriteModules(Module("WordWeights", "1_WordWeights"));
   EXPECT_THAT(Problem(), HasSubstr("WordWeights"));
   WriteModules(Module("Pooling", "../1_Pooling"));
-  EXPECT_THAT(Problem(), HasSubstr("leads outside"));
+  EXPECT_THAT(Problem(), HasSubstr("leads out of the model's folder"));
   WriteModules("7");
   EXPECT_THAT(Problem(), HasSubstr("is not one of"));
   WriteModules(Module("Pooling", "1_Pooling"));

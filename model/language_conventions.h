@@ -30,8 +30,7 @@ struct LanguageConvention {
   // How a code is spelled between its marks.
   enum class Form {
     kAny,
-    kRegion,  // "de_DE", "en_XX": the region says nothing  // "de_DE", "en_XX":
-              // the region has no meaning
+    kRegion,  // "de_DE", "en_XX": the region has no meaning
     kScript,  // "deu_Latn"
   };
   std::string_view family;           // config.json's model_type

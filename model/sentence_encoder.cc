@@ -1,7 +1,7 @@
-// Reading order: modules.json names the modules, each with a folder of its own;
-// their order there is the order in which Embed applies them, with one
-// exception: normalization, wherever it stands, comes last. A folder's weights
-// are read into memory as f32, because dense layers are small beside the model.
+// modules.json names the modules, each with a folder of its own. Embed pools
+// first, then applies the dense layers in their order, and normalizes last,
+// wherever modules.json puts the normalization. Dense weights are kept as f32:
+// these layers are small beside the model.
 //
 // An override of the pooling skips the dense layers, whose input it would
 // change.

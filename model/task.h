@@ -10,9 +10,8 @@ namespace trivium {
 // A task that an encoder-decoder was trained on, as config.json's
 // task_specific_params name it.
 struct Task {
-  std::string name;    // "summarization", "translation_en_to_de"
-  std::string prefix;  // what its texts begin with: "summarize: "  // prefix of
-                       // its texts: "summarize: "
+  std::string name;          // "summarization", "translation_en_to_de"
+  std::string prefix;        // begins its texts: "summarize: "
   DecodingOptions decoding;  // how its answers are searched for
 };
 

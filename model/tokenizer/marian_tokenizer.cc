@@ -27,7 +27,7 @@ bool IsLanguageCode(std::string_view piece) {
   return piece.starts_with(kCodeBegin) && piece.ends_with(kCodeEnd);
 }
 
-// "<0xE2>" -> 0xE2.
+// Converts "<0xE2>" to 0xE2.
 uint8_t ByteOfPiece(std::string_view piece) {
   unsigned byte = 0;
   for (const char c : piece.substr(3, 2)) {
@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<MarianTokenizer>> MarianTokenizer::Load(
       .end = found.end.value_or("</s>"),
       .unknown = found.unknown.value_or("<unk>"),
       .padding = found.padding.value_or("<pad>"),
-      // Where the configuration does not say, the file does.
+      // If the configuration does not say, the existence of the file does.
       .separate_vocabularies =
           found.separate_vocabularies.value_or(!absl::IsNotFound(
               InputFile::Open(folder + "/target_vocab.json").status())),
@@ -163,8 +163,8 @@ void MarianTokenizer::InitOutputs(const Config& config) {
   special_texts_ = {config.end, config.unknown, config.padding};
   std::erase(special_texts_, "");
   clean_up_spaces_ = config.clean_up_spaces;
-  // Transformers decodes with the source's model where the vocabulary is
-  // shared; pieces that are text to both come out alike.
+  // Transformers decodes with the source's model if the vocabulary is shared;
+  // pieces that are text for both models decode alike.
   const SentencePieceModel* const model =
       (config.separate_vocabularies ? target_ : source_).sentencepiece.get();
   outputs_.resize(target_.vocabulary->size());

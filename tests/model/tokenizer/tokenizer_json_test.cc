@@ -89,7 +89,7 @@ TEST_F(TokenizerJsonTest, RefusesByName) {
            {"decoder",
             {{"type", "Sequence"},
              {"decoders", {{{"type", "Fuse"}}, {{"type", "Metaspace"}}}}},
-            "behind \"Fuse\""},
+            "after \"Fuse\""},
            {"model", {{"type", "WordLevel"}}, "model \"WordLevel\""}}) {
     Json json = {{"model", Bpe()}};
     json[section] = part;

@@ -378,7 +378,7 @@ TEST(TemplateTest, RefusesByNameAndLineWhatItLacks) {
       {"{{ x|select('nope') }}", "line 1: the test 'nope' is not supported"},
       {"{{ x|selectattr('a', 'nope') }}",
        "line 1: the test 'nope' is not supported"},
-      {"{{ x|map(x) }}", "line 1: map takes the name of a filter, in quotes"},
+      {"{{ x|map(x) }}", "line 1: map needs the name of a filter in quotes"},
       {"{{ x is odd and x is nope }}",
        "line 1: the test 'nope' is not supported"},
       {"{{ x.encode() }}", "line 1: the method 'encode' is not supported"},

@@ -31,8 +31,8 @@ void ReadEndGrowth(ConfigReader* config, DecodingOptions* options) {
     }
   }
   config->Report(kKey, found,
-                 "give [start, factor]: the new tokens behind which end tokens "
-                 "become likelier, and by what factor with each, more than 0");
+                 "give [start, factor]: after `start` new tokens, each further "
+                 "one makes end tokens likelier by `factor`, more than 0");
 }
 
 void ReadSearch(ConfigReader* config, DecodingOptions* options) {
@@ -41,7 +41,7 @@ void ReadSearch(ConfigReader* config, DecodingOptions* options) {
   options->sample = config->Boolean("do_sample").value_or(false);
   if (options->sample && options->beam_size > 1) {
     config->Report("num_beams", config->Find("num_beams"),
-                   "it does not go with do_sample; set one of the two");
+                   "it does not go with do_sample; set only one of the two");
   }
   options->length_penalty =
       config->Real("length_penalty", -kMaxLengthPenalty, kMaxLengthPenalty)
@@ -111,17 +111,18 @@ void RefuseOthers(ConfigReader* config) {
         Rule{"epsilon_cutoff", 0}, Rule{"eta_cutoff", 0}, Rule{"top_h", 0}}) {
     const ConfigReader::Layer found = config->Find(name);
     if (found.json == nullptr || *found.json == harmless) continue;
-    config->Report(name, found,
-                   fmt::format("this version does not search so; remove it, or "
-                               "set it to {}",
-                               harmless));
+    config->Report(
+        name, found,
+        fmt::format("this version does not support it; remove it, or "
+                    "set it to {}",
+                    harmless));
   }
   for (const char* name :
        {"sequence_bias", "force_words_ids", "constraints", "dola_layers",
         "stop_strings", "watermarking_config"}) {
     const ConfigReader::Layer found = config->Find(name);
     if (found.json == nullptr) continue;
-    config->Report(name, found, "this version does not search so; remove it");
+    config->Report(name, found, "this version does not support it; remove it");
   }
 }
 

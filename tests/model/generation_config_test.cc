@@ -125,11 +125,12 @@ TEST(GenerationConfigTest, OtherSearchesAreRefusedByName) {
                  "force_words_ids": [[1]]})"),
                kStart)
           .problems;
-  EXPECT_THAT(problems,
-              ElementsAre(HasSubstr("num_beam_groups is 2; this version does "
-                                    "not search so; remove it, or set it to 1"),
-                          HasSubstr("diversity_penalty is 0.5"),
-                          HasSubstr("force_words_ids is [[1]]")));
+  EXPECT_THAT(
+      problems,
+      ElementsAre(HasSubstr("num_beam_groups is 2; this version does "
+                            "not support it; remove it, or set it to 1"),
+                  HasSubstr("diversity_penalty is 0.5"),
+                  HasSubstr("force_words_ids is [[1]]")));
 }
 
 TEST(GenerationConfigTest, TasksGoBeforeTheFiles) {

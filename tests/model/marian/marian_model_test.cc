@@ -153,7 +153,9 @@ TEST_F(MarianModelTest, OnlyTheNamesOfFilesCount) {
                 "vocabs: [../../vocab.spm, /etc/vocab.spm]\n");
   EXPECT_THAT(Check(), IsEmpty());
   folder_.Write("decoder.yml", "models: [..]\nvocabs: [a, b]\n");
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder.yml: names no file")));
+  EXPECT_THAT(
+      Check(),
+      ElementsAre(HasSubstr("decoder.yml: \"..\" is not the name of a file")));
 }
 
 TEST_F(MarianModelTest, BrokenConfigurationsAreNamed) {
@@ -190,7 +192,7 @@ TEST_F(MarianModelTest, BrokenWeightsAreNamed) {
   EXPECT_THAT(Check(),
               ElementsAre(HasSubstr("special:model.yml: is not YAML")));
   Replace("special:model.yml", Npy("|i1", {2}, "- "));
-  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is no mapping")));
+  EXPECT_THAT(Check(), ElementsAre(HasSubstr("is not a mapping")));
   Replace("decoder_l2_ffn_b1", "");
   EXPECT_THAT(Check(), ElementsAre(HasSubstr("decoder_l2_ffn_b1")));
   Replace("decoder_l2_ffn_b1", Npy("<f4", {1, 1}, Floats({1})));

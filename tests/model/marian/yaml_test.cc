@@ -41,8 +41,8 @@ TEST(YamlTest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Error("a: 1\nb: 2\na: 3\n"),
               HasSubstr("has key 'a' twice on line 3"));
   EXPECT_THAT(Error("a: &x [1]\nb: *x\n"),
-              HasSubstr("has an alias, which is not read on line 2"));
-  EXPECT_THAT(Error("? [1]\n: 2\n"), HasSubstr("has a key that is no text"));
+              HasSubstr("has an alias; write its value out on line 2"));
+  EXPECT_THAT(Error("? [1]\n: 2\n"), HasSubstr("has a key that is not a text"));
 }
 
 TEST(YamlTest, BoundsDepthAndMemory) {

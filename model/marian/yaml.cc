@@ -140,7 +140,7 @@ absl::Status Builder::Add(const yaml_event_t& event) {
       open_.pop_back();
       return absl::OkStatus();
     case YAML_ALIAS_EVENT:
-      return Fail("has an alias; write its value out");
+      return Fail("has an unsupported alias");
     default:
       return absl::OkStatus();
   }

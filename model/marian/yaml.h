@@ -16,7 +16,7 @@ namespace trivium {
 // the first document of a stream counts.
 //
 // INVALID_ARGUMENT says what is wrong and on which line, without the file's
-// name: "is not YAML", "has an alias", "has key 'a' twice".
+// name: "is not YAML", "has an unsupported alias", "has key 'a' twice".
 absl::StatusOr<nlohmann::json> ParseYaml(std::string_view text,
                                          const JsonLimits& limits);
 

@@ -24,7 +24,7 @@ struct AttentionSelection {
   std::vector<int> heads;   // ascending, each in [0, heads)
 };
 
-// What a model computes from an encoder's final states, by its use.
+// Outputs that a model computes from an encoder's final states.
 enum class HeadKind {
   kClassify,      // labels of a sequence
   kTag,           // labels of every token
@@ -44,8 +44,8 @@ struct EncoderInput {
 // Selects the tokens whose hidden states of the last layer are wanted.
 enum class States { kNone, kFirst, kLast, kAll };
 
-// What to keep of an encoded source. The last layer's feed-forward runs for
-// only as many tokens as that needs.
+// Selects the results to keep of an encoded source. The last layer's
+// feed-forward runs for only as many tokens as that needs.
 struct SourceOptions {
   bool cross_attention = true;  // keys and values for the decoder
   States states = States::kNone;

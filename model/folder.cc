@@ -135,7 +135,7 @@ FamilyLoader FindLoader(const json& config, std::string* family,
   for (const std::string_view name : FamilyNames()) {
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  reader.Report("model_type", type, "this server knows " + known);
+  reader.Report("model_type", type, "this server supports " + known);
   return nullptr;
 }
 
@@ -167,7 +167,7 @@ void ReadGeneration(const json& generation_json, const json& family_defaults,
     layers.push_back({"generation_config.json", &generation_json});
   }
   layers.push_back({"config.json", &folder->config});
-  // As in Transformers, a generation_config.json is complete in itself: the
+  // A generation_config.json is complete in itself, as in Transformers: the
   // family's defaults are for folders older than that file.
   if (!generation_json.is_object()) {
     layers.push_back({"config.json", &family_defaults});

@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// What --check reports of a model folder without loading it.
+// The report of --check on a model folder, made without loading it.
 struct FolderReport {
   // Everything that is wrong with the folder, as Model::Check finds it. If the
   // weight files are missing altogether, only config.json was checked.

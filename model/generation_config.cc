@@ -159,7 +159,7 @@ GenerationConfig ReadGenerationConfig(ConfigReader* config,
   GenerationConfig result;
   const int last = limits.vocabulary - 1;
   if (limits.has_encoder) {
-    // As in Transformers, the first of the two that is set.
+    // The first of the two that is set counts, as in Transformers.
     constexpr std::string_view kStart = "decoder_start_token_id";
     const bool named = config->Find(kStart).json != nullptr;
     const std::string_view key = named ? kStart : "bos_token_id";

@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// How a folder wants its text to be generated.
+// A folder's settings for generating text.
 struct GenerationConfig {
   DecodingOptions options;
   std::vector<int32_t> decoder_prefix;

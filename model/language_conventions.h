@@ -12,22 +12,22 @@
 
 namespace trivium {
 
-// How a kind of model is told languages by tokens of its vocabulary.
+// A way of telling a kind of model languages by tokens of its vocabulary.
 struct LanguageConvention {
-  // Where the source language's token goes; texts end with the end token.
+  // Place of the source language's token; texts end with the end token.
   enum class Source {
     kUntold,  // the model is not told the source language
     kBefore,  // in front of the text
     kBehind,  // after the end token
   };
-  // Where the target language's token goes.
+  // Place of the target language's token.
   enum class Target {
     kBefore,  // in front of the source's text
     kText,    // in front, too, but as text that the tokenizer reads
     kForced,  // the first token that the decoder writes
     kStart,   // the decoder's start token
   };
-  // How a code is spelled between its marks.
+  // Spelling of a code between its marks.
   enum class Form {
     kAny,
     kRegion,  // "de_DE", "en_XX": the region has no meaning

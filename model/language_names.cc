@@ -202,8 +202,8 @@ std::string LanguageNames::Choices(std::string_view name) const {
     choices += Shown(languages_[i]);
   }
   if (order.size() == languages_.size()) return choices;
-  return fmt::format("{} languages, of which the nearest are {}",
-                     languages_.size(), choices);
+  return fmt::format("{} languages; the nearest are {}", languages_.size(),
+                     choices);
 }
 
 }  // namespace trivium

@@ -59,10 +59,10 @@ struct Language {
   friend bool operator==(const Language&, const Language&) = default;
 };
 
-// What the outputs of a model's head mean.
+// The meaning of the outputs of a model's head.
 struct HeadInfo {
   HeadKind kind = HeadKind::kClassify;
-  // How logits become scores.
+  // The function from logits to scores.
   enum class Scores { kSoftmax, kSigmoid, kNone };
   Scores scores = Scores::kSoftmax;
   // [outputs] of classification and tagging: id2label, or "LABEL_0"... A
@@ -115,7 +115,7 @@ struct ModelInfo {
   std::optional<Language> default_target_language;
 };
 
-// What a model is told to do with texts: the languages to translate between, or
+// The work that a model must do with texts: languages to translate between, or
 // another task of its folder.
 struct Direction {
   const Task* task = nullptr;    // one of Model::tasks()

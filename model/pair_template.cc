@@ -21,7 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-// From its model card: https://huggingface.co/Qwen/Qwen3-Reranker-0.6B
+// The template of its model card:
+// https://huggingface.co/Qwen/Qwen3-Reranker-0.6B
 constexpr char kQwen3Reranker[] =
     R"(<|im_start|>system
 Judge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be "yes" or "no".<|im_end|>

@@ -14,7 +14,7 @@
 
 namespace trivium {
 
-// How a decoder reads a query and a document to judge whether the document
+// Prompts a decoder with a query and a document, to judge whether the document
 // answers the query. It uses the chat template of its folder, in which both are
 // messages of the roles "query" and "document". A prompt ("Given a web search
 // query, retrieve relevant passages that answer the query") is a message of the

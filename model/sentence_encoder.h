@@ -14,7 +14,7 @@
 
 namespace trivium {
 
-// How the vectors of a text's tokens become one vector.
+// Ways to turn the vectors of a text's tokens into one vector.
 enum class TokenPooling {
   kMean,
   kFirst,
@@ -23,15 +23,16 @@ enum class TokenPooling {
   kMeanRoot,  // the sum over the square root of the count
 };
 
-// How a decoder scores what it has read. x is the logit of one token, or its
-// difference to another token's; the score is 1 / (1 + exp(-x)), or x itself.
+// The score that a decoder gives to what it has read. x is the logit of one
+// token, or its difference to another token's; the score is 1 / (1 + exp(-x)),
+// or x itself.
 struct LogitScore {
   int32_t true_id = 0;
   std::optional<int32_t> false_id = std::nullopt;
   bool sigmoid = true;
 };
 
-// What a sentence-transformers folder does after the Transformer, as its
+// The steps of a sentence-transformers folder after the Transformer, as its
 // modules.json says: pooling, dense layers and normalization, or a decoder's
 // score. Also holds the prompts that texts begin with. A folder without
 // modules.json pools the mean.

@@ -15,7 +15,7 @@ namespace trivium {
 namespace {
 
 constexpr char kFile[] = "shortlist.safetensors";
-constexpr char kRemake[] = "make it anew for this model";
+constexpr char kRemake[] = "make a new one for this model";
 
 // Reads the one-dimensional tensor `name` as values of T.
 template <typename T>
@@ -85,7 +85,7 @@ absl::StatusOr<Shortlist::Table> ReadOwnTable(const std::string& path,
   if (folder.tokenizer != nullptr && !MadeFor(*file, *folder.tokenizer)) {
     return absl::InvalidArgumentError(
         path +
-        ": was made for other vocabularies than this folder's; make it anew "
+        ": was made for other vocabularies than this folder's; make a new one "
         "with model/embedded/training/shortlist");
   }
   return std::move(file->table);

@@ -10,9 +10,9 @@
 
 namespace trivium {
 
-// Where a family keeps the tensors of its heads, and what is between the final
-// states and the last product. Token classification ("classifier") and question
-// answering ("qa_outputs") are the same in all families.
+// A family's names of the tensors of its heads, and the layers between the
+// final states and the last product. Token classification ("classifier") and
+// question answering ("qa_outputs") are the same in all families.
 struct EncoderHeadNames {
   // Sequence classification.
   struct Classify {

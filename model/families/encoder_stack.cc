@@ -36,7 +36,7 @@ StackDescription ReadEncoderConfig(ConfigReader* config,
   const ConfigReader::Layer type = config->Find("position_embedding_type");
   if (type.json != nullptr && *type.json != "absolute") {
     config->Report("position_embedding_type", type,
-                   "this server knows \"absolute\" only");
+                   "this server supports only \"absolute\"");
   }
   if (config->Boolean("is_decoder").value_or(false)) {
     config->Report("is_decoder", config->Find("is_decoder"),

@@ -66,7 +66,7 @@ std::vector<RotaryDescription> ReadRotaries(ConfigReader* config,
 
 void RefuseSoftCap(ConfigReader* config, const char* key) {
   if (const auto cap = config->Find(key); cap.json != nullptr) {
-    config->Report(key, cap, "this server knows null only");
+    config->Report(key, cap, "this server supports only null");
   }
 }
 

@@ -24,7 +24,7 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
-  // How the products were split in training; their sums are the same.
+  // The split of the products in training; their sums are the same.
   config->Integer("pretraining_tp", 1, kMaxWidth);
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;

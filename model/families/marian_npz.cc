@@ -66,19 +66,20 @@ void RefuseOthers(ConfigReader* config) {
     const ConfigReader::Layer value = config->Find(key);
     if (value.json == nullptr || *value.json == known) continue;
     config->Report(key, value,
-                   fmt::format("this server knows {} only", known.dump()));
+                   fmt::format("this server supports only {}", known.dump()));
   }
   const ConfigReader::Layer depth =
       config->Find("transformer-decoder-ffn-depth");
   if (depth.json != nullptr && *depth.json != 0 && *depth.json != 2) {
     config->Report("transformer-decoder-ffn-depth", depth,
-                   "this server knows 2 only");
+                   "this server supports only 2");
   }
   const ConfigReader::Layer types = config->Find("input-types");
   if (types.json != nullptr &&
       std::any_of(types.json->begin(), types.json->end(),
                   [](const json& type) { return type != "sequence"; })) {
-    config->Report("input-types", types, "this server knows \"sequence\" only");
+    config->Report("input-types", types,
+                   "this server supports only \"sequence\"");
   }
 }
 
@@ -89,7 +90,7 @@ bool ReadRecurrence(ConfigReader* config) {
   if (kind == "self-attention") return false;
   if (kind != "rnn") {
     config->Report(kKey, config->Find(kKey),
-                   "this server knows self-attention and rnn only");
+                   "this server supports only self-attention and rnn");
     return false;
   }
   const std::pair<const char*, json> kRules[] = {
@@ -102,8 +103,8 @@ bool ReadRecurrence(ConfigReader* config) {
     if (value.json != nullptr && *value.json == known) continue;
     if (value.json == nullptr && known == false) continue;
     config->Report(key, value,
-                   fmt::format("of recurrent decoders this server knows {} "
-                               "only",
+                   fmt::format("for recurrent decoders this server supports "
+                               "only {}",
                                known.dump()));
   }
   return true;
@@ -118,7 +119,7 @@ std::string ReadOperations(ConfigReader* config, const char* key,
   std::erase(operations, 'd');
   if (std::find(known.begin(), known.end(), operations) == known.end()) {
     config->Report(key, config->Find(key),
-                   fmt::format("but for d, this server knows \"{}\" only",
+                   fmt::format("besides d, this server supports only \"{}\"",
                                fmt::join(known, "\" and \"")));
   }
   return operations;
@@ -130,7 +131,7 @@ Activation ReadMarianActivation(ConfigReader* config) {
   if (name == "swish") return Activation::kSwish;
   if (name != "relu") {
     config->Report(kKey, config->Find(kKey),
-                   "this server knows swish and relu only");
+                   "this server supports only swish and relu");
   }
   return Activation::kRelu;
 }
@@ -257,8 +258,9 @@ class MarianTensors {
         continue;
       }
       problems()->push_back(fmt::format(
-          "weights: array {} is none of those that {} calls for, and what it "
-          "changes is not known; take a model of Marian's plain Transformer",
+          "weights: array {} does not belong to the model that {} describes, "
+          "so "
+          "its effect is unknown; use a model of Marian's plain Transformer",
           name, kConfig));
       return;  // one example is enough
     }

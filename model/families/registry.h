@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// What a family's loader makes of a folder.
+// The result of a family's loader.
 struct FamilyModel {
   TransformerDescription description;
   // Generation settings of the family's Transformers config class, for folders

@@ -112,7 +112,7 @@ class Reader {
       const char* key =
           config_->Find("rope_type").json != nullptr ? "rope_type" : "type";
       config_->Report(key, config_->Find(key),
-                      "this server knows default, linear, dynamic, yarn, "
+                      "this server supports default, linear, dynamic, yarn, "
                       "longrope and llama3");
     }
   }

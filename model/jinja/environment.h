@@ -26,7 +26,7 @@ Test FindTest(std::string_view name);
 // Returns the index for Value::Function.
 int FindFunction(std::string_view name);
 
-// What functions may know of the outside.
+// The outside facts that functions may use.
 struct Surroundings {
   absl::Time now;
   absl::TimeZone zone;

@@ -123,7 +123,7 @@ absl::StatusOr<Value> Heap::NewDict(
   std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
     return CompareKeys(entries[a].first, entries[b].first) < 0;
   });
-  // Among equal keys, the first entry gets the last one's value.
+  // The first of equal keys gets the last one's value.
   std::vector<bool> repeated(entries.size(), false);
   bool any = false;
   for (size_t i = 1, first = 0; i < sorted.size(); ++i) {

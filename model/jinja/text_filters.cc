@@ -126,7 +126,7 @@ absl::StatusOr<Value> IndentFilter(Heap& heap, const Value& value,
   }
   TRIVIUM_ASSIGN_OR_RETURN(const Text indent, IndentText(bound[0], 4));
   const bool blank = bound.IsTrue(2);
-  // As in Jinja, so that a line after the last line end counts, too.
+  // Like Jinja, so that a line after the last line end counts, too.
   Text whole(value.text());
   whole.push_back('\n');
   const std::vector<TextView> lines = SplitLines(whole);

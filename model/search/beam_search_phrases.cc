@@ -97,7 +97,7 @@ void BeamSearch::AllotExtensions() {
     if (goes_on(extension)) ++there[rank_of(extension)];
   }
   std::vector<size_t> slots = AllotByRank(there, beam_size_);
-  // As in any beam search, an ending hypothesis must be among the best of its
+  // An ending hypothesis must, as in any beam search, be among the best of its
   // rank.
   size_t ends = slots[last];
   if (there[last] == 0) ends = beam_size_;

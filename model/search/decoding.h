@@ -17,7 +17,7 @@
 
 namespace trivium {
 
-// When a beam search stops, as Transformers' `early_stopping`.
+// The condition that stops a beam search: Transformers' `early_stopping`.
 enum class EarlyStopping {
   kHeuristic,  // false: when no running hypothesis can beat the worst
                // finished one at its present length
@@ -62,7 +62,7 @@ struct RequiredPhrase {
   bool endings = false;  // ... except with an ending
 };
 
-// How to search. Defaults are Transformers'; a model folder's
+// The settings of a search. Defaults are Transformers'; a model folder's
 // generation_config.json and then the request override them.
 struct DecodingOptions {
   // Greedy: beam_size 1, sample false. Beam search: beam_size > 1, sample

@@ -133,7 +133,7 @@ void IndependentDecoding::Advance(std::span<const LogitsRow> rows) {
   continuations_.clear();
   next_live_.clear();
   for (size_t i = 0; i < live_.size(); ++i) {
-    // Before their first token, all draws share one row.
+    // All draws share one row before their first token.
     const size_t row = std::min(i, rows.size() - 1);
     Draw& draw = draws_[live_[i]];
     ScoredToken chosen;

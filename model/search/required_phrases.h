@@ -19,7 +19,7 @@ struct PhraseState {
   // The form that is being written and how many of its tokens are; null: none.
   const std::vector<int32_t>* form = nullptr;
   size_t written = 0;
-  // What may follow a phrase that has just ended.
+  // The tokens that may follow a phrase that has just ended.
   enum class After : uint8_t { kAnything, kEndingOrWord, kWord };
   After after = After::kAnything;
   bool endings = false;  // RequiredPhrase::endings of the phrase being written

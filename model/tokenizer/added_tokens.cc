@@ -120,8 +120,8 @@ std::vector<AddedTokens::Part> AddedTokens::Cut(
       }
       begin = std::max(begin, done);
     }
-    // As in the reference, a token whose white space the token before it took
-    // is still a token, but that white space is used only once.
+    // A token whose white space the token before it took is, as in the
+    // reference, still a token, but that white space is used only once.
     if (token.right_strip && match.begin >= furthest) {
       for (size_t at = end; at < text.size();) {
         if (!IsWhiteSpace(NextCharacter(text, &at))) break;

@@ -153,8 +153,8 @@ absl::StatusOr<TokenizerParts> CharacterPieces(const std::string& folder,
   if (config.family != "openai-gpt" && config.family != "openaigpt") {
     return absl::UnimplementedError(fmt::format(
         "{}/merges.txt has pieces that end with \"</w>\": this is BPE of "
-        "characters, not of bytes, which this version knows of the family "
-        "\"openai-gpt\" alone, and this folder says \"{}\"; without the "
+        "characters, not of bytes, which this version supports only for the "
+        "family \"openai-gpt\", and this folder's is \"{}\"; without the "
         "tokenizer's files the model serves token ids",
         folder, config.family));
   }

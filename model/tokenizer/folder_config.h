@@ -17,7 +17,7 @@ namespace trivium {
 // Reads the JSON object of a file; returns an empty one if there is no file.
 absl::StatusOr<nlohmann::json> LoadObject(const std::string& path);
 
-// What a folder's small JSON files say about its tokenizer: tokenizer_class and
+// The tokenizer's settings in a folder's small JSON files: tokenizer_class and
 // model_type, switches, special and added tokens. The files are config.json,
 // tokenizer_config.json, special_tokens_map.json and added_tokens.json; all of
 // them may be missing.

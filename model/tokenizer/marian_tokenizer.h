@@ -71,7 +71,7 @@ class MarianTokenizer : public Tokenizer {
     int32_t unknown_id;
     int32_t padding_id;  // -1: none
   };
-  // How Decode handles an id of the target side.
+  // Decode's treatment of an id of the target side.
   struct Output {
     enum class Kind { kNothing, kText, kByte, kWord };
     Kind kind = Kind::kNothing;

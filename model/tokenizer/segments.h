@@ -12,7 +12,7 @@
 
 namespace trivium {
 
-// What a split does with the matches of its pattern. "the-final" at "-" becomes
+// Treatment of the matches of a split's pattern. "the-final" at "-" becomes
 enum class SplitBehavior {
   kRemoved,             // the|final
   kIsolated,            // the|-|final

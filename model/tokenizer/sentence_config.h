@@ -7,7 +7,7 @@
 
 namespace trivium {
 
-// What sentence-transformers says about the texts that a folder's Transformer
+// sentence-transformers' settings of the texts that a folder's Transformer
 // reads. It comes from sentence_bert_config.json or a file with an older name;
 // newer versions leave the length to tokenizer_config.json's model_max_length.
 // It counts only if there is a modules.json.

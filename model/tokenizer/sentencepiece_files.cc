@@ -15,7 +15,7 @@ namespace {
 
 using Item = PostProcessor::Item;
 
-// How a family uses its SentencePiece file.
+// A family's use of its SentencePiece file.
 struct Family {
   const char* begin;  // empty: there is no such token
   const char* end;

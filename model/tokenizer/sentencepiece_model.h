@@ -47,7 +47,8 @@ class SentencePieceModel {
   // characters have been expanded.
   static constexpr size_t kMostBytes = 96 << 10;
 
-  // How the model decodes a piece; a piece that it does not know is text.
+  // Returns how a piece is decoded; a piece that the model does not know is
+  // text.
   Kind KindOf(std::string_view piece) const;
 
  private:

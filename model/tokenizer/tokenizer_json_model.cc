@@ -139,7 +139,7 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadTokenModel(
              json, "max_input_chars_per_word", 100, int64_t{1} << 31))});
   }
   return absl::UnimplementedError(
-      fmt::format("model \"{}\" is not one that this version knows", type));
+      fmt::format("model \"{}\" is unknown to this version", type));
 }
 
 }  // namespace trivium

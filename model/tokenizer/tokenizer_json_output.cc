@@ -114,8 +114,8 @@ absl::Status ApplyPostProcessor(const nlohmann::json& json,
     processor->set_templates(std::move(single), std::move(pair));
     return absl::OkStatus();
   }
-  return absl::UnimplementedError(fmt::format(
-      "post_processor \"{}\" is not one that this version knows", type));
+  return absl::UnimplementedError(
+      fmt::format("post_processor \"{}\" is unknown to this version", type));
 }
 
 absl::Status AppendDecoder(const nlohmann::json& json, bool* fused,
@@ -183,7 +183,7 @@ absl::Status AppendDecoder(const nlohmann::json& json, bool* fused,
     steps->push_back(ByteFallbackDecoder());
   } else {
     return absl::UnimplementedError(
-        fmt::format("decoder \"{}\" is not one that this version knows", type));
+        fmt::format("decoder \"{}\" is unknown to this version", type));
   }
   return absl::OkStatus();
 }

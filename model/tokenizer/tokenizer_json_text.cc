@@ -18,8 +18,8 @@ constexpr char kGpt2Words[] =
     R"(\s+)";
 
 absl::Status Unknown(const char* section, const std::string& type) {
-  return absl::UnimplementedError(fmt::format(
-      "{} \"{}\" is not one that this version knows", section, type));
+  return absl::UnimplementedError(
+      fmt::format("{} \"{}\" is unknown to this version", section, type));
 }
 
 // Returns the array `name` of a sequence.

@@ -19,7 +19,7 @@
 namespace trivium {
 namespace {
 
-// How much worse an unknown character scores than the worst piece.
+// An unknown character scores worse than the worst piece by this much.
 constexpr double kUnknownPenalty = 10.0;
 
 // The trie takes twelve times as much. This allows a million pieces of 16

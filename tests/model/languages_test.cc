@@ -345,9 +345,9 @@ TEST(LanguagesTest, ErrorsNameTheNearestOfManyLanguages) {
   const FakeTokenizer tokenizer(pieces);
   const LanguageTable table({.tokenizer = &tokenizer, .family = "m2m_100"});
   EXPECT_THAT(Told(table.Resolve("en", "sr-Latn")),
-              HasSubstr("23 languages, of which the nearest are sr, "));
+              HasSubstr("23 languages; the nearest are sr, "));
   EXPECT_THAT(Told(table.Resolve("en", "Germn")),
-              HasSubstr("of which the nearest are de, "));
+              HasSubstr("the nearest are de, "));
   EXPECT_THAT(Told(table.Resolve("en", {})),
               HasSubstr("target_language is missing; this model translates to "
                         "af, ar, cs"));

@@ -188,7 +188,7 @@ TEST(ModelTest, CheckListsEveryProblem) {
   folder.Remove("generation_config.json");
   EXPECT_THAT(Model::Check(folder.path(), kF32),
               ElementsAre(HasSubstr("model_type is \"newest\"; this server "
-                                    "knows albert, bart")));
+                                    "supports albert, bart")));
 }
 
 TEST(ModelTest, RefusesWeightsThatAreNotFinite) {

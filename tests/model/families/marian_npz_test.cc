@@ -269,7 +269,7 @@ TEST(MarianNpzTest, RefusesUnknownTensors) {
   FakeWeights weights = NpzWeights();
   weights.Set("Wpos", {50, kWidth});
   EXPECT_THAT(LoadNpz(NpzConfig(), &weights),
-              ElementsAre(HasSubstr("weights: array Wpos is none of those")));
+              ElementsAre(HasSubstr("weights: array Wpos does not belong to")));
   weights.Remove("Wpos");
   weights.Set("encoder_l1_ffn_W1", {kWidth, 13});
   weights.Remove("decoder_l1_self_bq");

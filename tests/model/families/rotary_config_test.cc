@@ -171,7 +171,7 @@ TEST(RotaryConfigTest, NamesUnusableValues) {
   };
   EXPECT_THAT(
       problem(R"({"rope_scaling": {"rope_type": "3d"}})"),
-      HasSubstr(R"(rope_scaling: rope_type is "3d"; this server knows)"));
+      HasSubstr(R"(rope_scaling: rope_type is "3d"; this server supports)"));
   EXPECT_THAT(problem(R"({"rope_scaling": [1]})"),
               HasSubstr("must be an object"));
   EXPECT_THAT(problem(R"({"rope_parameters": {"mrope_section": [1, 2]}})"),

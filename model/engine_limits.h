@@ -16,8 +16,8 @@ inline constexpr int kMostStepTokens = 256;
 struct EngineLimits {
   // Decoder layers that share a limit on how far back a token sees.
   struct Window {
-    int look_back =
-        std::numeric_limits<int>::max();  // tokens before its own; default: all
+    // Tokens before its own; all by default.
+    int look_back = std::numeric_limits<int>::max();
     int blocks = 1;  // blocks that hold block_tokens tokens in these layers
   };
 
@@ -28,11 +28,10 @@ struct EngineLimits {
   int max_target_tokens = 0;  // positions of the decoder, prefix included
   int type_vocabulary = 0;    // segments that the encoder knows; 0: none
   int pooled_size = 0;        // size of the pooler's output; 0: no pooler
-  int head_outputs =
-      0;  // outputs of the head, for each token or for all; 0: none
-  int block_tokens = 16;    // tokens in a KV block
-  int total_blocks = 0;     // KV blocks of this engine
-  int64_t block_bytes = 0;  // bytes of each block
+  int head_outputs = 0;       // of the head, for each token or for all; 0: none
+  int block_tokens = 16;      // tokens in a KV block
+  int total_blocks = 0;       // KV blocks of this engine
+  int64_t block_bytes = 0;    // bytes of each block
   std::vector<Window> windows = {Window()};
 
   // Returns the blocks of a source's cross-attention.

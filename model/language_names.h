@@ -56,8 +56,7 @@ class LanguageNames {
   // The parts of a tag; empty where the tag does not say.
   struct Subtags {
     std::string language, script, region;
-    std::string usual_script;  // the script that it is usually written in, or
-                               // the given one
+    std::string usual_script;  // script of the language, or the given one
   };
   struct Entry {
     std::string code, bare, name;  // in lower case, with "_" for "-"

@@ -27,8 +27,7 @@ std::string_view PrecisionName(Precision precision);
 absl::StatusOr<Precision> ParsePrecision(std::string_view name);
 
 struct EngineOptions {
-  int64_t kv_cache_bytes =
-      0;  // bytes of KV blocks, rounded down to whole blocks
+  int64_t kv_cache_bytes = 0;  // memory for KV blocks; whole blocks are used
   // Threads that run a step, the caller's included. If
   // ModelInfo::batch_invariant, results do not depend on them, to the bit.
   int threads = 1;

@@ -1,15 +1,15 @@
-// The frequencies f_i, with theta the base, d the dimensions of a head and i <
-// d / 2 ("RoFormer", Su et al. 2021):
+// The frequencies f_i, with theta the base, d the dimensions of a head and
+// i < d / 2 ("RoFormer", Su et al. 2021):
 //
-//   f_i = theta^(-2 i / d)                 default, and dynamic (see the
-//   header) f_i / factor                           linear (Chen et al. 2023)
-//   f_i / long_i or short_i                longrope (Ding et al. 2024)
+//   f_i = theta^(-2 i / d)             default, and dynamic (see the header)
+//   f_i / factor                       linear (Chen et al. 2023)
+//   f_i / long_i or short_i            longrope (Ding et al. 2024)
 //   f_i / factor where a wave is longer than original / low, f_i where it is
 //     shorter than original / high, and linear in its reciprocal between
-//                                          llama3 (Dubey et al. 2024)
+//                                      llama3 (Dubey et al. 2024)
 //   f_i (1 - r_i + r_i / factor), where r_i rises from 0 to 1 between the
 //     dimensions that turn fast and slow times in the original length
-//                                          yarn (Peng et al. 2023)
+//                                      yarn (Peng et al. 2023)
 //
 // Computed in f32 and in the order of Transformers' modeling_rope_utils.py.
 #include "model/families/rotary_config.h"

@@ -67,9 +67,8 @@ int CompareKeys(const Value& left, const Value& right) {
     if (left.whole() == right.whole()) return 0;
     return left.whole() < right.whole() ? -1 : 1;
   }
-  const auto order =
-      std::strong_order(left.number() + 0.0,
-                        right.number() + 0.0);  // -0.0 becomes 0.0
+  const auto order = std::strong_order(left.number() + 0.0,
+                                       right.number() + 0.0);  // -0.0 is 0.0
   if (order == 0) return 0;
   return order < 0 ? -1 : 1;
 }

@@ -1,12 +1,11 @@
 // One step of the search (Advance), as in Transformers:
 //   1. Extend every running hypothesis by every possible token and keep the
-//   best
-//      extensions_kept_ extensions, best first.
+//      best extensions_kept_ extensions, best first.
 //   2. An extension that ends counts only among the first beam_size; it joins
 //      finished_, which keeps the beam_size best by score. Any other fills the
 //      next place among the running ones, until beam_size of them run.
-//   3. Stop if no running hypothesis can beat the worst finished one
-//   (CanImprove).
+//   3. Stop if no running hypothesis can beat the worst finished one (see
+//      CanImprove).
 //
 //   score = log_probability / (new tokens ^ length_penalty)
 //

@@ -121,8 +121,8 @@ class BeamSearch : public Decoding {
   // else ended.
   std::optional<Finished> lacking_;
   bool done_ = false;
-  size_t certain_ =
-      0;  // leading new tokens that all possible best results share
+  // Number of leading new tokens that all possible best results share.
+  size_t certain_ = 0;
 
   std::vector<LogitsEdits> edits_;    // [running_]
   std::vector<LogitsQuery> queries_;  // [running_], views into edits_

@@ -28,8 +28,7 @@ struct BeamTrace {
     double log_probability = 0;  // of the hypothesis with this token
     double score = 0;            // log_probability / length ^ length_penalty
     BeamFate fate = BeamFate::kPruned;
-    int hypothesis =
-        -1;  // index of the result that ends with this token; -1: none
+    int hypothesis = -1;  // index of the result that ends with it; -1: none
   };
   std::vector<std::vector<Candidate>> steps;
   bool truncated = false;  // true if later steps are missing

@@ -92,8 +92,9 @@ class Distribution {
   ScoredToken At(double uniform) const {
     const double total = Total();
     double sum = 0;
-    size_t last = 0;  // last token with a weight, for when rounding puts
-                      // uniform beyond the sum
+    // The last token with a weight, in case rounding puts `uniform` beyond the
+    // sum.
+    size_t last = 0;
     for (size_t i = 0; i < tokens_.size(); ++i) {
       const double weight = Weight(tokens_[i]);
       sum += weight;

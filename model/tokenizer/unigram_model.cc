@@ -135,8 +135,7 @@ void UnigramModel::Tokenize(std::string_view word,
     at += character;
   }
   const size_t first = pieces->size();
-  uint32_t unknown_end =
-      0;  // end of the unknown characters that wait; 0: none wait
+  uint32_t unknown_end = 0;  // end of the waiting unknown characters; 0: none
   uint32_t begin = 0;
   // Goes backwards; the result is reversed at the end.
   std::vector<Piece> reversed;

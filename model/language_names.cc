@@ -1,3 +1,13 @@
+// Find tries, in this order: the folder's codes as they are; the codes without
+// marks; English names; and then tags. A tag must agree in language and script,
+// and the region decides between several:
+//
+//   3  the same region, or none on both sides
+//   2  the model's language has no region
+//   1  the name has no region
+//
+// With another region there is no match. Scripts are compared after CLDR's
+// likely script has been added, so "zh-TW" does not find "zh-Hans".
 #include "model/language_names.h"
 
 #include <fmt/format.h>

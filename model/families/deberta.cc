@@ -1,3 +1,12 @@
+// The score of a query and a key is a sum of up to three terms,
+//
+//   content x content + content x distance + distance x content,
+//
+// divided by sqrt(number of terms x head size); pos_att_type says which of the
+// last two a model has. Version 1 has projections of distances of its own and
+// one joined tensor for queries, keys and values, with biases for queries and
+// values only. Version 2 may share the projections of contents (share_att_key),
+// and may put far distances into logarithmic buckets.
 #include "model/families/deberta.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,10 @@
+// A hypothesis has begun a set of phrases (one bit for each) and is writing at
+// most one of them, which then has exactly one possible next token. Beginning a
+// phrase adds a bonus, never positive, that grows with the decoder's attention
+// on the phrase's source; without a source it is 0.
+//
+// After a whole phrase, tokens that continue its last word are forbidden until
+// another token follows; a phrase with endings allows one ending first.
 #include "model/search/required_phrases.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The files override each other as in Transformers. Special tokens of
+// tokenizer_config.json replace those of special_tokens_map.json. Added tokens
+// come from added_tokens.json, replaced by id by added_tokens_decoder; they are
+// kept in the order of their ids, because tokens that the model lacks are
+// numbered in this order.
 #include "model/tokenizer/folder_config.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Encoding a text: special texts ("</s>") are cut out first; the parts between
+// them go to SentencePiece, and a language code at the beginning of a part
+// stays one token. A piece that the vocabulary lacks becomes the unknown token
+// but keeps its text. Without a SentencePiece model, pieces are the words
+// between spaces.
+//
+// Decoding uses a table made at loading that says for every id whether it is
+// text, a byte, a word or nothing, so a token costs one lookup.
 #include "model/tokenizer/marian_tokenizer.h"
 
 #include <algorithm>

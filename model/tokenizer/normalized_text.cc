@@ -1,3 +1,12 @@
+// Every change of the text keeps spans_[i], the bytes of the original from
+// which byte i comes, so offsets of tokens can be given in the original. All
+// steps are expressed by Change (see the header), whose numbers add up: a
+// character that composes two others with the changes a and b has the change a
+// + b - 1.
+//
+// A step that is interrupted leaves the text unchanged, and one that would
+// exceed the limit of growth fails it; no step leaves text_ and spans_ of
+// different sizes.
 #include "model/tokenizer/normalized_text.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Every step is a small state machine that passes on only what later pieces
+// cannot change, and holds back the rest until the next piece or the end. The
+// concatenation of what a step passes on does not depend on how its input is
+// cut in time. So streaming gives exactly the text of a decode at once.
+//
+// At the end, the steps finish in their order: what a step still held goes
+// through all steps after it, which finish later.
 #include "model/tokenizer/piece_decoder.h"
 
 #include <algorithm>

@@ -1,3 +1,15 @@
+// The library is correct but slow or unbounded for some texts, so three
+// measures surround it, none of which changes a piece.
+//
+// Slices: a long text is cut at white space where the pieces on both sides stay
+// the same. Whether a model allows such cuts depends on its file, so the
+// constructor tries them on short examples (CutsAt) and keeps those that hold.
+//
+// Elisions: long runs of unknown characters, which become one piece, are
+// shortened before encoding, and offsets are corrected afterwards.
+//
+// Limits: Parse counts the nodes that the library's trie would have, and
+// catches what the library throws. An interrupted call ends between two slices.
 #include "model/tokenizer/sentencepiece_model.h"
 
 #include <sentencepiece_processor.h>

@@ -134,9 +134,9 @@ class CheckedEngine : public Engine {
                   std::string_view salt) override {
     return engine_->Begin(source, tokens, salt);
   }
-  void Keep(HypothesisId hypothesis, std::span<const int32_t> tokens,
-            std::string_view salt) override {
-    engine_->Keep(hypothesis, tokens, salt);
+  void CacheBlocks(HypothesisId hypothesis, std::span<const int32_t> tokens,
+                   std::string_view salt) override {
+    engine_->CacheBlocks(hypothesis, tokens, salt);
   }
   HypothesisId Fork(HypothesisId parent) override {
     return engine_->Fork(parent);
@@ -368,10 +368,11 @@ class Run {
     queue_.BeginPass();
     batch->set_waiting(queue_.requests(),
                        queue_.of(Priority::kInteractive).requests());
-    for (const Priority priority : {Priority::kInteractive, Priority::kBatch}) {
+    for (const Priority priority :
+         {Priority::kInteractive, Priority::kBackground}) {
       while (auto newcomer =
                  queue_.of(priority).Take([batch](QueuedRequest& queued) {
-                   return batch->Judge(queued);
+                   return batch->CanJoin(queued);
                  })) {
         batch->Add(std::move(newcomer));
         joined = true;
@@ -526,7 +527,7 @@ Schedule RandomSchedule(uint32_t seed) {
     one.call = 1 + pick(0, calls - 1);
     one.request.client = one.call % 2;
     one.request.priority =
-        one.call == 2 ? Priority::kBatch : Priority::kInteractive;
+        one.call == 2 ? Priority::kBackground : Priority::kInteractive;
     one.arrives = pick(0, span);
     if (pick(0, 6) == 0) one.cancelled = one.arrives + pick(0, 30);
     if (pick(0, 6) == 0) one.late = one.arrives + pick(1, 40);
@@ -547,7 +548,8 @@ std::string Describe(const Schedule& schedule) {
     const Request& request = one.request;
     text += fmt::format(
         "  call {}{} arrives {} cancelled {} late {}: source {}, prefix {}",
-        one.call, request.priority == Priority::kBatch ? " (background)" : "",
+        one.call,
+        request.priority == Priority::kBackground ? " (background)" : "",
         one.arrives, one.cancelled, one.late, request.source.ids.size(),
         request.prefix.size());
     if (request.decoding) {

@@ -69,7 +69,7 @@ TEST_F(SuspensionTest, TheYoungestGivesWayAndTheOldestIsNotHeldUp) {
 
 // Six of 2 + 1 blocks, which all need one more in the same iteration.
 TEST_F(SuspensionTest, SeveralGiveWayInOneIteration) {
-  puppets_.options.limits.total_blocks = 20;
+  puppets_.options.limits.total_blocks = 18;
   Create();
   std::vector<Request> requests;
   std::vector<std::shared_ptr<RecordingObserver>> observers;

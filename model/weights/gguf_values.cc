@@ -89,25 +89,25 @@ absl::StatusOr<json> GgufValues::ParseNumber() {
 absl::StatusOr<json> GgufValues::ParseOfType(uint32_t type, int depth) {
   switch (type) {
     case kUint8:
-      return TakeNumber<uint8_t>();
+      return ParseNumber<uint8_t>();
     case kInt8:
-      return TakeNumber<int8_t>();
+      return ParseNumber<int8_t>();
     case kUint16:
-      return TakeNumber<uint16_t>();
+      return ParseNumber<uint16_t>();
     case kInt16:
-      return TakeNumber<int16_t>();
+      return ParseNumber<int16_t>();
     case kUint32:
-      return TakeNumber<uint32_t>();
+      return ParseNumber<uint32_t>();
     case kInt32:
-      return TakeNumber<int32_t>();
+      return ParseNumber<int32_t>();
     case kFloat32:
-      return TakeNumber<float>();
+      return ParseNumber<float>();
     case kUint64:
-      return TakeNumber<uint64_t>();
+      return ParseNumber<uint64_t>();
     case kInt64:
-      return TakeNumber<int64_t>();
+      return ParseNumber<int64_t>();
     case kFloat64:
-      return TakeNumber<double>();
+      return ParseNumber<double>();
     case kBool: {
       uint8_t value = 0;
       TRIVIUM_RETURN_IF_ERROR(Parse(&value));

@@ -38,6 +38,7 @@ constexpr int kMaxPositions = 64;
 constexpr int kMaxBeams = 4;
 constexpr int kQuantum = 64;  // tokens, of the queue's turns
 constexpr int64_t kLargeCache = 1 << 20;
+constexpr absl::Duration kStepTime = absl::Milliseconds(1);
 
 RandomTransformer::Shape ShapeOf(ScheduleModel model) {
   RandomTransformer::Shape shape;
@@ -91,8 +92,11 @@ const Loaded& LoadedModel(ScheduleModel model, bool int8) {
 class CheckedEngine : public Engine {
  public:
   CheckedEngine(std::unique_ptr<Engine> engine, const Schedule& schedule,
-                std::string* wrong)
-      : engine_(std::move(engine)), schedule_(schedule), wrong_(wrong) {}
+                FakeClock* clock, std::string* wrong)
+      : engine_(std::move(engine)),
+        schedule_(schedule),
+        clock_(clock),
+        wrong_(wrong) {}
 
   const EngineLimits& limits() const override { return engine_->limits(); }
   int free_blocks() const override { return engine_->free_blocks(); }
@@ -150,6 +154,7 @@ class CheckedEngine : public Engine {
   absl::Status Step(const StepPlan& plan, StepResult* result) override {
     Check(plan);
     const int step = steps_++;
+    clock_->Advance(kStepTime);
     if (step == schedule_.fails) return absl::InternalError("as scheduled");
     const absl::Status status = engine_->Step(plan, result);
     if (!status.ok())
@@ -196,6 +201,7 @@ class CheckedEngine : public Engine {
 
   const std::unique_ptr<Engine> engine_;
   const Schedule& schedule_;
+  FakeClock* const clock_;
   std::string* const wrong_;
   int steps_ = 0;
 };
@@ -262,7 +268,8 @@ class Run {
     const EngineLimits limits = real->limits();
     RunningBatch batch(
         {.model = TheModel(), .max_rows = schedule_.max_rows, .clock = &clock_},
-        std::make_unique<CheckedEngine>(std::move(real), schedule_, &wrong_));
+        std::make_unique<CheckedEngine>(std::move(real), schedule_, &clock_,
+                                        &wrong_));
     Prepare(limits);
     for (int iteration = 0; wrong_.empty(); ++iteration) {
       if (iteration > bound_) {
@@ -273,10 +280,10 @@ class Run {
       if (!Fill(&batch) && batch.empty()) {
         if (queue_.requests() > 0) return "an empty batch takes nobody";
         if (iteration > last_event_) break;
+        clock_.Advance(kStepTime);
         continue;
       }
       batch.Iterate();
-      clock_.Advance(absl::Milliseconds(1));
       if (engine->free_blocks() < 0 ||
           engine->free_blocks() > limits.total_blocks) {
         wrong_ = "free blocks are miscounted";
@@ -313,7 +320,7 @@ class Run {
       request.observer = job.observer;
       request.cancellation = job.cancellation;
       if (scheduled.late >= 0) {
-        request.deadline = clock_.Now() + absl::Milliseconds(scheduled.late);
+        request.deadline = clock_.Now() + scheduled.late * kStepTime;
       }
       last_event_ =
           std::max({last_event_, scheduled.arrives, scheduled.cancelled});

@@ -1,5 +1,5 @@
-#ifndef TRIVIUM_SERVER_LOAD_MEASUREMENT_H_
-#define TRIVIUM_SERVER_LOAD_MEASUREMENT_H_
+#ifndef TRIVIUM_SERVER_PLAN_LOAD_MEASUREMENT_H_
+#define TRIVIUM_SERVER_PLAN_LOAD_MEASUREMENT_H_
 
 #include <cstdint>
 #include <optional>
@@ -13,54 +13,55 @@
 
 namespace trivium {
 
-// Requests of one shape. Their tokens are drawn at random from the vocabulary,
-// other ones for each request, and the folder's own decoding options hold, but
-// that answers have exactly `new_tokens`.
+// Requests of one shape. Each request has other random tokens of the
+// vocabulary. The folder's decoding options hold, except that answers have
+// exactly `new_tokens`.
 struct Load {
   std::string name;       // "texts of 32 tokens"
   int source_tokens = 0;  // 0: no encoder
-  int prompt_tokens = 0;  // that a decoder alone reads; 0: the model's start
+  int prompt_tokens = 0;  // of a decoder alone; 0: the model's own prefix
   int new_tokens = 0;     // 0: nothing is decoded
 };
 
-// What models of this design are mostly asked for: short, then long. Nothing is
-// longer than what the model reads.
+// Typical loads of models of this design: short, then long. None exceeds the
+// model's limits.
 std::vector<Load> LoadsOf(const ModelInfo& info);
 
-// How a batcher that has nothing else to do answers a load.
+// The rate at which a batcher without other work answers a load.
 struct LoadRate {
-  // A request alone: the median of its time, and of the time to its first new
-  // token (zero where nothing is decoded).
+  // Medians of one request at a time: until its answer, and until its first new
+  // token (zero if nothing is decoded).
   absl::Duration alone;
   absl::Duration first_token;
-  // Many at once, each answered one followed by the next: how many, how many
-  // were answered in a second, and the median of their times.
+  // `at_once` requests at a time, each followed by the next one when it is
+  // answered: answers a second, and the median of their times.
   int at_once = 0;
   double requests_per_second = 0;
   absl::Duration busy;
-  // What all of that took of the process's memory, beside the weights, and what
-  // of this blocks of keys and values took.
+  // Memory of the process that this used, without the weights; and the part of
+  // it for KV blocks.
   int64_t memory_bytes = 0;
   int64_t kv_bytes = 0;
 };
 
 struct LoadMeasurement {
   Workers workers;
-  Batcher::Options batching;  // but for workers and observer
-  EngineOptions engine;       // but for threads, and nothing is kept
-  // A third alone, the rest under load. A slow model takes longer, until twice
-  // as many as are under way at once were answered.
+  Batcher::Options batching;  // except workers and observer
+  EngineOptions engine;       // except threads and the prefix cache, which is 0
+  // A third of the time is for requests alone, the rest for many at once. A
+  // slow model takes longer, until 2 x `at_once` requests are answered.
   absl::Duration time = absl::Seconds(1);
-  // It is given up then, which a step under way may delay.
+  // The measurement is given up after this time; a step under way may delay
+  // that.
   absl::Duration most_time = absl::Seconds(10);
 };
 
-// Engines of their own answer the load. Unset: not one request, or not twice as
-// many as are under way at once, were answered in most_time.
+// Measures a load with new engines. Unset: no request alone, or fewer than 2 x
+// `at_once` requests, were answered in most_time.
 absl::StatusOr<std::optional<LoadRate>> MeasureLoad(
     const ModelHandle& model, const Load& load,
     const LoadMeasurement& measurement);
 
 }  // namespace trivium
 
-#endif  // TRIVIUM_SERVER_LOAD_MEASUREMENT_H_
+#endif  // TRIVIUM_SERVER_PLAN_LOAD_MEASUREMENT_H_

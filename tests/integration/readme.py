@@ -1,8 +1,8 @@
-"""Runs what README.md shows, from its top to its bottom, as it is pasted.
+"""Runs what README.md and docs/using.md show, from top to bottom, as pasted.
 
 readme.py PROGRAMS STUBS PACKAGES: the folder of the built programs, protoc's
 Python stubs (for grpcurl's stand-in), and a folder that keeps what pip
-installs. Other than on the page are only the addresses, the folder of the
+installs. Other than on the pages are only the addresses, the folder of the
 server's example, and that ./run and ./test, which run this, are not run.
 What PyPI would be needed for is skipped, and said so, where it has not been
 fetched before (smollm2) or cannot be reached. Its C++ is package_test's.
@@ -20,15 +20,16 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS, STUBS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:])
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [(ROOT / name).read_text(encoding="utf-8")
+         for name in ("README.md", "docs/using.md")]
 SMOLLM2 = ROOT / "build" / "smollm2.gguf"
-# The models that the page calls by name, and goldens that have their heads.
+# The models that the pages name, and goldens with the same kinds of heads.
 HEADS = {"sentiment": "bert.classify", "ms-marco": "bert.classify",
          "ner": "bert.tag", "squad": "bert.answer", "bert": "bert.fill_mask"}
 
 
 def make_checkout(folder):
-    """A checkout whose build/release is what has been built."""
+    """Makes a checkout whose build/release has the built programs."""
     for entry in ROOT.iterdir():
         if entry.name != "build":
             (folder / entry.name).symlink_to(entry)
@@ -40,7 +41,7 @@ def make_checkout(folder):
 
 
 def make_tools(folder):
-    """What the page takes to be installed."""
+    """Makes the tools that the page expects to be installed."""
     folder.mkdir()
     (folder / "python").symlink_to(sys.executable)
     tool = folder / "grpcurl"
@@ -54,11 +55,12 @@ def make_tools(folder):
 
 
 def make_head_models(folder):
-    """Flags of the server for models with heads, which know letters only."""
+    """Makes models with heads, whose vocabulary has only letters. Yields the server's
+    flags for them."""
     letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "."]
     vocabulary += [piece for c in letters for piece in (c, "##" + c)]
-    # As many as the models have embeddings.
+    # The vocabulary is as large as the models' embeddings.
     vocabulary += [f"[unused{i}]" for i in range(len(vocabulary), 307)]
     for name, golden in HEADS.items():
         model = folder / "models" / name
@@ -71,11 +73,11 @@ def make_head_models(folder):
 
 
 class Reader:
-    """Someone with a terminal for the server and one for everything else."""
+    """A reader with one terminal for the server and one for everything else."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.exports = ""  # what the terminal has been told before
+        self.exports = ""  # variables that earlier blocks exported
         self.server = None
         self.address = ""
         self.http_address = ""
@@ -92,7 +94,7 @@ class Reader:
             "cwd": self.checkout, "env": self.env, **options}
 
     def start(self, command):
-        """Has the first terminal run a server in place of the one before."""
+        """Runs a server in the first terminal, in place of the previous one."""
         self.stop()
         ports = self.folder / "ports"
         ports.unlink(missing_ok=True)
@@ -119,7 +121,7 @@ class Reader:
             sys.exit(f"the server ended with {self.server.returncode}")
 
     def run(self, command):
-        """What a command prints in the second terminal."""
+        """Runs a command in the second terminal and returns its output."""
         print("$", command, flush=True)
         command = (command.replace("127.0.0.1:50051", self.address)
                    .replace("127.0.0.1:8080", self.http_address))
@@ -132,7 +134,7 @@ class Reader:
         return done.stdout
 
     def paste(self, block):
-        """A block of commands; the servers in it go to the first terminal."""
+        """Runs a block of commands. Its servers run in the first terminal."""
         if block.startswith("$ "):
             command, _, expected = block[2:].partition("\n")
             if (printed := self.run(command)) != expected:
@@ -150,9 +152,10 @@ class Reader:
 
 
 def have_packages():
-    """Installs what the page says that its Python needs, but for the engine:
-    it compiles for minutes, and no block of the page has it (try_engine does)."""
-    wanted = " ".join(re.findall(r"`pip install ([^`]*)`", README)).split()
+    """Installs the Python packages that the pages name, except the engine: it
+    compiles for minutes, and no block of a page uses it (try_engine does)."""
+    wanted = " ".join(set(
+        re.findall(r"`pip install ([^`]*)`", "".join(PAGES)))).split()
     wanted.remove("./library/python")
     state = hashlib.sha256(" ".join(wanted).encode())
     for path in sorted((ROOT / "client" / "python").rglob("*")):
@@ -174,7 +177,7 @@ def have_packages():
 
 
 def check_flags():
-    """The flags that the page names are those of some program."""
+    """Every flag that a page names is a flag of some program."""
     helps = [[PROGRAMS / "trivium-server", "--help"], [PROGRAMS / "trivium-load", "--help"]]
     for command in ("attention", "beams", "generate"):
         helps.append([PROGRAMS / "trivium", command, "--help-all"])
@@ -182,12 +185,12 @@ def check_flags():
                                    text=True).stdout for one in helps)
     for script in ("run", "test"):
         known += (ROOT / script).read_text(encoding="utf-8")
-    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", README)
+    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", "".join(PAGES))
                      if not code.startswith("cmake "))
     unknown = {flag for flag in re.findall(r"--[a-z][a-z-]+", named)
                if not re.search(re.escape(flag) + r"(?![a-z-])", known)}
     if unknown:
-        sys.exit(f"README.md names flags that there are not: {sorted(unknown)}")
+        sys.exit(f"pages name flags that no program has: {sorted(unknown)}")
 
 
 def paste_python(reader, block):
@@ -197,32 +200,38 @@ def paste_python(reader, block):
         sys.exit("that is no translation")
 
 
+def paste_page(reader, page, python):
+    section = ""
+    for heading, language, block in re.findall(
+            r"^## ([^\n]*)$|^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        if heading:
+            section = heading
+            if heading == "Command line":  # while ./run serves, the page says
+                reader.start("trivium-server model/embedded " +
+                             " ".join(reader.head_models))
+        elif block.startswith("./run"):
+            continue
+        elif section == "Generate and chats" and not SMOLLM2.exists():
+            continue
+        elif language == "cpp":
+            continue
+        elif language == "python":
+            if python:
+                paste_python(reader, block)
+        elif python or not block.startswith("trivium-translate"):
+            reader.paste(block)
+
+
 def main(folder):
     check_flags()
     reader = Reader(folder)
+    reader.head_models = list(make_head_models(folder))
     python = have_packages()
-    section = ""
     if not SMOLLM2.exists():
-        print("skipped: README's chats, as", SMOLLM2, "is not there")
+        print("skipped: the pages' chats, as", SMOLLM2, "is not there")
     try:
-        for heading, language, block in re.findall(
-                r"^## ([^\n]*)$|^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL):
-            if heading:
-                section = heading
-                if heading == "Calling it":  # while ./run serves, the page says
-                    reader.start("trivium-server model/embedded " +
-                                 " ".join(make_head_models(folder)))
-            elif section == "Two commands" and block.startswith("./run"):
-                continue
-            elif section == "Generate and chats" and not SMOLLM2.exists():
-                continue
-            elif language == "cpp":
-                continue
-            elif language == "python":
-                if python:
-                    paste_python(reader, block)
-            elif python or not block.startswith("trivium-translate"):
-                reader.paste(block)
+        for page in PAGES:
+            paste_page(reader, page, python)
     finally:
         reader.stop()
 

@@ -17,10 +17,10 @@
 
 namespace trivium {
 
-// More than any machine has, of bytes or tokens.
+// Upper bound for bytes and tokens; more than any machine has.
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 
-// Makes options that all have a group and a twin in the environment:
+// Adds options to an app. Each has a group and a variable in the environment:
 // --kv-cache-bytes is TRIVIUM_KV_CACHE_BYTES.
 class FlagSet {
  public:
@@ -40,7 +40,7 @@ class FlagSet {
     return Finish(name, app_->add_flag("--" + name, *value, help));
   }
 
-  // Bytes, also as 64KiB or 4MiB; 0 only where `none` has a meaning.
+  // A number of bytes, also written as 64KiB or 4MiB. 0 is allowed if `none`.
   CLI::Option* Bytes(const std::string& name, int64_t* value,
                      const std::string& help, bool none = false) {
     return Add(name, value, help + " (bytes; 64KiB, 4MiB too)")
@@ -53,13 +53,13 @@ class FlagSet {
     return Add(name, value, help)->check(CLI::Range(1, INT_MAX));
   }
 
-  // Seconds, fractions too.
+  // A number of seconds; may be a fraction.
   void Seconds(const std::string& name, absl::Duration* value,
                const std::string& help) {
     CLI::Option* option = app_->add_option_function<double>(
         "--" + name,
         [name, value](const double& seconds) {
-          // Not a number is in no range.
+          // The negation also catches NaN.
           if (!(seconds >= 0 && seconds <= 1e9)) {
             throw CLI::ValidationError(fmt::format(
                 "--{} is {}; it must be 0 to 1e9 seconds", name, seconds));
@@ -71,7 +71,7 @@ class FlagSet {
     Finish(name, option);
   }
 
-  // A value that `parse` understands.
+  // A text that `parse` reads.
   CLI::Option* Parsed(const std::string& name, const std::string& help,
                       std::function<absl::Status(const std::string&)> parse) {
     return Finish(name,
@@ -87,7 +87,7 @@ class FlagSet {
                       help));
   }
 
-  // `auto`, which leaves the value unset, or from 1 to `most`.
+  // `auto`, which leaves the value unset, or a number from 1 to `most`.
   void AutoOrCount(const std::string& name, int most, std::optional<int>* value,
                    const std::string& help) {
     const auto parse = [most, value](const std::string& text) -> absl::Status {
@@ -106,7 +106,7 @@ class FlagSet {
     Parsed(name, help, parse)->default_str("auto");
   }
 
-  // `auto`, which leaves the value unset, or bytes as above, 0 too.
+  // `auto`, which leaves the value unset, or a number of bytes, also 0.
   void AutoOrBytes(const std::string& name, std::optional<int64_t>* value,
                    const std::string& help) {
     const auto parse = [value](const std::string& text) -> absl::Status {
@@ -118,12 +118,12 @@ class FlagSet {
       try {
         is_size = CLI::AsSizeValue(false)(bytes).empty();
       } catch (const CLI::ValidationError&) {
-        // Of an unknown unit.
+        // The unit is unknown.
       }
       if (!is_size || !absl::SimpleAtoi(bytes, &count) || count < 0 ||
           count > kMostBytes) {
         return absl::InvalidArgumentError(
-            fmt::format("'{}' must be auto or bytes, as 64MiB", text));
+            fmt::format("'{}' must be auto or bytes, such as 64MiB", text));
       }
       *value = count;
       return absl::OkStatus();

@@ -19,7 +19,7 @@ std::string AddressToCall(const std::string& listen, int port) {
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   const auto error = [&text] {
     return absl::InvalidArgumentError(fmt::format(
-        "'{}' must be HOST:PORT, as 127.0.0.1:9464 or [::1]:9464", text));
+        "'{}' must be HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464", text));
   };
   const size_t colon = text.rfind(':');
   if (colon == 0 || colon == std::string::npos) return error();

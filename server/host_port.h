@@ -12,10 +12,11 @@ struct HostPort {
   int port = 0;
 };
 
-// "127.0.0.1:9464", "localhost:0", "[::1]:9464".
+// Parses "127.0.0.1:9464", "localhost:0" or "[::1]:9464".
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
 
-// Where a program on this machine reaches who listens at `listen`, on `port`.
+// Returns the address at which a program on this machine reaches the server
+// that listens at `listen` on `port`.
 std::string AddressToCall(const std::string& listen, int port);
 
 }  // namespace trivium

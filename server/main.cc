@@ -17,12 +17,11 @@
 
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "model/folder_report.h"
 #include "server/host_port.h"
 #include "server/limits/access.h"
 #include "server/observability/version.h"
 #include "server/options.h"
-#include "server/plan.h"
+#include "server/plan/commands.h"
 #include "server/startup.h"
 #include "server/stop_watchdog.h"
 #include "server/transports/grpc/library_logs.h"
@@ -31,73 +30,8 @@
 namespace trivium {
 namespace {
 
-// Beyond --drain-timeout, for what has to be cancelled and closed.
+// Time beyond --drain-timeout to cancel and close what is left.
 constexpr absl::Duration kStopGrace = absl::Seconds(2);
-
-// What the cache of keys and values would come to here.
-std::string DescribeCache(const FolderReport& report, const Workers& workers) {
-  std::string text =
-      fmt::format("each of {} workers here would have {} for keys and values",
-                  workers.count, RoundedBytes(workers.kv_cache_bytes));
-  if (workers.kv_cache_bytes < report.longest_kv_bytes) {
-    text +=
-        ", less than the longest sequence takes: requests that could need more "
-        "are refused; raise --kv-cache-bytes to serve them";
-  }
-  return text;
-}
-
-int Check(const Options& options) {
-  LoadOptions load;
-  load.precision = options.precision;
-  load.kv_precision = options.kv_precision;
-  load.vocabulary_shortlist = options.vocabulary_shortlist;
-  const FolderReport report = ReportFolder(options.check_folder, load);
-  for (const std::string& problem : report.problems) {
-    fmt::print("{}\n", problem);
-  }
-  if (!report.problems.empty()) return EXIT_FAILURE;
-  for (const std::string& warning : report.warnings) {
-    fmt::print("warning: {}\n", warning);
-  }
-  fmt::print("{}: {}\n", options.check_folder, DescribeMemory(report));
-  if (report.longest_kv_bytes > 0) {
-    ModelSizes sizes;
-    sizes.Add(report.weight_bytes, report.longest_kv_bytes);
-    const absl::StatusOr<Workers> workers = WorkersFor(options, sizes);
-    if (!workers.ok()) {
-      fmt::print("{}\n", std::string(workers.status().message()));
-      return EXIT_FAILURE;
-    }
-    fmt::print("{}: {}\n", options.check_folder,
-               DescribeCache(report, *workers));
-  }
-  fmt::print("{}: {}\n", options.check_folder,
-             report.has_weights
-                 ? "ok"
-                 : "config.json is ok; the weights are not there, so they "
-                   "were not checked, and it cannot be served yet");
-  return EXIT_SUCCESS;
-}
-
-int TellPlan(const Options& options) {
-  PlanOptions how;
-  const bool live = isatty(STDERR_FILENO) == 1;
-  if (live) {
-    how.tell = [](const std::string& what) {
-      fmt::print(stderr, "\r\033[K{}", what);
-    };
-  }
-  const absl::StatusOr<Plan> plan = MakePlan(options, how);
-  if (live) fmt::print(stderr, "\r\033[K");
-  if (!plan.ok()) {
-    fmt::print(stderr, "--plan: {}\n", std::string(plan.status().message()));
-    return EXIT_FAILURE;
-  }
-  fmt::print("{}", options.json ? PlanToJson(*plan).dump(1) + "\n"
-                                : DescribePlan(*plan));
-  return EXIT_SUCCESS;
-}
 
 int HashToken() {
   std::string token;
@@ -112,7 +46,7 @@ int HashToken() {
   return EXIT_SUCCESS;
 }
 
-// Written beside its place and moved there, so that nobody reads half of it.
+// Writes a temporary file and renames it, so that no program reads half of it.
 absl::Status WritePorts(const std::string& path, const Server& server,
                         const std::string& address) {
   const std::string part = path + ".part";
@@ -132,8 +66,8 @@ absl::Status WritePorts(const std::string& path, const Server& server,
   return absl::OkStatus();
 }
 
-// Connections are files; the limit that processes begin with is for programs
-// that cannot count beyond it.
+// Connections are files. The default limit is low only for old programs that
+// use select().
 void RaiseFileLimit() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -174,11 +108,11 @@ absl::Status Serve(const Options& options, const sigset_t& signals) {
         WritePorts(options.port_file, *server,
                    AddressToCall(options.listen, server->port())));
   }
-  // systemd, where it has started this as a service that tells when it is up.
+  // Tells systemd that the service is up, if it started this as Type=notify.
   sd_notify(0, "READY=1");
 
   const int number = WaitForStop(signals);
-  // Before anything that could take long: to write a log line is such a thing.
+  // Comes before anything that may take long, such as writing a log line.
   ExitUnlessStopped(options.drain_delay + options.drain_timeout + kStopGrace);
   sd_notify(0, "STOPPING=1");
   std::thread([signals] {
@@ -210,11 +144,12 @@ int Main(int argc, char** argv) {
   for (const std::string& unknown : UnknownVariables(variables, environ)) {
     Log(spdlog::level::warn, unknown);
   }
-  if (!options.check_folder.empty()) return Check(options);
-  if (options.plan) return TellPlan(options);
+  if (!options.check_folder.empty()) return CheckFolder(options);
+  if (options.plan) return PrintPlan(options);
   CaptureLibraryLogs();
   RaiseFileLimit();
-  // Before any thread is made: they all inherit it, and only sigwait answers.
+  // Comes before any thread starts: all inherit the mask, so only sigwait gets
+  // these signals.
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   status = Serve(options, signals);
@@ -231,7 +166,7 @@ int Main(int argc, char** argv) {
 }  // namespace trivium
 
 int main(int argc, char** argv) {
-  // Who read the log, or the output, may go.
+  // The reader of the log or the output may end first.
   signal(SIGPIPE, SIG_IGN);
   const int code = trivium::Main(argc, argv);
   trivium::FlushLog(absl::Seconds(1));

@@ -1,5 +1,5 @@
-// Folders come, change and go while they are read: whatever the file system
-// refuses is left out, and nothing throws.
+// Folders may appear, change and vanish while they are read. So files and
+// folders that the file system refuses are left out, and nothing throws.
 #include "server/model_folders.h"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ absl::StatusOr<ModelSpec> FindModelFolder(const std::string& root,
   std::error_code error;
   if (!fs::exists(path, error)) {
     return absl::InvalidArgumentError(fmt::format(
-        "folder: there is no '{}' below the server's --model-root", folder));
+        "folder: '{}' does not exist below the server's --model-root", folder));
   }
   return ModelSpec{.name = path.filename().string(), .folder = path.string()};
 }

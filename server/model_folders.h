@@ -10,29 +10,31 @@
 
 namespace trivium {
 
-// The folder or .gguf file `folder` below `root`, both as --model-root and
-// clients name them, under its own name. Its links are followed when it is
-// read, so that one can be turned to another version of a model, but none may
-// lead out of `root`. INVALID_ARGUMENT: not below `root`, or not there.
+// Finds the folder or .gguf file `folder` below `root`, as --model-root and
+// clients name them. The model gets the folder's name. Links are followed when
+// the model is read, so that a link can be switched to another version of a
+// model; but no link may lead out of `root`.
+// INVALID_ARGUMENT: not below `root`, or does not exist.
 // FAILED_PRECONDITION: `root` cannot be read.
 absl::StatusOr<ModelSpec> FindModelFolder(const std::string& root,
                                           const std::string& folder);
 
-// What FindModelFolder gives for each folder and .gguf file directly in `root`
-// that looks like a model, by name. Names that begin with a dot are left out,
-// as are links that lead out of `root`.
+// Returns the FindModelFolder of each folder and .gguf file directly in `root`
+// that looks like a model, sorted by name. Leaves out names that begin with a
+// dot, and links that lead out of `root`.
 absl::StatusOr<std::vector<ModelSpec>> ListModelFolders(
     const std::string& root);
 
-// One spelling for each folder: absolute, links of its parents followed.
+// Returns the one spelling of a folder: absolute, with the links of its parents
+// resolved.
 std::string AbsoluteFolder(const std::string& folder);
 
-// Bytes of a model's weights as files: of several formats, of the one that has
-// the most.
+// Bytes of a model's weight files. If there are several formats, those of the
+// largest one.
 int64_t WeightFileBytes(const std::string& folder);
 
-// Names, sizes and times of the files of a model, hidden ones left out: they
-// change where these do.
+// Names, sizes and times of a model's files, without hidden ones. The text
+// changes if any of them does.
 std::string FingerprintOfFolder(const std::string& folder);
 
 }  // namespace trivium

@@ -1,16 +1,17 @@
 // Invariants:
-// - What the directory has, batcher and metrics serve: a model is given to them
-//   before it is put there, and taken from them after its lease has ended,
-//   which is after it was taken from there.
-// - An order changes the directory once, as its last step; before that it can
+// - The batcher and the metrics serve every model in the directory. A model is
+//   added to them before it is added to the directory. It is removed from them
+//   when its lease ends, which is after it was removed from the directory.
+// - An order changes the directory once, as its last step; until then it can
 //   fail without a trace.
 // - specs_ has every model of the directory.
-// - Of clients at most kMostOrders wait, and kMostOrdersOfClient of each; what
-//   leases order at their end is not
-//   counted, as there are no more of these than models were served.
-// - A watch reloads and unloads only what is served from a folder that it
-//   sees, under whatever name. A folder whose name is another model's is told
-//   in the log and left alone.
+// - At most kMostOrders orders of clients wait, and kMostOrdersOfClient of
+// each.
+//   Orders that leases give at their end do not count: there are no more of
+//   them than models were served.
+// - A watch reloads and unloads only models that are served from a folder that
+//   it sees, whatever their names. If a folder's name is that of another model,
+//   the log says so, and the folder is left alone.
 #include "server/model_manager.h"
 
 #include <fmt/format.h>
@@ -32,9 +33,9 @@
 namespace trivium {
 namespace {
 
-constexpr absl::Duration kOrdersComeBack = absl::Seconds(1);
+constexpr absl::Duration kOrderRetry = absl::Seconds(1);
 
-// `status` with what it is about in front.
+// Puts the subject in front of the message of `status`.
 absl::Status About(const std::string& what, const absl::Status& status) {
   return absl::Status(
       status.code(),
@@ -64,14 +65,14 @@ absl::Status Stopping() {
 absl::Status TooManyOrders(const char* whose, int count) {
   return WithRetry(
       absl::ResourceExhaustedError(fmt::format(
-          "{} orders {}to load, reload or unload models wait already; order "
-          "again when some of them are done",
+          "{} orders {}to load, reload or unload models already wait; retry "
+          "when some of them are done",
           count, whose)),
-      kOrdersComeBack);
+      kOrderRetry);
 }
 
-// The most numbers of a file for each that a model keeps: float32 of which
-// int8 is made.
+// The largest ratio between the bytes of a weight in a file and in memory:
+// float32 files are the largest.
 int64_t MostShrunk(Precision precision) {
   switch (precision) {
     case Precision::kF32:
@@ -105,8 +106,8 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
   const ModelInfo& info = (*model)->info();
   if (spec.kv_precision.has_value() && !info.kv_precision.has_value()) {
     return absl::InvalidArgumentError(fmt::format(
-        "model '{}': kv={} says how keys and values of a decoder are kept, and "
-        "{} has none; leave it out",
+        "model '{}': kv={} is the precision of a decoder's keys and values, "
+        "but {} has no decoder; leave it out",
         spec.name, PrecisionName(*spec.kv_precision), info.family));
   }
   Log(spdlog::level::info, "model loaded",
@@ -124,18 +125,18 @@ absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
        {"seconds", absl::ToDoubleSeconds(absl::Now() - begin)}});
   if ((*model)->tokenizer() == nullptr) {
     Log(spdlog::level::warn,
-        "the folder has no tokenizer files: the model takes token ids only",
+        "the folder has no tokenizer files: the model accepts token ids only",
         {{"model", spec.name}});
   }
   if (const std::string& why = (*model)->chat_templates().refusal();
       !why.empty()) {
-    Log(spdlog::level::warn, "the model takes no chats",
+    Log(spdlog::level::warn, "the model accepts no chats",
         {{"model", spec.name}, {"reason", why}});
   }
   if (!info.batch_invariant && info.precision != Precision::kBf16) {
     Log(spdlog::level::warn,
-        "answers of this model may differ in their last bits with what else "
-        "runs",
+        "answers of this model may differ in their last bits when other "
+        "requests run",
         {{"model", spec.name}});
   }
   return model;
@@ -188,7 +189,7 @@ ModelHandle ModelManager::Lease(ModelHandle served) {
   return ModelHandle(model, [this, served = std::move(served),
                              orders = orders_](const ServedModel*) mutable {
     MutexLock lock(&orders->mutex);
-    // Then the batcher lets go of all models.
+    // The batcher of a stopping server frees all models anyway.
     if (orders->stopping) return;
     orders->waiting.push_back(
         {[this, served = std::move(served)] { Retire(*served); }, [] {}});
@@ -203,7 +204,7 @@ void ModelManager::Retire(const ServedModel& served) {
 
 absl::Status ModelManager::Start(ModelDirectory* directory) {
   directory_ = directory;
-  // What was loaded at the start has been seen.
+  // Models that were loaded at the start count as seen.
   for (const ModelSpec& spec : ListModelFolders(options_.model_root)
                                    .value_or(std::vector<ModelSpec>())) {
     if (ServedFrom(spec.folder).empty()) continue;
@@ -212,8 +213,8 @@ absl::Status ModelManager::Start(ModelDirectory* directory) {
   std::optional<Thread> thread = StartThread([this] { Loop(); });
   if (!thread) {
     return absl::ResourceExhaustedError(
-        "the system gives no thread to load models (ulimit -u, the cgroup's "
-        "pids.max)");
+        "the system cannot start a thread to load models (see ulimit -u and "
+        "the cgroup's pids.max)");
   }
   thread_ = *std::move(thread);
   return absl::OkStatus();
@@ -302,8 +303,8 @@ absl::Status ModelManager::CheckRoom(const ModelSpec& spec, const char* what,
   const int64_t left = limit - PrivateMemory();
   if (bytes <= left) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      fmt::format("model '{}': {} {} MiB of memory, and {} of {} MiB are left; "
-                  "unload another model, or give the server more",
+      fmt::format("model '{}': {} {} MiB of memory, but {} of {} MiB are left; "
+                  "unload another model, or give the server more memory",
                   spec.name, what, bytes / kMiB,
                   std::max<int64_t>(left, 0) / kMiB, limit / kMiB));
 }
@@ -341,16 +342,16 @@ absl::StatusOr<ModelHandle> ModelManager::LoadNow(const LoadOrder& order) {
   spec.precision = order.precision;
   spec.kv_precision = order.kv_precision;
   spec.shortlist = order.shortlist;
-  // Before it is read; nobody else adds models.
+  // Checked before the model is read; only this thread adds models.
   if (specs_.contains(spec.name)) {
     return absl::AlreadyExistsError(fmt::format(
-        "a model is named '{}' already; reload or unload it, or give another "
-        "name",
+        "a model named '{}' exists already; reload or unload it, or give "
+        "another name",
         spec.name));
   }
   if (specs_.size() >= kMostModels) {
     return absl::ResourceExhaustedError(fmt::format(
-        "{} models are served, and no more may be ordered; unload one first",
+        "{} models are served, which is the limit; unload one first",
         specs_.size()));
   }
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, LoadIntoRoom(spec));
@@ -385,9 +386,9 @@ absl::StatusOr<ModelHandle> ModelManager::UnloadNow(const std::string& name) {
 void ModelManager::Look() {
   const auto watched = ListModelFolders(options_.model_root);
   if (!watched.ok()) {
-    Log(spdlog::level::err, "the folder of models cannot be read",
+    Log(spdlog::level::err, "the folder --model-root cannot be read",
         {{"error", std::string(watched.status().message())}});
-    return;  // what is served stays
+    return;  // the served models stay
   }
   std::map<std::string, Seen> now;
   for (const ModelSpec& spec : *watched) {
@@ -396,7 +397,7 @@ void ModelManager::Look() {
     const auto before = seen_.find(spec.folder);
     if (before == seen_.end() ||
         before->second.fingerprint != found.fingerprint) {
-      continue;  // it may not all be there yet
+      continue;  // its files may still be arriving
     }
     found.settled = true;
     if (!before->second.settled) ServeAsItIs(spec);
@@ -413,7 +414,7 @@ void ModelManager::Look() {
 void ModelManager::ServeAsItIs(const ModelSpec& watched) {
   const auto tell = [](const std::string& name, const absl::Status& status) {
     if (status.ok()) return;
-    Log(spdlog::level::err, "a watched model cannot be served as it is",
+    Log(spdlog::level::err, "a watched model cannot be served",
         {{"model", name}, {"error", std::string(status.message())}});
   };
   const std::vector<std::string> names = ServedFrom(watched.folder);

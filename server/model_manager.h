@@ -23,66 +23,66 @@
 
 namespace trivium {
 
-// What its own settings say, and where they say nothing, the flags.
+// The settings of the spec, or of the flags where the spec has none.
 LoadOptions LoadOptionsOf(const ModelSpec& spec, const Options& options);
 
-// Reads a model's folder, checks it and logs what it is. The error names the
-// model, the file and what to do.
+// Loads and checks a model, and logs its properties. The error names the model,
+// the file and what to do.
 absl::StatusOr<std::unique_ptr<Model>> LoadModel(const ModelSpec& spec,
                                                  const Options& options);
 
-// Adds models to those that a server serves, and takes them away, while it
-// serves the others: at the start, as clients order, and, with a watch, as
-// folders come, change and go below --model-root. A thread of its own carries
-// out one order after the other.
+// Adds and removes served models while the server serves the others: at the
+// start, when clients order it, and with a watch, as folders appear, change and
+// vanish below --model-root. One thread carries out the orders in turn.
 //
-// Calls find a lease of a model in the directory. Where that is exchanged for
-// another one, or taken away, calls that have it go on as before; once the last
-// of them is done, batcher and metrics let the model go.
+// Calls find a lease of a model in the directory. If the lease is replaced or
+// removed, calls that hold it continue as before. When the last of them is
+// done, the batcher and the metrics remove the model.
 class ModelManager : public ModelControl {
  public:
-  // All outlive it.
+  // `metrics` and `batcher` outlive the manager.
   ModelManager(const Options& options, const Workers& workers, Metrics* metrics,
                Batcher* batcher);
-  // Stops, and waits for the order under way.
+  // Calls Stop and waits for the order under way.
   ~ModelManager() override;
 
-  // Before Start, on the caller's thread: a lease of a model, which is served
-  // from now on.
+  // Serves a model from now on, and returns its lease. Call before Start; runs
+  // on the caller's thread.
   absl::StatusOr<ModelHandle> Serve(const ModelSpec& spec,
                                     std::unique_ptr<Model> model);
 
-  // Begins to take orders, and to watch the folder if there is an interval.
-  // The directory has the leases that Serve gave, and outlives the manager.
-  // RESOURCE_EXHAUSTED: no thread.
+  // Starts to accept orders, and to watch the folder if there is an interval.
+  // The directory holds the leases that Serve returned, and outlives the
+  // manager. RESOURCE_EXHAUSTED: the system cannot start a thread.
   absl::Status Start(ModelDirectory* directory);
-  // Begins no order any more: what waits is UNAVAILABLE. Returns at once.
+  // Starts no more orders; waiting ones are answered UNAVAILABLE. Returns at
+  // once.
   void Stop();
 
-  // Orders that may wait, of all clients and of each, and models that may be
-  // served when another one is ordered; one more is RESOURCE_EXHAUSTED.
+  // Bounds on the waiting orders, of all clients and of each, and on the served
+  // models. Orders beyond these are answered RESOURCE_EXHAUSTED.
   static constexpr int kMostOrders = 64;
   static constexpr int kMostOrdersOfClient = 16;
   static constexpr size_t kMostModels = 128;
 
-  // Whether clients may order anything, which is below --model-root.
+  // True if clients may order models, which are below --model-root.
   bool takes_orders() const { return !options_.model_root.empty(); }
   void Load(ClientId client, LoadOrder order, Done done) override;
   void Reload(ClientId client, std::string name, Done done) override;
   void Unload(ClientId client, std::string name, Done done) override;
 
  private:
-  // Orders that wait. Leases outlive the manager, so they share it.
+  // The waiting orders. Shared with the leases, which outlive the manager.
   struct Orders {
     struct Order {
       std::function<void()> run;
-      std::function<void()> refuse;         // where the server stops first
-      std::optional<ClientId> client = {};  // none: our own
+      std::function<void()> refuse;         // called if the server stops first
+      std::optional<ClientId> client = {};  // unset: the server's own order
     };
     Mutex mutex;
     CondVar changed;
     std::deque<Order> waiting ABSL_GUARDED_BY(mutex);
-    // Of those that wait, how many are of clients, and of each.
+    // Numbers of waiting orders of all clients and of each.
     int of_clients ABSL_GUARDED_BY(mutex) = 0;
     std::map<ClientId, int> of_client ABSL_GUARDED_BY(mutex);
     bool stopping ABSL_GUARDED_BY(mutex) = false;
@@ -92,21 +92,23 @@ class ModelManager : public ModelControl {
             Done done);
   void Loop();
 
-  // Of the manager's thread, or of the start.
+  // Called on the manager's thread, or at the start.
   absl::StatusOr<ModelHandle> LoadNow(const LoadOrder& order);
   absl::StatusOr<ModelHandle> ReloadNow(const std::string& name);
   absl::StatusOr<ModelHandle> UnloadNow(const std::string& name);
-  // RESOURCE_EXHAUSTED where so much more does not fit into memory.
+  // RESOURCE_EXHAUSTED: `bytes` more do not fit into memory. `what`: the use of
+  // the bytes, for the error.
   absl::Status CheckRoom(const ModelSpec& spec, const char* what,
                          int64_t bytes) const;
-  // Reads the model, unless what it takes at least does not fit.
+  // Loads the model, unless even its least memory does not fit.
   absl::StatusOr<std::unique_ptr<Model>> LoadIntoRoom(
       const ModelSpec& spec) const;
   ModelHandle Lease(ModelHandle served);
   void Retire(const ServedModel& served);
-  // At the watched folders: what came and changed is served, what went is not.
+  // Looks at the watched folders: serves new and changed models, and unloads
+  // removed ones.
   void Look();
-  // Reloads what is served from the folder, or else loads it.
+  // Reloads the models served from the folder, or loads it if there are none.
   void ServeAsItIs(const ModelSpec& watched);
   std::vector<std::string> ServedFrom(const std::string& folder) const;
 
@@ -116,12 +118,12 @@ class ModelManager : public ModelControl {
   Batcher* const batcher_;
   ModelDirectory* directory_ = nullptr;
   const std::shared_ptr<Orders> orders_ = std::make_shared<Orders>();
-  // Of the manager's thread: how each model that is served was asked for.
+  // The specs of the served models. Used only by the manager's thread.
   std::map<std::string, ModelSpec> specs_;
-  // What was last seen of the folders that are watched.
+  // The watched folders as last seen.
   struct Seen {
     std::string fingerprint;
-    bool settled = false;  // it was the same at the last two looks
+    bool settled = false;  // it was unchanged at the last two looks
   };
   std::map<std::string, Seen> seen_;
   Thread thread_;

@@ -10,7 +10,7 @@
 namespace trivium {
 namespace {
 
-// A setting of a --model.
+// Reads one setting of a --model.
 absl::Status ReadSetting(const std::string& key, const std::string& value,
                          ModelSpec* spec) {
   if (key == "precision") {
@@ -24,18 +24,18 @@ absl::Status ReadSetting(const std::string& key, const std::string& value,
   if (key == "shortlist") {
     if (value != "on" && value != "off") {
       return absl::InvalidArgumentError(
-          fmt::format("shortlist is '{}' and must be on or off", value));
+          fmt::format("shortlist is '{}', but must be on or off", value));
     }
     spec->shortlist = value == "on";
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      fmt::format("'{}' is no setting of a model; did you mean {}? (A folder "
-                  "of that name: put a slash after it)",
+      fmt::format("'{}' is not a setting of a model; did you mean {}? (If it "
+                  "is part of the folder's name, put a slash after it)",
                   key, Nearest(key, {"kv", "precision", "shortlist"})));
 }
 
-// "/models/opus/" -> "opus"; "." is called as what it is.
+// "/models/opus/" -> "opus"; "." -> the name of the current folder.
 std::string NameOfFolder(const std::string& folder) {
   std::error_code error;
   const std::filesystem::path path =
@@ -50,7 +50,7 @@ std::string NameOfFolder(const std::string& folder) {
 absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
   ModelSpec spec;
   spec.folder = text;
-  // A name has neither slashes nor commas, so these begin a folder's.
+  // A name has neither slashes nor commas, so they belong to the folder.
   const size_t equals = text.find('=');
   if (equals < text.find_first_of("/,")) {
     spec.name = text.substr(0, equals);
@@ -79,7 +79,7 @@ absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text) {
   if (spec.name.empty()) spec.name = NameOfFolder(spec.folder);
   if (spec.name.empty()) {
     return absl::InvalidArgumentError(fmt::format(
-        "'{}' has no name of its own; give NAME={}", spec.folder, text));
+        "the folder '{}' has no name; give NAME={}", spec.folder, text));
   }
   return spec;
 }

@@ -9,21 +9,22 @@
 
 namespace trivium {
 
-// A --model: [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off].
+// The value of a --model:
+// [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off].
 struct ModelSpec {
   std::string name;
   std::string folder;
-  std::optional<Precision> precision = std::nullopt;     // --precision
-  std::optional<Precision> kv_precision = std::nullopt;  // --kv-precision
-  // Unset: --vocabulary-shortlist.
+  // Each overrides a flag: --precision, --kv-precision, --vocabulary-shortlist.
+  std::optional<Precision> precision = std::nullopt;
+  std::optional<Precision> kv_precision = std::nullopt;
   std::optional<bool> shortlist = std::nullopt;
 
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
-// Without a name the folder's own is taken. A setting that is none is an error
-// that names the nearest; a folder whose name ends with ",key=value" can be
-// written with a slash after it.
+// Without NAME, the model gets the folder's name. The error for an unknown
+// setting names the nearest one. A folder whose name ends with ",key=value" can
+// be written with a slash after it.
 absl::StatusOr<ModelSpec> ParseModelSpec(const std::string& text);
 
 }  // namespace trivium

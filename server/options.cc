@@ -34,37 +34,40 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
   const auto add = [options](const std::vector<std::string>& specs) {
     AddModels("--model", specs, options);
   };
-  // One option, so that models have the order in which they are given.
-  // Delimiter: for the environment, where an option cannot be repeated.
+  // Both names are one option, so that models keep the order of the command
+  // line. The delimiter is for the environment, where an option cannot be
+  // repeated.
   flags->Finish(
       "model",
       app->add_option_function<std::vector<std::string>>(
              "--model,folders", add,
              "Serve [NAME=]FOLDER[,precision=...][,kv=...][,shortlist=on|off]; "
-             "repeat for more, the first is the default. None: the embedded "
-             "model")
+             "repeat it for more models, the first is the default. Without it, "
+             "the embedded model is served")
           ->delimiter(';')
           ->type_name("[NAME=]FOLDER"));
   flags
-      ->Parsed("pivot-language",
-               "Where no model has a pair of languages, two translate by way "
-               "of this one (\"en\")",
-               [options](const std::string& text) -> absl::Status {
-                 options->pivot_language = ToBcp47(text);
-                 if (!options->pivot_language.empty()) return absl::OkStatus();
-                 return absl::InvalidArgumentError(fmt::format(
-                     "'{}' is no language; give its code, as en", text));
-               })
+      ->Parsed(
+          "pivot-language",
+          "If no model translates between two languages, two models "
+          "translate by way of this language (\"en\")",
+          [options](const std::string& text) -> absl::Status {
+            options->pivot_language = ToBcp47(text);
+            if (!options->pivot_language.empty()) return absl::OkStatus();
+            return absl::InvalidArgumentError(fmt::format(
+                "'{}' is not a language; give its code, such as en", text));
+          })
       ->type_name("LANGUAGE");
   flags->Add("model-root", &options->model_root,
-             "Below this folder are the models that LoadModel may load; "
-             "without it no model comes or goes");
+             "The folder of the models that LoadModel may load; without it, "
+             "models are neither loaded nor unloaded while the server runs");
   flags->Seconds("watch-interval", &options->watch_interval,
-                 "Look so often for models that came, changed or went in "
-                 "--model-root, and serve what is there; 0: never");
+                 "Time between two looks at --model-root for new, changed and "
+                 "removed models, which are then served or unloaded; 0: never");
   flags
       ->Parsed("precision",
-               "auto, f32, bf16 or int8; auto picks by the CPU's features",
+               "Precision to compute with: auto, f32, bf16 or int8; auto "
+               "depends on the CPU's features",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->precision,
                                           ParsePrecision(text));
@@ -73,9 +76,9 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       ->default_str("auto");
   flags
       ->Parsed("kv-precision",
-               "What decoders keep keys and values in: auto, f32, bf16 or "
-               "int8; auto is what --precision computes with. bf16 is more "
-               "exact than int8 and takes twice the memory",
+               "Precision of decoders' keys and values: auto, f32, bf16 or "
+               "int8; auto is that of --precision. bf16 is more exact than "
+               "int8 and takes twice the memory",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->kv_precision,
                                           ParsePrecision(text));
@@ -84,12 +87,12 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       ->default_str("auto");
   flags->Flag("vocabulary-shortlist", &options->vocabulary_shortlist,
               "Restrict translations to the tokens that the folder's "
-              "shortlist.safetensors has for each source: faster, and now and "
-              "then another translation");
+              "shortlist.safetensors has for each source: this is faster, and "
+              "changes a few translations");
   flags
       ->Parsed("max-isa",
-               "Use at most avx2, avx512, vnni, bf16 or amx; for tests and "
-               "comparisons",
+               "Highest instruction set to use: avx2, avx512, vnni, bf16 or "
+               "amx; for tests and comparisons",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->max_isa, ParseIsa(text));
                  return absl::OkStatus();
@@ -97,7 +100,7 @@ void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options) {
       ->default_str("the CPU's best");
 }
 
-// Its values are models, as the command line's others.
+// The values of --plan are models like those of --model.
 CLI::Option* AddPlanFlag(FlagSet* flags, CLI::App* app, Options* options) {
   return flags->Finish(
       "plan",
@@ -108,8 +111,9 @@ CLI::Option* AddPlanFlag(FlagSet* flags, CLI::App* app, Options* options) {
                if (specs == std::vector<std::string>{""}) return;  // no value
                AddModels("--plan", specs, options);
              },
-             "Tell what memory these models would take with the other flags, "
-             "measure for some seconds how fast this machine answers, and exit")
+             "Print the memory that these models would need with the other "
+             "flags, measure for some seconds how fast this machine answers, "
+             "and exit")
           ->delimiter(';')
           ->expected(0, -1)
           ->type_name("[NAME=]FOLDER"));
@@ -118,56 +122,64 @@ CLI::Option* AddPlanFlag(FlagSet* flags, CLI::App* app, Options* options) {
 void AddLimitFlags(FlagSet* flags, Options* options) {
   RequestLimits& limits = options->limits;
   flags->set_group("Limits of a call");
-  flags->Bytes("max-request-bytes", &limits.max_request_bytes, "A request");
+  flags->Bytes("max-request-bytes", &limits.max_request_bytes,
+               "Size of a request");
   flags->Bytes("max-response-bytes", &limits.max_response_bytes,
-               "A response; larger ones are refused before computing");
-  flags->Bytes("max-text-bytes", &limits.max_text_bytes, "A text");
-  flags->Count("max-inputs", &limits.max_inputs, "Inputs");
+               "Size of a response; a call whose response would be larger is "
+               "refused before anything is computed");
+  flags->Bytes("max-text-bytes", &limits.max_text_bytes, "Size of a text");
+  flags->Count("max-inputs", &limits.max_inputs, "Number of inputs");
   flags->Count("max-windows", &limits.max_windows,
-               "Windows of all contexts of an Answer call");
-  flags->Count("max-beam-size", &limits.max_beam_size, "Beams or draws")
+               "Number of windows of all contexts of an Answer call");
+  flags
+      ->Count("max-beam-size", &limits.max_beam_size,
+              "Number of beams or draws")
       ->check(CLI::Range(1, 16));
-  flags->Add("max-stop-strings", &limits.max_stop_strings, "Stop strings")
+  flags
+      ->Add("max-stop-strings", &limits.max_stop_strings,
+            "Number of stop strings")
       ->check(CLI::Range(0, 1024));
-  flags->Add("max-stop-bytes", &limits.max_stop_bytes, "A stop string (bytes)")
+  flags
+      ->Add("max-stop-bytes", &limits.max_stop_bytes,
+            "Size of a stop string (bytes)")
       ->check(CLI::Range(1, 65536));
   flags
       ->Add("max-top-logprobs", &limits.max_top_logprobs,
-            "Alternatives to report for a token")
+            "Number of alternatives to report for a token")
       ->check(CLI::Range(0, 20));
   flags->Flag("truncate", &options->truncate,
-              "Cut texts that are longer than the model reads instead of "
-              "refusing them, where the request does not say");
+              "Cut texts that are too long for the model instead of refusing "
+              "them, unless the request says otherwise");
   flags->Seconds("default-deadline", &limits.default_deadline,
-                 "Time for a unary call whose client set no deadline");
+                 "Time for a unary call whose client sets no deadline");
   flags->Seconds("default-stream-deadline", &limits.default_stream_deadline,
-                 "The same for a stream");
+                 "Time for a stream whose client sets no deadline");
   flags->Seconds("stall-timeout", &limits.stall_timeout,
-                 "Cancel a call whose client takes nothing for so long");
+                 "Cancel a call whose client reads nothing for this long");
 }
 
 void AddSecurityFlags(FlagSet* flags, Options* options) {
   flags->set_group("Security");
   flags->Add("tls-certificate", &options->tls.certificate,
-             "Serve gRPC and HTTP with TLS: a PEM file of the server's "
-             "certificate, then of those between it and the root. This file "
-             "and the two below are read again when they change");
+             "Serve gRPC and HTTP with TLS: a PEM file with the server's "
+             "certificate, followed by the intermediate ones. This file and "
+             "the two below are read again when they change");
   flags->Add("tls-key", &options->tls.key,
-             "A PEM file of the certificate's key, not encrypted");
+             "PEM file with the certificate's key, not encrypted");
   flags->Add("tls-client-ca", &options->tls.client_ca,
-             "A PEM file of certificates of authorities: clients must show a "
-             "certificate that one of these has signed");
+             "PEM file with certificates of authorities: clients must present "
+             "a certificate that one of these has signed");
   flags->Flag("metrics-tls", &options->metrics_tls,
               "Serve --metrics-listen with TLS as well");
   flags->Add("tokens-file", &options->tokens_file,
-             "Take calls of gRPC and HTTP only with a bearer token of this "
+             "Accept calls of gRPC and HTTP only with a bearer token of this "
              "JSON file, which is read again when it changes "
              "(docs/operating.md)");
   flags
       ->Parsed(
           "health",
-          "Whom gRPC's health answers: open (anybody, for balancers and "
-          "probes) or token (as other calls)",
+          "Clients that gRPC's health answers: open (all, for load balancers "
+          "and probes) or token (those with a token)",
           [options](const std::string& text) {
             options->open_health = text == "open";
             return text == "open" || text == "token"
@@ -176,16 +188,16 @@ void AddSecurityFlags(FlagSet* flags, Options* options) {
           })
       ->default_str("open");
   flags->Add("audit-log", &options->audit_log,
-             "Write a JSON line to this file at each call's end: client, call, "
-             "model, status, counts, time; no texts");
+             "Write a JSON line to this file at the end of each call: client, "
+             "call, model, status, counts, time; no texts");
 }
 
 void AddTraceFlags(FlagSet* flags, Options* options) {
   flags->set_group("Traces");
   flags
       ->Parsed("trace-endpoint",
-               "Send spans of calls to this collector by OTLP over HTTP, as "
-               "http://localhost:4318",
+               "Send spans of calls to this collector by OTLP over HTTP, such "
+               "as http://localhost:4318",
                [options](const std::string& text) -> absl::Status {
                  TRIVIUM_ASSIGN_OR_RETURN(options->trace_endpoint,
                                           ParseTraceEndpoint(text));
@@ -193,14 +205,14 @@ void AddTraceFlags(FlagSet* flags, Options* options) {
                })
       ->default_str("none");
   flags->Add("trace-ca", &options->trace_ca,
-             "A PEM file of certificates of authorities, one of which has "
-             "signed that of an https --trace-endpoint; default: those that "
-             "the system trusts");
+             "PEM file with certificates of authorities, one of which has "
+             "signed the certificate of an https --trace-endpoint; without "
+             "it, those that the system trusts");
   flags
       ->Parsed(
           "trace-sample-rate",
-          "0 to 1: of the calls without a traceparent, the part that is "
-          "traced; the others follow their callers",
+          "Part of the calls without a traceparent that is traced, from 0 to "
+          "1; calls with a traceparent follow it",
           [options](const std::string& text) -> absl::Status {
             double rate = -1;
             if (!absl::SimpleAtod(text, &rate) || !(rate >= 0 && rate <= 1)) {
@@ -217,7 +229,7 @@ void AddFlags(CLI::App* app, Options* options) {
   FlagSet flags(app);
   flags.set_group("Network");
   flags
-      .Parsed("listen", "HOST:PORT of gRPC; port 0 is any that is free",
+      .Parsed("listen", "HOST:PORT of gRPC; port 0 is any free port",
               [options](const std::string& text) {
                 options->listen = text;
                 return ParseHostPort(text).status();
@@ -226,7 +238,7 @@ void AddFlags(CLI::App* app, Options* options) {
   const auto listen = [&flags](const std::string& name, std::string* value,
                                const std::string& help) {
     flags
-        .Parsed(name, help + "; 'off' or nothing for none",
+        .Parsed(name, help + "; 'off' or nothing: none",
                 [value](const std::string& text) {
                   const bool off = text.empty() || text == "off";
                   *value = off ? "" : text;
@@ -236,27 +248,28 @@ void AddFlags(CLI::App* app, Options* options) {
         ->default_str(value->empty() ? "off" : *value);
   };
   listen("http-listen", &options->http_listen,
-         "HOST:PORT of the API over HTTP, as JSON: its own calls and those of "
-         "OpenAI, Text Embeddings Inference, Cohere and LibreTranslate");
+         "HOST:PORT of the API over HTTP, as JSON: the server's own calls and "
+         "those of OpenAI, Text Embeddings Inference, Cohere and "
+         "LibreTranslate");
   flags.Count(
       "max-connections", &options->max_connections,
-      "Connections at a time, of gRPC and of HTTP each; for one more, the "
-      "one that has been idle "
-      "the longest goes. Fewer where the limit of open files asks for "
-      "it");
+      "Connections at a time, of gRPC and of HTTP each; a further one closes "
+      "the one that has been idle longest. The limit of open files may lower "
+      "this");
   flags.Count("max-streams", &options->max_streams,
               "Calls at a time on one connection");
   flags.Seconds("max-connection-age", &options->max_connection_age,
-                "Tell clients to open a new connection after so long, so that "
-                "they spread again and show their certificates again; what is "
-                "under way then has --drain-timeout; 0: never");
+                "Tell clients to open a new connection after this time, so "
+                "that they spread again over the servers and present their "
+                "certificates again; running calls then have --drain-timeout; "
+                "0: never");
   listen("metrics-listen", &options->metrics_listen,
          "HOST:PORT of /metrics, /healthz and /readyz");
   flags
       .Parsed("load-reports",
-              "Tell balancers the server's load (ORCA), in gRPC's trailers and "
-              "HTTP's headers: all answers, or those of calls that asked with "
-              "endpoint-load-metrics-format; off, asked or all",
+              "Report the server's load to load balancers (ORCA), in gRPC's "
+              "trailers and HTTP's headers: off, all (in all answers), or "
+              "asked (for calls with endpoint-load-metrics-format)",
               [options](const std::string& text) {
                 options->load_reports = text == "all" ? LoadReporting::kAll
                                         : text == "asked"
@@ -269,13 +282,13 @@ void AddFlags(CLI::App* app, Options* options) {
               })
       ->default_str("off");
   flags.Add("port-file", &options->port_file,
-            "Write the real ports to this file once ready, as "
-            "'grpc PORT', 'metrics PORT', 'address HOST:PORT' and, where there "
-            "is one, 'http PORT'");
+            "Write the ports to this file when the server is ready: lines "
+            "'grpc PORT', 'metrics PORT', 'address HOST:PORT' and, if there is "
+            "one, 'http PORT'");
   flags.Parsed(
       "client-key-header",
-      "Tell clients, which share the server evenly, apart by this metadata key "
-      "instead of by their addresses; a proxy must set it",
+      "Distinguish clients, which share the server evenly, by this metadata "
+      "key instead of their addresses; a proxy must set it",
       [options](const std::string& text) -> absl::Status {
         TRIVIUM_ASSIGN_OR_RETURN(options->limits.client_key_header,
                                  ParseMetadataKey(text));
@@ -286,25 +299,25 @@ void AddFlags(CLI::App* app, Options* options) {
 
   flags.set_group("Resources");
   flags.AutoOrCount("workers", 4096, &options->workers,
-                    "Engines that work side by side, each on requests of its "
-                    "own; auto: by the size of the largest model, so that "
-                    "all physical cores have work");
+                    "Engines that run side by side, each with its own "
+                    "requests; auto: chosen by the size of the largest model, "
+                    "so that all physical cores have work");
   flags.AutoOrCount("worker-threads", 256, &options->worker_threads,
-                    "Threads that share a worker's work, so that a lone "
-                    "request is answered sooner; auto: likewise");
+                    "Threads that share the work of one worker, so that a lone "
+                    "request is answered sooner; auto: chosen like --workers");
   flags.AutoOrBytes("kv-cache-bytes", &options->kv_cache_bytes,
-                    "Cache of keys and values, of each worker and model; auto: "
-                    "256 MiB, or what one longest sequence of a model takes "
-                    "where that is more, but of all together at most a quarter "
-                    "of the memory");
+                    "Cache of keys and values, for each worker and model; "
+                    "auto: 256 MiB, or the size of a model's longest sequence "
+                    "if that is larger, but at most a quarter of the memory "
+                    "for all together");
   flags.AutoOrBytes("prefix-cache-bytes", &options->prefix_cache_bytes,
-                    "Of it, what is kept of prompts that nobody reads at the "
-                    "moment, for requests that begin alike; auto: all that "
-                    "nobody needs, 0: none");
+                    "Part of --kv-cache-bytes that may hold prompts of past "
+                    "requests, for requests that begin with the same tokens; "
+                    "auto: all that running requests do not need, 0: none");
   flags
       .Parsed("speculation",
-              "on or off: while few requests run, read ahead what follows the "
-              "last tokens elsewhere in a prompt, which changes no answer",
+              "on or off: while few requests run, guess the next tokens from "
+              "the prompt, which is faster and changes no answer",
               [options](const std::string& text) {
                 options->speculation = text == "on";
                 return text == "on" || text == "off"
@@ -315,32 +328,32 @@ void AddFlags(CLI::App* app, Options* options) {
   flags
       .Add("max-waiting-tokens", &options->max_waiting_tokens,
            "Tokens that may wait (source + beams x new tokens of each "
-           "request); more is refused")
+           "request); calls beyond this are refused")
       ->check(CLI::Range(int64_t{1}, kMostBytes));
   flags.Seconds("max-queue-wait", &options->max_queue_wait,
-                "Refuse calls that would wait longer to begin; 0: only those "
-                "that would miss their deadline");
+                "Refuse calls that would wait longer to start; 0: refuse only "
+                "those that would miss their deadline");
   flags.Bytes("result-cache-bytes", &options->result_cache_bytes,
-              "Keep results of greedy and beam searches for equal requests, of "
-              "all models together; 0: none",
+              "Size of the cache, for all models together, that holds results "
+              "of greedy and beam searches for equal requests; 0: none",
               /*none=*/true);
   flags.Bytes("memory-limit-bytes", &options->memory_limit_bytes,
-              "Memory of the process, below which it keeps by letting large "
-              "requests wait, refusing and ending calls; 0: what the cgroup or "
-              "the machine has",
+              "Bound on the process's memory; near it, large requests wait, "
+              "then calls are refused, then ended; 0: the memory of the cgroup "
+              "or the machine",
               /*none=*/true);
   AddLimitFlags(&flags, options);
 
   flags.set_group("Stopping");
   flags.Seconds("drain-delay", &options->drain_delay,
-                "After SIGTERM, keep serving as NOT_SERVING for so long, "
-                "until load balancers have noticed");
+                "After SIGTERM, continue to serve for this time while health "
+                "reports NOT_SERVING, until load balancers have noticed");
   flags.Seconds("drain-timeout", &options->drain_timeout,
-                "Then wait so long for what runs and waits");
+                "Then wait this long for running and queued calls");
 
   flags.set_group("Logs");
   flags.Add("log-level", &options->log_level,
-            "trace, debug (one line a request), info, warn, error or off");
+            "trace, debug (a line for each request), info, warn, error or off");
   flags
       .Parsed("log-format", "text or json",
               [options](const std::string& text) {
@@ -358,7 +371,7 @@ void AddFlags(CLI::App* app, Options* options) {
   flags.set_group("Instead of serving");
   CLI::Option* const check =
       flags.Add("check", &options->check_folder,
-                "List every problem of a model folder and exit");
+                "List all problems of a model folder and exit");
   CLI::Option* const plan = AddPlanFlag(&flags, app, options);
   plan->excludes(check);
   flags.Flag("json", &options->json, "Write --plan as JSON")->needs(plan);
@@ -379,8 +392,8 @@ absl::StatusOr<std::string> ParseMetadataKey(const std::string& text) {
       key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") !=
           std::string::npos) {
     return absl::InvalidArgumentError(fmt::format(
-        "'{}' must be a metadata key of text, as x-api-key: letters, digits "
-        "and -_. (not grpc-..., not ...-bin)",
+        "'{}' must be a key of text metadata, such as x-api-key: letters, "
+        "digits and -_. (not grpc-..., not ...-bin)",
         text));
   }
   return key;
@@ -392,13 +405,14 @@ Options ParseOptions(int argc, const char* const* argv,
   options.log_format =
       isatty(STDERR_FILENO) ? LogFormat::kText : LogFormat::kJson;
   CLI::App app(
-      "Serves transformer models over gRPC and HTTP. Every flag has a twin in "
-      "the "
-      "environment, TRIVIUM_ and its name; the flag wins.",
+      "Serves transformer models over gRPC and HTTP. Every flag can also be "
+      "set "
+      "by an environment variable, TRIVIUM_ and its name; the flag overrides "
+      "the variable.",
       "trivium-server");
   AddFlags(&app, &options);
   try {
-    // CLI11 takes an empty value for none at all.
+    // CLI11 treats an empty value as a missing one.
     std::vector<const char*> arguments(argv, argv + argc);
     for (const char*& argument : arguments) {
       if (std::string_view(argument) == "--metrics-listen=") {

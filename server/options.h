@@ -19,15 +19,15 @@
 
 namespace trivium {
 
-// Exit code of a command line that makes no sense.
+// Exit code for an invalid command line.
 inline constexpr int kExitUsage = 2;
 
-// What the command line and the environment say; --help documents each.
+// The settings of the command line and the environment; --help documents each.
 struct Options {
   std::string listen = "127.0.0.1:50051";
   int max_connections = 4096;
-  int max_streams = 1024;  // of a connection
-  // After so long a connection is told to go; zero: never.
+  int max_streams = 1024;  // calls at a time on one connection
+  // Age at which a connection is told to close; zero: never.
   absl::Duration max_connection_age = absl::ZeroDuration();
   std::string http_listen;                        // empty: none
   std::string metrics_listen = "127.0.0.1:9464";  // empty: none
@@ -36,19 +36,18 @@ struct Options {
 
   TlsCredentials::Files tls;  // without a certificate: no TLS
   bool metrics_tls = false;
-  std::string tokens_file;  // empty: anybody may call
-  bool open_health = true;  // to those without a token, too
+  std::string tokens_file;  // empty: calls need no token
+  bool open_health = true;  // gRPC's health needs no token
   std::string audit_log;    // empty: none
 
   std::optional<TraceEndpoint> trace_endpoint;  // unset: no traces
-  std::string trace_ca;  // of an endpoint of https; empty: the system's
+  std::string trace_ca;  // for an https endpoint; empty: the system's
   std::optional<double> trace_sample_rate;  // unset: 1
 
-  std::vector<ModelSpec> models;  // empty: the embedded one
-  // Below it are the models that may be loaded while others are served; empty:
-  // none may.
+  std::vector<ModelSpec> models;  // empty: the embedded model
+  // Folder of the models that may be loaded while the server runs; empty: none.
   std::string model_root;
-  // How often is looked for models that came, changed or went there; zero:
+  // Time between two looks for new, changed and removed models there; zero:
   // never.
   absl::Duration watch_interval = absl::ZeroDuration();
   Precision precision = Precision::kAuto;
@@ -57,13 +56,13 @@ struct Options {
   std::optional<Isa> max_isa;
 
   std::optional<int> workers;         // unset: see ChooseWorkers
-  std::optional<int> worker_threads;  // of each, likewise
-  // Of each worker, for each model; unset: see ChooseKvCacheBytes.
+  std::optional<int> worker_threads;  // of each worker; unset: likewise
+  // Bytes of each worker for each model; unset: see ChooseKvCacheBytes.
   std::optional<int64_t> kv_cache_bytes;
-  std::optional<int64_t> prefix_cache_bytes;  // of these; unset: all
+  std::optional<int64_t> prefix_cache_bytes;  // part of these; unset: all
   bool speculation = true;
   int64_t max_waiting_tokens = 1 << 20;
-  absl::Duration max_queue_wait = absl::ZeroDuration();  // zero: any
+  absl::Duration max_queue_wait = absl::ZeroDuration();  // zero: unbounded
   int64_t result_cache_bytes = 0;  // of all models; 0: none
 
   int64_t memory_limit_bytes = 0;  // 0: the cgroup's, else the machine's
@@ -80,21 +79,20 @@ struct Options {
 
   bool hash_token = false;   // --hash-token: print a token's entry and exit
   std::string check_folder;  // --check: list the folder's problems and exit
-  // --plan: tell what the models would take and give, and exit; as JSON?
-  bool plan = false;
-  bool json = false;
+  bool plan = false;         // --plan: print the Plan of the models and exit
+  bool json = false;         // print it as JSON
 };
 
-// Reads the command line; a flag wins over its twin TRIVIUM_* in the
-// environment. When there is nothing to start (--help, --version, an error
-// that has been written to standard error), `exit_code` is set.
+// Reads the command line; a flag overrides its variable TRIVIUM_* in the
+// environment. Sets `exit_code` if there is nothing to start: for --help,
+// --version, or after an error was written to standard error.
 Options ParseOptions(int argc, const char* const* argv,
                      std::optional<int>* exit_code);
 
-// The variables of the environment that ParseOptions reads.
+// The environment variables that ParseOptions reads.
 std::vector<std::string> OptionVariables();
 
-// "x-api-key"; lower case, as metadata is.
+// Checks a metadata key such as "x-api-key", and returns it in lower case.
 absl::StatusOr<std::string> ParseMetadataKey(const std::string& text);
 
 }  // namespace trivium

@@ -23,7 +23,8 @@ constexpr int kPoolThreads = 2;
 
 absl::Status NoThreads() {
   return absl::ResourceExhaustedError(
-      "the system gives no more threads (ulimit -u, the cgroup's pids.max)");
+      "the system cannot start more threads (see ulimit -u and the cgroup's "
+      "pids.max)");
 }
 
 class ServerImpl : public Server {
@@ -62,7 +63,7 @@ class ServerImpl : public Server {
 
   ~ServerImpl() override {
     Stop(absl::ZeroDuration());
-    parts_.manager.reset();  // it works with the environment
+    parts_.manager.reset();  // it uses the environment
   }
 
   absl::Status Listen() {
@@ -147,7 +148,7 @@ class ServerImpl : public Server {
     return absl::OkStatus();
   }
 
-  // Whether new clients would be heard, on every port of the API.
+  // True if every port of the API answers new clients.
   bool Answers() const {
     return grpc_->answering() && (http_ == nullptr || http_probe_->answering());
   }
@@ -181,15 +182,15 @@ class ServerImpl : public Server {
     grpc_->SetServing(serving);
   }
 
-  // Calls are refused by ourselves and not by closing the port: watches of
-  // health and reflection have no end of their own and would hold it up.
+  // Refuses calls itself instead of closing the port first: closing waits for
+  // watches of health and for reflection, which do not end by themselves.
   bool Stop(absl::Duration timeout) {
     if (stopped_ || grpc_ == nullptr) return true;
     stopped_ = true;
     if (parts_.manager != nullptr) parts_.manager->Stop();
     const bool finished = calls_.Drain(timeout);
     parts_.batcher->Drain(absl::ZeroDuration());
-    // Cancels what is left; every call ends now that the batcher has spoken.
+    // Cancels the remaining calls; the batcher has answered, so all end now.
     grpc_->Stop();
     if (http_ != nullptr) {
       http_probe_->Stop();
@@ -200,8 +201,8 @@ class ServerImpl : public Server {
   }
 
   const Options options_;
-  // Destroyed last to first: the pools finish what the batcher said while
-  // what all calls work with is there.
+  // Destroyed last to first: the pools deliver the batcher's last answers while
+  // the parts that calls use still exist.
   Parts parts_;
   Environment environment_;
   std::optional<LoadReports> loads_;
@@ -227,7 +228,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(const Options& options,
     auto server = std::make_unique<ServerImpl>(options, std::move(parts));
     TRIVIUM_RETURN_IF_ERROR(server->Listen());
     return server;
-  } catch (const std::system_error&) {  // of std::thread
+  } catch (const std::system_error&) {  // thrown by std::thread
     return NoThreads();
   }
 }

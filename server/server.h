@@ -17,50 +17,54 @@
 
 namespace trivium {
 
-// A running server: gRPC with the API, health and reflection, HTTP with the
-// API, and HTTP with metrics. It owns all that it is made of.
+// A running server: gRPC with the API, health and reflection; HTTP with the
+// API; and HTTP with metrics. Owns all its parts.
 //
 //   auto server = Server::Create(options, std::move(parts)).value();
 //   ... server->port() ...
-//   server->Drain();    // or the destructor, which cancels what runs
+//   server->Drain();    // or the destructor, which cancels running calls
 class Server {
  public:
   struct Options {
     std::string listen = "127.0.0.1:0";
     int max_connections = 4096;
-    int max_streams = 1024;  // calls at a time, of a connection
-    // After so long it is told to go; what is under way has drain_timeout.
+    int max_streams = 1024;  // calls at a time on one connection
+    // Age at which a connection is told to close; its calls then have
+    // drain_timeout.
     absl::Duration max_connection_age = absl::InfiniteDuration();
-    bool open_health = true;     // as the environment's
+    bool open_health = true;     // see Environment
     std::string http_listen;     // empty: none
     std::string metrics_listen;  // empty: none
-    bool metrics_tls = false;    // metrics as gRPC and HTTP
+    bool metrics_tls = false;    // serve metrics with Parts::tls
     LoadReporting load_reports = LoadReporting::kOff;
     RequestLimits limits;
     bool truncate = false;
-    std::string pivot_language;            // as the environment's
+    std::string pivot_language;            // see Environment
     int64_t max_waiting_tokens = 1 << 20;  // the batcher's
-    int64_t memory_bytes = 0;  // the process's; 0: the cgroup's, the machine's
+    // Memory of the process; 0: that of the cgroup or the machine.
+    int64_t memory_bytes = 0;
     absl::Duration drain_delay = absl::ZeroDuration();
     absl::Duration drain_timeout = absl::Seconds(30);
     const Clock* clock = Clock::Real();
   };
 
-  // What it serves. The models are the batcher's and the metrics', which
-  // observe it; the first is what calls get that name none.
+  // The parts that startup makes. The models have been added to the batcher and
+  // to the metrics, which observe the batcher; the first model serves calls
+  // that name none.
   struct Parts {
     std::vector<ModelHandle> models;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<Batcher> batcher;
     // Each may be null.
-    std::unique_ptr<TlsCredentials> tls = nullptr;  // of gRPC and HTTP
+    std::unique_ptr<TlsCredentials> tls = nullptr;  // for gRPC and HTTP
     std::unique_ptr<Access> access = nullptr;       // who may call
     std::unique_ptr<AuditLog> audit = nullptr;
     std::unique_ptr<Tracer> tracer = nullptr;
     std::unique_ptr<ModelManager> manager = nullptr;
   };
 
-  // Serves when it returns. The error names the address it cannot listen on.
+  // Returns a server that serves. The error names the address that it cannot
+  // listen on.
   static absl::StatusOr<std::unique_ptr<Server>> Create(const Options& options,
                                                         Parts parts);
 
@@ -70,9 +74,9 @@ class Server {
   virtual int http_port() const = 0;     // 0: none
   virtual int metrics_port() const = 0;  // 0: none
 
-  // Says NOT_SERVING, waits drain_delay, refuses new calls, waits for those
-  // that run and wait for at most drain_timeout, and cancels the rest. True
-  // if all finished.
+  // Reports NOT_SERVING, waits for drain_delay, and refuses new calls. Then
+  // waits for running and queued calls for at most drain_timeout, and cancels
+  // the rest. Returns true if all finished.
   virtual bool Drain() = 0;
 };
 

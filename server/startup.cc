@@ -26,12 +26,12 @@ namespace trivium {
 namespace {
 
 constexpr char kEmbeddedName[] = "embedded";
-// What the process runs beside its workers: gRPC's, pools, watches.
+// Estimate of the other threads: those of gRPC, pools, watches.
 constexpr int kOtherThreads = 32;
 
-// Threads that cannot be had are an error now, not an abort when they are made.
+// Reports missing threads as an error now; later they would abort the process.
 absl::Status CheckWorkerThreads(const Workers& workers, int models) {
-  // A worker's own thread, and a team for each model's engine.
+  // A worker has its own thread, and a team for each model's engine.
   const int64_t threads =
       workers.count * (1 + int64_t{models} * (workers.threads - 1));
   const absl::Status status = CheckThreads(
@@ -39,7 +39,7 @@ absl::Status CheckWorkerThreads(const Workers& workers, int models) {
   if (status.ok()) return status;
   return absl::Status(
       status.code(),
-      fmt::format("--workers {} of --worker-threads {}: {}", workers.count,
+      fmt::format("--workers {} x --worker-threads {}: {}", workers.count,
                   workers.threads, std::string(status.message())));
 }
 
@@ -47,8 +47,8 @@ absl::Status CheckPrefixCache(const Options& options, int64_t kv_cache_bytes) {
   const int64_t bytes = options.prefix_cache_bytes.value_or(0);
   if (bytes <= kv_cache_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
-      "--prefix-cache-bytes {} is more than --kv-cache-bytes {}, of "
-      "which it is a part: raise that too, or give auto",
+      "--prefix-cache-bytes {} is more than --kv-cache-bytes {}, although it "
+      "is a part of it: raise that too, or give auto",
       bytes, kv_cache_bytes));
 }
 
@@ -57,7 +57,7 @@ absl::Status CheckModelRoot(const Options& options) {
   if (options.model_root.empty()) {
     if (options.watch_interval == absl::ZeroDuration()) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        "--watch-interval watches --model-root, which is not given");
+        "--watch-interval needs --model-root, the folder to watch");
   }
   if (std::filesystem::is_directory(options.model_root, error)) {
     return absl::OkStatus();
@@ -71,8 +71,8 @@ absl::Status CheckSecurity(const Options& options) {
   if (!options.tokens_file.empty() &&
       !options.limits.client_key_header.empty()) {
     return absl::InvalidArgumentError(
-        "--client-key-header is of no use with --tokens-file: clients are "
-        "told apart by the names of their tokens");
+        "--client-key-header cannot be used with --tokens-file, which "
+        "distinguishes clients by the names of their tokens: leave it out");
   }
   if (options.tokens_file.empty() && !options.open_health) {
     return absl::InvalidArgumentError(
@@ -80,7 +80,7 @@ absl::Status CheckSecurity(const Options& options) {
   }
   if (tls.certificate.empty() != tls.key.empty()) {
     return absl::InvalidArgumentError(
-        "--tls-certificate and --tls-key are given together or not at all");
+        "--tls-certificate and --tls-key must be given together");
   }
   if (!tls.certificate.empty()) return absl::OkStatus();
   if (!tls.client_ca.empty() || options.metrics_tls) {
@@ -91,9 +91,9 @@ absl::Status CheckSecurity(const Options& options) {
   return absl::OkStatus();
 }
 
-// Before models are read, which may take minutes.
+// Called before models are loaded, which may take minutes.
 absl::Status OpenSecurityFiles(const Options& options, Server::Parts* parts) {
-  // Each has one.
+  // Each of the parts below has a thread.
   TRIVIUM_RETURN_IF_ERROR(CheckThreads(kOtherThreads));
   if (!options.tls.certificate.empty()) {
     TRIVIUM_ASSIGN_OR_RETURN(parts->tls, TlsCredentials::Load(options.tls));
@@ -115,15 +115,14 @@ absl::Status CheckTraces(const Options& options) {
       !(options.trace_endpoint &&
         options.trace_endpoint->origin.starts_with("https://"))) {
     return absl::InvalidArgumentError(
-        "--trace-ca is of no use without an https --trace-endpoint, whose "
-        "certificate it is for");
+        "--trace-ca needs an https --trace-endpoint, whose certificate it "
+        "checks");
   }
   if (options.trace_endpoint || !options.trace_sample_rate) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "--trace-sample-rate is of no use without --trace-endpoint, to which "
-      "traces are sent");
+      "--trace-sample-rate needs --trace-endpoint, to which traces are sent");
 }
 
 void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
@@ -134,17 +133,17 @@ void WarnOfOpenPort(const std::string& listen, bool with_tokens) {
     return;
   }
   Log(spdlog::level::warn,
-      with_tokens ? "serving without TLS: whoever sees the network sees texts "
-                    "and tokens; keep it on a trusted network"
-                  : "serving without TLS to whoever reaches this address; keep "
-                    "it on a trusted network",
+      with_tokens ? "serving without TLS: texts and tokens are readable on the "
+                    "network; keep this port on a trusted network"
+                  : "serving without TLS or tokens: any client that reaches "
+                    "this address can call; keep it on a trusted network",
       {{"listen", listen}});
 }
 
 }  // namespace
 
 absl::Status CheckOptions(const Options& options) {
-  // What auto comes to is known with the models.
+  // An auto value is checked when the models are known.
   if (options.kv_cache_bytes) {
     TRIVIUM_RETURN_IF_ERROR(CheckPrefixCache(options, *options.kv_cache_bytes));
   }
@@ -199,8 +198,9 @@ absl::StatusOr<std::string> EmbeddedModelFolder() {
     if (fs::exists(folder / "config.json", error)) return folder.string();
   }
   return absl::NotFoundError(fmt::format(
-      "no --model is given and there is no embedded model in {} or {}; give "
-      "--model NAME=FOLDER, or its folder in TRIVIUM_EMBEDDED_MODEL",
+      "no --model is given, and there is no embedded model in {} or {}; give "
+      "--model NAME=FOLDER, or the embedded model's folder in "
+      "TRIVIUM_EMBEDDED_MODEL",
       installed.string(), TRIVIUM_EMBEDDED_DIR));
 }
 

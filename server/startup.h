@@ -13,23 +13,24 @@
 
 namespace trivium {
 
-// From options to a running server: caps the instruction set, loads the
-// models, makes the engines, the batcher and its metrics. The error names the
-// flag, model or file and what to do about it.
+// Makes a running server from options: caps the instruction set, loads the
+// models, and makes the engines, the batcher and its metrics. The error names
+// the flag, model or file, and what to do.
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options);
 
-// Those parts of it that a plan of the same options needs. What options say
-// that does not fit together:
+// The steps of StartServer that a Plan of the same options needs, too:
+
+// Returns an error if options contradict each other.
 absl::Status CheckOptions(const Options& options);
-// What serves models of these sizes.
+// Chooses the workers for models of these sizes.
 absl::StatusOr<Workers> WorkersFor(const Options& options,
                                    const ModelSizes& sizes);
-// The models to begin with, each under a name of its own.
+// The models to serve at the start. Their names differ.
 absl::StatusOr<std::vector<ModelSpec>> ModelsToServe(const Options& options);
 
-// The folder of the model that is served where no --model is given:
-// TRIVIUM_EMBEDDED_MODEL, share/trivium/embedded beside the program's bin/, or
-// model/embedded of the source tree it was built from.
+// The folder of the model that is served without --model:
+// TRIVIUM_EMBEDDED_MODEL, or share/trivium/embedded beside the program's bin/,
+// or model/embedded in the source tree.
 absl::StatusOr<std::string> EmbeddedModelFolder();
 
 }  // namespace trivium

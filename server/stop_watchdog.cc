@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-// How long a last line may take.
+// Time to write the last line.
 constexpr absl::Duration kLogTime = absl::Milliseconds(200);
 
 }  // namespace
@@ -25,7 +25,7 @@ void ExitAtOnce(int code, std::string_view why) {
 void ExitUnlessStopped(absl::Duration within) {
   auto thread = StartThread([within] {
     absl::SleepFor(within);
-    ExitAtOnce(EXIT_FAILURE, "not stopped in time; ends at once");
+    ExitAtOnce(EXIT_FAILURE, "not stopped in time; the process ends now");
   });
   if (thread) thread->detach();
 }

@@ -7,12 +7,12 @@
 
 namespace trivium {
 
-// Ends the process at once with `code`. It says why, if the log takes a line
-// now: it may be a pipe that nobody reads.
+// Ends the process at once with `code`. Logs `why`, unless the log does not
+// accept a line now: it may be a pipe that nobody reads.
 [[noreturn]] void ExitAtOnce(int code, std::string_view why);
 
-// Ends the process with EXIT_FAILURE where it has not ended within this time,
-// whatever holds it up: who stopped it waits no longer than was said.
+// Ends the process with EXIT_FAILURE if it has not ended within this time,
+// whatever the cause. So a stop never takes longer than documented.
 void ExitUnlessStopped(absl::Duration within);
 
 }  // namespace trivium

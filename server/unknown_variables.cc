@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "TRIVIUM_";
 
-bool IsSomebodyElses(std::string_view name) {
+bool BelongsToOthers(std::string_view name) {
   name.remove_prefix(kPrefix.size());
   // TRIVIUM_SERVICE_HOST, TRIVIUM_SERVICE_PORT_GRPC, TRIVIUM_PORT,
   // TRIVIUM_PORT_50051_TCP_ADDR.
@@ -32,13 +32,13 @@ std::vector<std::string> UnknownVariables(const std::vector<std::string>& known,
   for (; *environment != nullptr; ++environment) {
     std::string_view name = *environment;
     name = name.substr(0, name.find('='));
-    if (!name.starts_with(kPrefix) || IsSomebodyElses(name) ||
+    if (!name.starts_with(kPrefix) || BelongsToOthers(name) ||
         std::find(known.begin(), known.end(), name) != known.end()) {
       continue;
     }
     sentences.push_back(
-        fmt::format("the environment's {} is no option's and is ignored; did "
-                    "you mean {}?",
+        fmt::format("the environment variable {} belongs to no option and is "
+                    "ignored; did you mean {}?",
                     name, Nearest(name, known)));
   }
   return sentences;

@@ -6,10 +6,10 @@
 
 namespace trivium {
 
-// Of the environment ("NAME=value", as environ has it), the variables TRIVIUM_*
-// that nobody reads, such as that of an option that there was once: for each a
-// sentence that names the nearest of `known`. Variables that Kubernetes sets
-// for a service of the name trivium, and those of the clients, are left out.
+// Finds the variables TRIVIUM_* in the environment ("NAME=value", like environ)
+// that no program reads, such as those of removed options. Returns for each a
+// sentence that names the nearest of `known`. Leaves out variables that
+// Kubernetes sets for a service named trivium, and those of the clients.
 std::vector<std::string> UnknownVariables(const std::vector<std::string>& known,
                                           const char* const* environment);
 

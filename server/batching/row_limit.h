@@ -31,7 +31,8 @@ class RowLimit {
 
   int rows() const { return levels_[at_].rows; }
 
-  // Before a step: a request joined; a request had to wait for lack of rows.
+  // Records, before a step, that a request joined; or that one had to wait for
+  // lack of rows.
   void Joined() { joined_ = true; }
   void Refused() { refused_ = true; }
   // After the step: its rows, and its seconds besides encoding. A step counts

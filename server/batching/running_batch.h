@@ -13,35 +13,32 @@
 #include "base/clock.h"
 #include "model/engine.h"
 #include "server/batching/background_share.h"
+#include "server/batching/batch_totals.h"
 #include "server/batching/batching_observer.h"
-#include "server/batching/draft_budget.h"
-#include "server/batching/encode_budget.h"
 #include "server/batching/fair_queue.h"
-#include "server/batching/prefill_budget.h"
-#include "server/batching/row_limit.h"
-#include "server/batching/row_time.h"
+#include "server/batching/iteration_costs.h"
 #include "server/batching/sequence.h"
 #include "server/batching/source_table.h"
 
 namespace trivium {
 
-// What one worker runs of one model: requests join and leave at any iteration.
-// Not thread-safe: one worker's. Calls observers, so never with a lock held,
-// except CanJoin and Add, which call nobody.
+// The requests of one model that one worker runs: they join and leave at any
+// iteration. Not thread-safe: used by one worker. Calls observers, so never
+// called with a lock held, except CanJoin and Add, which call no observer.
 //
-// Rows are reserved when a request joins; KV blocks are not. It joins where
-// its source and prefix find room, with a block more for every hypothesis that
-// may run. Where an iteration needs more blocks than are free, the last request
-// that holds some is suspended and gives them up, until there is room; the
-// suspended resume, the first one first, before anybody joins after them who
-// needs blocks. First is the oldest of all; then come interactive requests, and
-// then background requests, each in the order of arrival. So the oldest is
-// never held up, and, since no request was admitted that cannot run alone,
-// everybody ends.
+// Rows are reserved when a request joins; KV blocks are not. A request joins if
+// its source and prefix find room, and one more block for every hypothesis that
+// may run. If an iteration needs more blocks than are free, the last request
+// that holds some is suspended and gives them up, until there is room.
+// Suspended requests resume in order, before any newcomer that needs blocks.
+// The order is: the oldest request of all, then the interactive ones, then the
+// background ones, each by arrival. So the oldest request is never held up; and
+// since no request is admitted that cannot run alone, every request ends.
 //
-// Interactive requests find rows, blocks and time as if there were no batch
-// requests. Of these, an iteration runs as many as BackgroundShare has seconds
-// for, the oldest first; the others rest: they keep what they have and wait.
+// Interactive requests find rows, blocks and time as if there were no
+// background ones. An iteration runs as many background requests as
+// BackgroundShare has seconds for, the oldest first. The others are paused:
+// they keep what they hold and wait.
 //
 //   batch.DropDead();
 //   while (next = queue.Take(batch.CanJoin)) batch.Add(next);
@@ -51,13 +48,13 @@ class RunningBatch {
   struct Options {
     ModelHandle model = nullptr;  // for the observer
     int worker = 0;
-    // What one iteration encodes at most, in tokens through all layers; see
-    // EncodeBudget.
+    // Bound on the encoder work of one iteration, in tokens through all layers;
+    // see EncodeBudget.
     int encode_budget_tokens = 2048;
     int max_rows = kMostStepTokens;
-    bool fixed_rows = false;  // else as many of them as are worth it: RowLimit
-    bool speculate = true;  // guess tokens where that is worth it: DraftBudget
-    // The worker's, of all its models; null: there is only this one.
+    bool fixed_rows = false;  // see RowLimit
+    bool speculate = true;    // guess tokens when that is worth it: DraftBudget
+    // The worker's, of all its models; null: there is only this model.
     BackgroundShare* share = nullptr;
     const Clock* clock = Clock::Real();
     BatchingObserver* observer = nullptr;  // may be null
@@ -65,152 +62,134 @@ class RunningBatch {
 
   // Owns the engine.
   RunningBatch(const Options& options, std::unique_ptr<Engine> engine);
-  // All requests must have been answered: Abort.
+  // All requests must have been answered, for instance by Abort.
   ~RunningBatch();
 
-  // So many requests wait in the queue for this batch, and of these so many
-  // interactive ones.
+  // Sets how many requests wait in the queue for this batch, and how many of
+  // them are interactive.
   void set_waiting(int64_t requests, int64_t interactive) {
     waiting_ = {interactive, requests};
   }
 
-  // Whether a newcomer may join now. A call that runs nothing here is served
-  // better than one that does, so that a lone request starts at once beside a
-  // long stream:
-  // - newcomers join while less encoder work waits than the next iteration's
-  //   budget; those of new calls up to four times the largest budget;
-  // - the last eighth of rows and KV blocks is for new calls, and while these
-  //   are few they may go beyond the rows that are worth it;
-  // - while requests are suspended, only those join that need no KV blocks.
-  // Nobody may overtake a new call's request that does not fit, and no call
-  // that runs here may overtake another's that does not fit: so each finds
-  // room in the end, however many rows it needs. For interactive requests, what
-  // background requests have is room, but for the rows of one of them.
+  // Decides whether a newcomer may join now. Calls that run nothing here are
+  // preferred, so that a lone request starts at once beside a long stream:
+  // - Newcomers join while the waiting encoder work is below the next
+  //   iteration's budget; those of new calls while it is below four times the
+  //   largest budget.
+  // - The last eighth of rows and KV blocks is for new calls. While few calls
+  //   run, new ones may also exceed RowLimit.
+  // - While requests are suspended, only newcomers without KV blocks join.
+  // If a new call's request does not fit, no request may overtake it; if a
+  // request of a running call does not fit, no running call may. So each
+  // request finds room in the end, however many rows it needs. For interactive
+  // requests, everything that background ones hold counts as free, except the
+  // rows of one of these.
   FairQueue::Verdict CanJoin(const QueuedRequest& request);
   void Add(std::unique_ptr<QueuedRequest> request);
 
-  // Answers what is cancelled or past its deadline.
+  // Answers requests that are cancelled or past their deadlines.
   void DropDead();
-  // One iteration: plans, steps, follows the results, answers what is done.
-  // After an engine's error the requests of the plan are answered INTERNAL; of
-  // numbers that are not finite those that they belong to.
+  // Runs one iteration: plans it, steps the engine, applies the results, and
+  // answers finished requests. If the engine fails, the requests in the plan
+  // are answered INTERNAL; so are requests whose numbers are not finite.
   void Iterate();
-  // Answers everything with `status`.
+  // Answers all requests with `status`.
   void Abort(const absl::Status& status);
 
   bool empty() const { return sequences_.empty(); }
-  // It runs no background request, and one is to join before interactive ones.
+  // True if a background request should join before interactive ones, because
+  // none runs here.
   bool wants_background() const {
     return requests(Priority::kBackground) == 0 &&
            (!empty() || background_waits_);
   }
+  // Running requests of this priority alone.
   int64_t requests(Priority priority) const {
-    return sums(priority).requests -
-           (priority == Priority::kBackground
-                ? sums(Priority::kInteractive).requests
-                : 0);
+    return totals_.requests(priority);
   }
-  // What its requests of this priority and those before it have still to do, at
-  // most.
+  // Upper bound on the work left for requests of this priority and more urgent
+  // ones.
   int64_t pending_tokens(Priority priority) const {
-    return sums(priority).pending_tokens;
+    return totals_.of(priority).pending_tokens;
   }
-  // Rows that these run or will, or requests, where these are more.
+  // Rows that requests of this priority and more urgent ones reserve, counting
+  // a request without rows as one.
   int64_t running_rows(Priority priority) const {
-    return std::max(sums(priority).reserved_rows, sums(priority).requests);
+    const BatchTotals::Totals& totals = totals_.of(priority);
+    return std::max(totals.reserved_rows, totals.requests);
   }
-  // Tokens that iterations since the last call did of what was to do.
+  // Returns the pending tokens that iterations have done since the last call.
   int64_t TakeDone() { return std::exchange(done_tokens_, 0); }
-  // The source keys of the requests answered since the last call.
+  // Sets `source_keys` to those of the requests answered since the last call.
   void TakeAnswered(std::vector<uint64_t>* source_keys);
 
  private:
+  // running_batch.cc: from arrival to answer.
   void OpenNewcomers();
-  void ResumeSuspended();
-  void MakePlan();
-  // Lets background requests rest for which there are no rows, or not so many
-  // seconds. Returns what is left of these.
-  double PauseBackground(double seconds);
-  // Rows of background requests that take no more than so many seconds.
-  int RowsIn(double seconds) const;
-  // Has the sequences guess where that is worth it; how many tokens.
-  int Draft();
-  // Suspends until the plan finds room.
-  void MakeRoom();
-  void Suspend(Sequence* sequence);
-  // Suspends background requests until the engine has room for the source.
-  void MakeRoomFor(const Sequence& newcomer);
-  // The last one that holds KV blocks, or null.
-  Sequence* LastHolder();
-  // Free KV blocks that nobody here is about to take.
-  int64_t UnclaimedBlocks() const;
+  void Measure(absl::Time begin, absl::Time end);
   void ApplyResults(absl::Time now);
   void AnswerNotFinite(Sequence* sequence);
   void FailPlan(const absl::Status& status);
+  void Answer(Sequence* sequence, absl::StatusOr<RequestResult> result);
+  // Removes the answered sequences, recounts the totals, and sets order_.
+  void RemoveFinished();
   void Report(absl::Time begin, absl::Time end, int running);
   void ReportToken(Sequence* sequence, absl::Time now);
-  void Answer(Sequence* sequence, absl::StatusOr<RequestResult> result);
-  // Removes the answered sequences, counts anew and puts them in order.
-  void RemoveFinished();
-  int EncodeTokens(Priority priority) const;
-  // What the iteration cost tells for the next ones.
-  void Learn(absl::Time begin, absl::Time end);
 
-  // Of the requests of a priority and those before it.
-  struct Sums {
-    int64_t requests = 0;
-    int64_t reserved_rows = 0;
-    int64_t owed_blocks = 0;  // of those that are not suspended
-    int64_t pending_tokens = 0;
-    int64_t at_source = 0;    // those whose source is not encoded yet
-    int64_t past_source = 0;  // those whose is, and that are not suspended
-    int64_t searching = 0;    // of these, those that choose tokens
-    int64_t suspended = 0;
-    int64_t reading() const { return at_source + past_source - searching; }
-  };
-  const Sums& sums(Priority priority) const {
-    return sums_[static_cast<int>(priority)];
-  }
-  const Sums& all() const { return sums(Priority::kBackground); }
-  void Count(const Sequence& sequence);
+  // running_batch_plan.cc: the work of one iteration.
+  void MakePlan();
+  // Pauses the background requests for which there are no rows, or no time in
+  // so many seconds. Returns the seconds that are left.
+  double PauseBackground(double seconds);
+  // Lets sequences guess tokens as far as that is worth it. Returns how many.
+  int Draft();
+  int EncodeTokens(Priority priority) const;
+
+  // running_batch_room.cc: rows and KV blocks.
+  // Suspends requests until the plan finds room.
+  void MakeRoom();
+  // Suspends background requests until the engine has room for the newcomer's
+  // source.
+  void MakeRoomFor(const Sequence& newcomer);
+  void Suspend(Sequence* sequence);
+  void ResumeSuspended();
+  // Returns the last sequence in order_ that may hold KV blocks, or null.
+  Sequence* LastHolder();
+  // Free KV blocks that no sequence here is about to use.
+  int64_t UnclaimedBlocks() const;
 
   const Options options_;
   const std::unique_ptr<Engine> engine_;
   SourceTable sources_;
-  // In order of arrival; answered ones stay until the next RemoveFinished.
+  // By arrival; answered ones stay until the next RemoveFinished.
   std::vector<std::unique_ptr<Sequence>> sequences_;
-  size_t opened_ = 0;  // the rest are newcomers that the engine does not know
-  absl::flat_hash_map<CallId, int> requests_of_call_;
-  std::vector<uint64_t> answered_;
-
-  // Those that the engine knows: the oldest, the interactive, the background
-  // ones.
+  size_t opened_ =
+      0;  // sequences that the engine knows; the rest are newcomers
+  // The opened sequences: the oldest, the interactive, the background ones.
   std::vector<Sequence*> order_;
+  BatchTotals totals_;  // over sequences_
 
-  std::array<Sums, kPriorities> sums_;  // over sequences_
-  // Of background requests: the rows of the oldest, and what interactive ones
-  // may have of their blocks.
-  int64_t oldest_background_rows_ = 0;
-  int64_t background_blocks_ = 0;
-
-  EncodeBudget encode_budget_;
-  PrefillBudget prefill_budget_;
-  DraftBudget draft_budget_;
-  RowLimit row_limit_;
-  std::array<RowTime, 2> row_times_;  // not beside interactive ones, beside
-  BackgroundShare own_share_;
+  BackgroundShare own_share_;  // used if Options::share is null
   BackgroundShare* const share_;
-  std::array<int64_t, kPriorities> waiting_ = {};  // as Sums
-  int64_t done_tokens_ = 0;
+  IterationCosts costs_;
+
+  // State of joining.
+  absl::flat_hash_map<CallId, int> requests_of_call_;
+  std::array<int64_t, kPriorities> waiting_ = {};  // as BatchTotals::of
   // A running call's request did not fit since the last RemoveFinished.
   std::array<bool, kPriorities> lacks_room_ = {};
-  // A background request did not fit where none runs.
+  // A background request did not fit although none runs.
   bool background_waits_ = false;
 
-  int prefill_tokens_ = 0;  // of the plan under way, at most
-  int draft_tokens_ = 0;    // of it, guesses
-  bool limited_ = false;    // background requests have so many seconds of it
-  int paused_ = 0;          // requests that do nothing of it
+  // Work since the worker last asked.
+  std::vector<uint64_t> answered_;
+  int64_t done_tokens_ = 0;
+
+  // The iteration under way.
+  int prefill_tokens_ = 0;  // in its plan, at most
+  int draft_tokens_ = 0;    // in its plan
+  bool limited_ = false;    // background requests have bounded seconds
+  int paused_ = 0;          // paused requests that have rows
   StepPlan plan_;
   StepResult result_;
 };

@@ -6,20 +6,36 @@
 #include "base/status.h"
 
 // Phases:
+//
 //   kSource -> kDone                                          encode only
 //   kSource -> kPrefix -> kSearch [-> kAttention] -> kDone    decoding
 //   kSource -> kScore -> kDone                                scoring
-//   kSource -> kScore -> kPrefix -> kSearch...                both: of the
-//                                                             prefix the last
-//                                                             token is left
-// and, but for encoding, from every phase before kDone to kSuspended and,
-// resumed, to kSource. From there it goes on where it stood: with kPrefix anew
-// where the search has chosen no token yet, with kRereading, then kSearch,
-// where it has, and with kAttention anew where it is over; with kScore anew.
+//   kSource -> kScore -> kPrefix -> kSearch ...               both: kPrefix has
+//                                                             one token left
 //
-// It has hypotheses in the engine in kPrefix and kSearch (live_), kRereading
-// (rereading_), kScore (score_), and from kAttention to its end (passes_): in
-// no other phase.
+// A sequence that decodes may go from every phase before kDone to kSuspended,
+// and resumes with kSource. When its source is ready, BeginDecoding continues
+// where it was:
+//
+//   it was in               it continues with
+//   kPrefix                 kPrefix, from the start
+//   kSearch, kRereading     kRereading, then kSearch
+//   kAttention              kAttention, from the start
+//   kScore                  kScore, from the start
+//
+// Always:
+// - It has hypotheses in the engine in kPrefix and kSearch (live_), kRereading
+//   (rereading_), kScore (score_), and from kAttention to its end (passes_),
+//   and in no other phase.
+// - The search (decoding_) outlives a suspension and knows no engine. So the
+//   tokens that it chooses and streams never depend on suspensions.
+// - decodes_ holds entries only between Plan and Apply or Suspend.
+//
+// Why one class: planning, applying, suspending and the figures of
+// sequence_costs.cc all depend on the phase, and a new phase changes each of
+// them. The parts of a phase that know nothing of the others are classes of
+// their own: LiveHypotheses, Rereading, AttentionPass, ScorePass, Speculation,
+// PlannedDecodes.
 
 namespace trivium {
 
@@ -35,7 +51,11 @@ Sequence::Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
       started_(started),
       phase_times_(request_.phases.get(), queued_->submitted),
       reserved_rows_(queued_->cost.rows) {
-  if (speculate && answers_alone()) StartLookup();
+  if (speculate && answers_alone()) {
+    speculation_.emplace(
+        request_.prefix,
+        request_.prefix.size() + ReservedTokens(*request_.decoding));
+  }
 }
 
 absl::Status Sequence::Open() {
@@ -48,49 +68,42 @@ absl::Status Sequence::Open() {
   return absl::OkStatus();
 }
 
-int Sequence::MinRows() const {
-  if (paused_) return 0;
-  switch (phase_) {
-    case Phase::kSuspended:
-      return 0;
-    case Phase::kSource:
-      if (!request_.decodes() || !source_ready()) return 0;
-      return std::max(1, static_cast<int>(hypotheses_.size()));
-    case Phase::kPrefix:
-      return 1;
-    case Phase::kRereading:
-      return rereading_.MinRows();
-    case Phase::kSearch:
-      return static_cast<int>(live_.size());
-    case Phase::kAttention:
-      return static_cast<int>(
-          std::count_if(passes_.begin(), passes_.end(),
-                        [](const auto& p) { return p.tokens_left() > 0; }));
-    case Phase::kScore:
-      return 1;
-    case Phase::kDone:
-      return 0;
-  }
-  return 0;
-}
-
 bool Sequence::planned() const {
   return !decodes_.empty() ||
          (source_slot_ >= 0 && sources_->planned(source_slot_));
 }
 
+int Sequence::Draft(double price, int most) {
+  if (!speculation_) return 0;
+  if (phase_ != Phase::kSearch || paused_) {
+    speculation_->Clear();
+    return 0;
+  }
+  // The last new token is never read.
+  most = std::min(most, request_.decoding->max_new_tokens - steps_ - 1);
+  return speculation_->Draft(price, most, decoding_.get());
+}
+
+void Sequence::DropDraft(StepPlan* plan) {
+  if (drafted() == 0) return;
+  StepPlan::Decode& decode = decodes_.Entries(plan)[0];
+  decode.tokens = live_.next_token(0);
+  decode.queries = decoding_->queries();
+  speculation_->Clear();
+}
+
 void Sequence::Plan(int* spare_rows, StepPlan* plan) {
   decodes_.Begin(*plan);
   if (paused_) return;
-  if (phase_ == Phase::kSource && MinRows() > 0) Start();
+  if (phase_ == Phase::kSource && MinRows() > 0) BeginDecoding();
   if (phase_ == Phase::kPrefix) {
     PlanPrefix(spare_rows, plan);
   } else if (phase_ == Phase::kRereading) {
     rereading_.Plan(spare_rows, plan);
-  } else if (phase_ == Phase::kSearch && draft_.size() > 0) {
+  } else if (phase_ == Phase::kSearch && drafted() > 0) {
     plan->decode.push_back({.hypothesis = live_.id(0),
-                            .tokens = draft_.tokens,
-                            .queries = draft_.queries});
+                            .tokens = speculation_->tokens(),
+                            .queries = speculation_->queries()});
   } else if (phase_ == Phase::kSearch) {
     const std::span<const LogitsQuery> queries = decoding_->queries();
     for (size_t i = 0; i < live_.size(); ++i) {
@@ -114,15 +127,7 @@ void Sequence::Plan(int* spare_rows, StepPlan* plan) {
   decodes_.End(*plan);
 }
 
-int Sequence::PlannedRows(const StepPlan& plan) const {
-  int rows = 0;
-  for (const StepPlan::Decode& decode : decodes_.Entries(plan)) {
-    rows += static_cast<int>(decode.tokens.size());
-  }
-  return rows;
-}
-
-void Sequence::Start() {
+void Sequence::BeginDecoding() {
   if (request_.scoring && !scored_) {
     score_.emplace(engine_, source(), request_);
     found_tokens_ += score_->found();
@@ -153,7 +158,7 @@ RequestPhase Sequence::RequestPhaseNow() const {
 Rereading::Histories Sequence::ReadByLive() const {
   Rereading::Histories histories;
   for (size_t i = 0; i < decoding_->continuations().size(); ++i) {
-    // The last token is the next to be read.
+    // The last token has not been read yet.
     const std::span<const int32_t> tokens = decoding_->LiveTokens(i);
     histories.emplace_back(tokens.begin(), tokens.end() - 1);
   }
@@ -161,15 +166,15 @@ Rereading::Histories Sequence::ReadByLive() const {
 }
 
 void Sequence::Suspend(StepPlan* plan) {
-  // What a greedy search had read is likely to be found again; of beams, what
-  // they begin with.
+  // The cached blocks are likely to be found when it resumes: all that a greedy
+  // search has read, or what the beams have in common.
   if (phase_ == Phase::kSearch) {
     const std::span<const int32_t> tokens = decoding_->LiveTokens(0);
     engine_->CacheBlocks(live_.id(0), tokens.first(tokens.size() - 1),
                          request_.salt);
   }
   ReleaseHypotheses();
-  draft_.Clear();
+  if (speculation_) speculation_->Clear();
   decodes_.TakeBack(plan);
   phase_ = Phase::kSuspended;
   if (source_slot_ < 0) return;
@@ -193,45 +198,6 @@ void Sequence::ReleaseHypotheses() {
   score_.reset();
 }
 
-int64_t Sequence::owed_blocks() const {
-  const auto blocks = [this](int64_t tokens) {
-    return engine_->limits().HypothesisBlocks(tokens);
-  };
-  const int64_t prefix = static_cast<int64_t>(request_.prefix.size());
-  switch (phase_) {
-    case Phase::kSuspended:
-    case Phase::kSource:
-    case Phase::kRereading:
-      if (decoding_ == nullptr || steps_ == 0) {
-        return queued_->cost.prefix_blocks;
-      }
-      if (!hypotheses_.empty()) return queued_->cost.decoder_blocks();
-      return static_cast<int64_t>(decoding_->continuations().size()) *
-             blocks(prefix + steps_ - 1);
-    case Phase::kPrefix:
-      return queued_->cost.prefix_blocks - blocks(prefix_fed_);
-    case Phase::kScore:
-      return queued_->cost.prefix_blocks - blocks(score_->read());
-    case Phase::kSearch:
-    case Phase::kAttention:
-    case Phase::kDone:
-      return 0;
-  }
-  return 0;
-}
-
-int64_t Sequence::held_blocks() const {
-  int64_t blocks = 0;
-  if (source_slot_ >= 0 && sources_->readers(source_slot_) == 1) {
-    blocks += queued_->cost.source_blocks;
-  }
-  // Hypotheses share all of their blocks at most.
-  if (phase_ == Phase::kSearch) {
-    blocks += engine_->limits().HypothesisBlocks(read_tokens());
-  }
-  return blocks;
-}
-
 void Sequence::PlanPrefix(int* spare_rows, StepPlan* plan) {
   const int unread = static_cast<int>(request_.prefix.size()) - prefix_fed_;
   const int more = std::min(*spare_rows, unread - 1);
@@ -241,19 +207,21 @@ void Sequence::PlanPrefix(int* spare_rows, StepPlan* plan) {
       {.hypothesis = live_.id(0),
        .tokens =
            std::span(request_.prefix).subspan(prefix_fed_, prefix_planned_),
-       // Only the position after the whole prefix is asked about.
+       // Only the last token of the prefix has a query.
        .queries = decoding_->queries().first(prefix_planned_ == unread),
        .cross_attention = SearchMaps()});
 }
 
 bool Sequence::IsFinite(const StepResult& result) const {
-  // Of a source that others share, no more than the decoder reads of it.
+  // Other outputs of a shared source may be those of other requests; they are
+  // checked in TakeResult.
   if (request_.decodes() && source_slot_ >= 0 &&
       sources_->ready(source_slot_) && !engine_->IsFinite(source())) {
     return false;
   }
-  // What follows from guesses alone is no part of the answer (SearchDrafted).
-  if (draft_.size() > 0) return true;
+  // Numbers after a wrong guess are no part of the answer; SearchDrafted checks
+  // the row.
+  if (drafted() > 0) return true;
   const std::span<const StepResult::Row> rows = decodes_.Rows(result);
   return std::all_of(rows.begin(), rows.end(),
                      [](const StepResult::Row& row) { return row.finite; });
@@ -261,7 +229,7 @@ bool Sequence::IsFinite(const StepResult& result) const {
 
 int Sequence::Apply(const StepResult& result) {
   const int steps = steps_;
-  // Its source may have been encoded nevertheless.
+  // A paused sequence may still have got its source encoded.
   if (paused_ && phase_ != Phase::kSource) return 0;
   switch (phase_) {
     case Phase::kSource:
@@ -282,7 +250,7 @@ int Sequence::Apply(const StepResult& result) {
       Search(result);
       break;
     case Phase::kSearch:
-      if (draft_.size() > 0) {
+      if (drafted() > 0) {
         SearchDrafted(result);
       } else {
         Search(result);
@@ -307,14 +275,14 @@ const AttentionSelection* Sequence::SearchMaps() const {
   return decoding_->attends() && source_slot_ >= 0 ? &kAll : nullptr;
 }
 
-void Sequence::Attend(const StepResult& result) {
+void Sequence::PassSearchMaps(const StepResult& result) {
   const int keys = sources_->tokens(source_slot_);
   const std::span<const StepResult::Row> rows = decodes_.Rows(result);
   std::vector<std::vector<float>> looks(rows.size());
   std::vector<std::span<const float>> maps;
   for (size_t i = 0; i < rows.size(); ++i) {
     const std::span<const float> all = rows[i].cross_attention;
-    // Of a prefix's tokens the last one alone is asked about.
+    // Only the last token of a prefix has a query, so only its maps count.
     const size_t tokens = steps_ == 0 ? prefix_planned_ : 1;
     for (size_t at = (tokens - 1) * keys; at + keys <= all.size();
          at += tokens * keys) {
@@ -327,17 +295,33 @@ void Sequence::Attend(const StepResult& result) {
 }
 
 void Sequence::Search(const StepResult& result) {
-  if (SearchMaps() != nullptr) Attend(result);
+  if (SearchMaps() != nullptr) PassSearchMaps(result);
   logits_.clear();
   for (const StepResult::Row& row : decodes_.Rows(result)) {
     logits_.push_back(row.logits[0]);
   }
   decoding_->Advance(logits_);
   ++steps_;
-  FollowSearch();
+  ContinueSearch();
 }
 
-void Sequence::FollowSearch() {
+void Sequence::SearchDrafted(const StepResult& result) {
+  const StepResult::Row& row = decodes_.Rows(result)[0];
+  if (!row.finite) {
+    // A wrong guess alone may be the cause: the same step again without
+    // guesses.
+    engine_->Truncate(live_.id(0), read_tokens());
+    speculation_->GiveUp();
+    return;
+  }
+  steps_ += speculation_->Apply(row.logits, decoding_.get());
+  if (speculation_->accepted() < speculation_->size()) {
+    engine_->Truncate(live_.id(0), read_tokens());
+  }
+  ContinueSearch();
+}
+
+void Sequence::ContinueSearch() {
   if (request_.stream) Stream();
   if (decoding_->done()) {
     if (answers_alone()) CacheAnswer();
@@ -346,8 +330,8 @@ void Sequence::FollowSearch() {
     return;
   }
   live_.Continue(engine_, decoding_->continuations());
-  // Samples only ever end; a beam may widen again. Maps need all the rows
-  // once more.
+  // The number of running samples only falls, so their rows are free for
+  // others. A beam may widen again, and attention maps need all rows later.
   if (request_.decoding->sample && !maps_hypotheses()) {
     reserved_rows_ = static_cast<int64_t>(live_.size());
   }
@@ -435,18 +419,6 @@ void Sequence::End() {
   ended_ = true;
   ReleaseHypotheses();
   if (source_slot_ >= 0) sources_->Release(source_slot_);
-}
-
-int64_t Sequence::pending_tokens() const {
-  if (phase_ == Phase::kDone) return 0;
-  if (phase_ == Phase::kScore && !request_.decoding) {
-    return score_->tokens_left();
-  }
-  if (decoding_ == nullptr || (phase_ == Phase::kSource && steps_ == 0)) {
-    return queued_->cost.tokens;
-  }
-  return static_cast<int64_t>(request_.prefix.size()) - prefix_fed_ +
-         reserved_rows_ * (request_.decoding->max_new_tokens - steps_);
 }
 
 }  // namespace trivium

@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_SERVER_BATCHING_SEQUENCE_H_
 #define TRIVIUM_SERVER_BATCHING_SEQUENCE_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,114 +11,118 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/batching/attention_pass.h"
-#include "server/batching/draft_budget.h"
 #include "server/batching/live_hypotheses.h"
 #include "server/batching/planned_decodes.h"
-#include "server/batching/prompt_lookup.h"
 #include "server/batching/queued_request.h"
 #include "server/batching/request_phases.h"
 #include "server/batching/rereading.h"
 #include "server/batching/score_pass.h"
 #include "server/batching/source_table.h"
+#include "server/batching/speculation.h"
 
 namespace trivium {
 
-// One running request on its worker, from its first iteration to its answer:
-// waits for its source, reads the prefix, searches, and reads the winners once
-// more where their attention is asked for; or reads what it has to score. Not
+// One running request on its worker, from its first iteration to its answer. It
+// waits for its source, reads the prefix, and searches; if attention is asked
+// for, it reads the winners once more. Or it scores given tokens. Not
 // thread-safe.
 //
 // Each iteration:
-//   Plan(&spare_rows, &plan); the engine steps; Apply(result)
-// and End() releases all that it holds in the engine.
+//   sequence.Plan(&spare_rows, &plan); the engine steps; sequence.Apply(result)
+// and End() releases everything that it holds in the engine.
 //
-// Between Plan and the step it may be suspended instead: then it holds nothing
-// in the engine, and its search stands where it stood. Resumed, it has its
-// source encoded again and reads again what its hypotheses had read, which
-// gives the same bits; then it goes on as if nothing had happened.
+// Between Plan and the step it may be suspended instead. Then it holds nothing
+// in the engine, but keeps its search. When it is resumed, its source is
+// encoded again and the tokens of its hypotheses are read again, which gives
+// the same bits; then it continues as if it had not been suspended.
 class Sequence {
  public:
-  // `source_slot`: its source among `sources`, or -1; it is one of the readers.
-  // `speculate`: it may Draft. `engine` and `sources` outlive the sequence.
+  // `source_slot`: its source in `sources`, of which it is a reader; -1: none.
+  // `speculate`: it may guess tokens. `engine` and `sources` outlive the
+  // sequence.
   Sequence(std::unique_ptr<QueuedRequest> queued, Engine* engine,
            SourceTable* sources, int source_slot, bool shared_source,
            bool speculate, absl::Time started);
 
-  // Makes the engine know the source. Before the first Plan, also after Resume.
+  // Gives the source to the engine and makes the search. Call before the first
+  // Plan, and after Resume.
   absl::Status Open();
 
-  // Whether it takes no decoder rows of this iteration, and waits for a later
-  // one. Before what follows.
+  // A paused sequence uses no decoder rows in this iteration and waits for a
+  // later one. Set this before the functions below.
   void set_paused(bool paused) { paused_ = paused; }
   bool paused() const { return paused_; }
-  // Decoder rows that it takes at least of this iteration.
-  int MinRows() const;
-  // Lets it guess at most `most` further tokens to read along with the next
-  // one, none of which is less probable than `price`. Before Plan. Returns how
-  // many.
+  // Guesses at most `most` further tokens to read along with the next one, none
+  // less probable than `price`. Call before Plan. Returns how many.
   int Draft(double price, int most);
   // Takes the guesses out of the plan under way.
   void DropDraft(StepPlan* plan);
   // Adds this iteration's decoder work: MinRows() rows, the guesses, and
-  // further ones of what it has to read out of `spare_rows`.
+  // further tokens of a prefix or another given text out of `spare_rows`.
   void Plan(int* spare_rows, StepPlan* plan);
-  // Whether the plan under way has work of this sequence.
+  // True if the plan under way has work of this sequence.
   bool planned() const;
-  // Decoder rows of this sequence in the plan under way.
-  int PlannedRows(const StepPlan& plan) const;
-  // Gives up everything that it holds in the engine and takes its work out of
-  // the plan under way, where no other sequence's decode entries may follow
-  // its own.
+  // Releases everything that it holds in the engine, and removes its work from
+  // the plan under way. No other sequence's decode entries may follow its own.
   void Suspend(StepPlan* plan);
   // `source_slot`: as in the constructor.
   void Resume(int source_slot);
-  Priority priority() const { return request_.priority; }
-  bool suspended() const { return phase_ == Phase::kSuspended; }
-  // Whether what a step computed for its decoding is finite numbers.
+  // True if the numbers that a step computed for its decoding are finite.
   bool IsFinite(const StepResult& result) const;
-  // Follows a step that did the plan. Streams tokens. Returns how many tokens
-  // the search has chosen.
+  // Consumes the results of a step that did the plan. Streams tokens. Returns
+  // how many tokens the search has chosen.
   int Apply(const StepResult& result);
 
+  Priority priority() const { return request_.priority; }
+  bool suspended() const { return phase_ == Phase::kSuspended; }
   bool searching() const { return phase_ == Phase::kSearch; }
+  // True until it starts to decode, also if it has no source, and again after
+  // Resume. If it only encodes, true until it is done.
   bool in_source_phase() const { return phase_ == Phase::kSource; }
   bool done() const { return phase_ == Phase::kDone; }
-  // NotFiniteStatus where something of it is no finite number.
+  // Call once, when done. NotFiniteStatus: a number of the result is not
+  // finite.
   absl::StatusOr<RequestResult> TakeResult(absl::Time now);
-  // Releases hypotheses and source; once, before destruction.
+  // Releases hypotheses and source; call once, before destruction.
   void End();
   bool ended() const { return ended_; }
 
-  // Hypotheses that it may come to have at once.
+  // Least number of decoder rows in this iteration.
+  int MinRows() const;
+  // Decoder rows of this sequence in the plan under way.
+  int PlannedRows(const StepPlan& plan) const;
+  // Bound on the hypotheses that it has at once from now on.
   int64_t reserved_rows() const { return reserved_rows_; }
-  // Whether it may hold KV blocks.
+  // False if it certainly holds no KV blocks.
   bool may_hold_blocks() const { return !suspended() && request_.decodes(); }
-  // KV blocks that it takes at most, besides its source's, before its search
-  // goes on: of its prefix, or of what it has to read again.
+  // Bound on the KV blocks, besides its source's, that it still needs before
+  // its search continues: for its prefix, or for the tokens that it reads
+  // again.
   int64_t owed_blocks() const;
-  // KV blocks that come free where it is suspended, at least.
+  // KV blocks that suspending it frees, at least.
   int64_t held_blocks() const;
-  // The last step's guesses, and those of them that the search chose as well.
-  int drafted() const { return draft_.size(); }
-  int accepted() const { return draft_.accepted; }
-  // How many tokens of its beginnings the engine had kept, since last asked.
-  int TakeFoundTokens() { return std::exchange(found_tokens_, 0); }
-  // Its part of RequestCost::tokens that is still to do, at most.
+  // Bound on the part of RequestCost::tokens that is left.
   int64_t pending_tokens() const;
+
+  // The guesses in the last step, and how many of them the search chose.
+  int drafted() const { return speculation_ ? speculation_->size() : 0; }
+  int accepted() const { return speculation_ ? speculation_->accepted() : 0; }
+  // Returns how many tokens the engine had cached, since the last call.
+  int TakeFoundTokens() { return std::exchange(found_tokens_, 0); }
 
   const QueuedRequest& queued() const { return *queued_; }
   absl::Time started() const { return started_; }
   bool shared_source() const { return shared_source_; }
-  // Tells the request's PhaseListener what it is doing now; not before Open.
-  void TellPhase(absl::Time now) {
+  // Reports the present phase to the request's PhaseListener; not before Open.
+  void ReportPhase(absl::Time now) {
     if (phase_times_.heard() && !suspended()) {
       phase_times_.Enter(RequestPhaseNow(), now);
     }
   }
-  // It is answered.
-  void TellEnd(absl::Time now) { phase_times_.End(now); }
-  bool tells_phases() const { return phase_times_.heard(); }
-  // When the search advanced last; unset before the first time.
+  // Reports the end; call when the request is answered.
+  void ReportEnd(absl::Time now) { phase_times_.End(now); }
+  bool reports_phases() const { return phase_times_.heard(); }
+  // The time at which the search last advanced; unset before the first time.
   std::optional<absl::Time> last_token;
 
  private:
@@ -134,40 +137,45 @@ class Sequence {
     kDone
   };
 
-  // The source is there: what comes next.
-  void Start();
+  // Leaves kSource, since the source is ready.
+  void BeginDecoding();
   SourceId source() const {
     return source_slot_ < 0 ? kNoSource : sources_->id(source_slot_);
   }
-  // Whether it will be encoded when the plan under way is done.
+  // True if the source will be encoded when the plan under way is done.
   bool source_ready() const {
     return source_slot_ < 0 || sources_->ReadyAfterPlan(source_slot_);
   }
   RequestPhase RequestPhaseNow() const;
-  // What each live hypothesis has read.
+  // The tokens that each live hypothesis has read.
   Rereading::Histories ReadByLive() const;
   void PlanPrefix(int* spare_rows, StepPlan* plan);
-  // The maps that its search asks of every step, or null.
+  // The attention maps that the search needs of every step, or null.
   const AttentionSelection* SearchMaps() const;
-  // Tells the search of them.
-  void Attend(const StepResult& result);
+  // Passes the step's maps to the search.
+  void PassSearchMaps(const StepResult& result);
+  // Advances the search by a step.
   void Search(const StepResult& result);
-  // The same of a step with guesses, as far as they are what it chooses.
+  // The same for a step with guesses.
   void SearchDrafted(const StepResult& result);
-  void FollowSearch();
-  void StartLookup();
-  // Whether it continues a prompt with one hypothesis. (Of a translation it is
-  // the source that could tell what comes, in other tokens.)
+  // After the search advanced: streams tokens, then ends the search or moves
+  // the hypotheses on.
+  void ContinueSearch();
+  // True if it continues a prompt with one hypothesis. Then its tokens can be
+  // guessed from the prompt, and are worth caching for a conversation's next
+  // prompt.
   bool answers_alone() const {
     return request_.decoding && request_.source.ids.empty() &&
            request_.decoding->beam_size == 1 &&
            request_.decoding->hypotheses == 1;
   }
-  // What a hypothesis of its search has read: all but the last new token.
+  // Tokens that each hypothesis of the search has read: all but the last new
+  // one.
   int read_tokens() const {
     return static_cast<int>(request_.prefix.size()) + steps_ - 1;
   }
-  // Keeps the blocks of a lone answer, which a conversation's next prompt has.
+  // Caches the blocks of a lone answer, with which a conversation's next prompt
+  // begins.
   void CacheAnswer();
   void Stream();
   void FinishSearch();
@@ -191,6 +199,7 @@ class Sequence {
 
   Phase phase_ = Phase::kSource;
   bool ended_ = false;
+  bool paused_ = false;
   int64_t reserved_rows_;
   std::unique_ptr<Decoding> decoding_;
   LiveHypotheses live_;
@@ -200,27 +209,14 @@ class Sequence {
   int found_tokens_ = 0;
   std::optional<int> cached_tokens_;    // of the prefix, found at first
   int steps_ = 0;                       // tokens that the search has chosen
-  std::vector<size_t> streamed_;        // [hypotheses] tokens told of
-  std::vector<Hypothesis> hypotheses_;  // once the search is done
-  std::optional<BeamTrace> trace_;      // likewise, if asked for
+  std::vector<size_t> streamed_;        // [hypotheses] tokens already streamed
+  std::vector<Hypothesis> hypotheses_;  // after the search
+  std::optional<BeamTrace> trace_;      // after the search, if asked for
   std::vector<AttentionPass> passes_;   // [hypotheses_] in kAttention
   std::optional<ScorePass> score_;      // in kScore
-  std::optional<Hypothesis> scored_;    // once it is done
+  std::optional<Hypothesis> scored_;    // after kScore
+  std::optional<Speculation> speculation_;  // if it may guess
 
-  // Where it may guess.
-  std::optional<PromptLookup> lookup_;
-  struct {
-    std::vector<int32_t> tokens;       // the next one, then the guesses
-    std::vector<LogitsQuery> queries;  // [tokens]
-    int accepted = 0;
-    // Guesses of the plan under way.
-    int size() const {
-      return std::max(1, static_cast<int>(tokens.size())) - 1;
-    }
-    void Clear() { tokens.clear(); }
-  } draft_;
-
-  bool paused_ = false;
   PlannedDecodes decodes_;         // in the plan under way
   std::vector<LogitsRow> logits_;  // scratch
 };

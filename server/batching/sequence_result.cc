@@ -1,4 +1,4 @@
-// What a sequence that is done answers with.
+// The result of a finished sequence.
 #include <algorithm>
 #include <cmath>
 #include <span>

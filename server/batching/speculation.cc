@@ -1,88 +1,73 @@
-// A sequence's guesses. Where one hypothesis is live and no other can be, t is
-// the token to be read next, and d[1 .. k] are guesses of what follows. One
-// item of the plan reads t, d[1] .. d[k] and asks after each of them. The
-// answer after t is that of a step without guesses, as no row depends on those
-// after it; the answer after d[i] is that of a later step if the search has
-// chosen d[1] .. d[i]. So the search takes the answers in this order as long as
-// it chose what was guessed, and what was read of other guesses is taken back:
-// it sees the same answers to the same questions, in fewer steps.
-#include <algorithm>
-#include <span>
+// Let t be the token that the only hypothesis reads next, and d[1 .. k] guesses
+// of the tokens after it. One item of the plan reads t, d[1] .. d[k] and asks
+// for the logits after each of them. No row depends on the rows after it. So
+//
+// - the answer after t is that of a step without guesses;
+// - the answer after d[i] is that of a later step if the search has chosen
+//   d[1] .. d[i].
+//
+// Hence the search consumes the answers in this order as long as it chose the
+// guessed tokens, and the caller takes back the tokens of other guesses
+// (Engine::Truncate). The search sees the same answers to the same questions as
+// without guesses, in fewer steps.
+#include "server/batching/speculation.h"
 
-#include "server/batching/sequence.h"
+#include <utility>
+
+#include "server/batching/draft_budget.h"
 
 namespace trivium {
 
-void Sequence::StartLookup() {
-  lookup_.emplace(request_.prefix.size() + ReservedTokens(*request_.decoding));
-  lookup_->Update(request_.prefix);
+Speculation::Speculation(std::span<const int32_t> prompt, size_t most_tokens)
+    : lookup_(std::in_place, most_tokens) {
+  lookup_->Update(prompt);
   lookup_->ResetHitRate();
-  draft_.tokens.reserve(1 + DraftBudget::kMostTokens);
-  draft_.queries.reserve(1 + DraftBudget::kMostTokens);
+  tokens_.reserve(1 + DraftBudget::kMostTokens);
+  queries_.reserve(1 + DraftBudget::kMostTokens);
 }
 
-int Sequence::Draft(double price, int most) {
-  draft_.Clear();
-  if (!lookup_ || phase_ != Phase::kSearch || paused_) return 0;
-  const std::span<const int32_t> history = decoding_->LiveTokens(0);
+int Speculation::Draft(double price, int most, Decoding* search) {
+  Clear();
+  if (!lookup_) return 0;
+  const std::span<const int32_t> history = search->LiveTokens(0);
   lookup_->Update(history);
   const size_t match = lookup_->match();
   if (match == 0) return 0;
-  // The last new token is never read.
-  most = std::min(most, request_.decoding->max_new_tokens - steps_ - 1);
   int guesses = 0;
-  // The probability that this guess and those before it are right.
+  // p: the probability that this guess and those before it are right.
   for (double p = lookup_->hit_rate(); guesses < most && p >= price;
        p *= lookup_->hit_rate()) {
     ++guesses;
   }
   if (guesses == 0) return 0;
-  draft_.tokens.assign(1, history.back());
+  tokens_.assign(1, history.back());
   for (int i = 0; i < guesses; ++i) {
-    // What repeats itself goes on behind its end with what was guessed.
+    // A repetition continues beyond the end of the history with the guesses.
     const size_t at = match + i;
-    draft_.tokens.push_back(at < history.size()
-                                ? history[at]
-                                : draft_.tokens[1 + at - history.size()]);
+    tokens_.push_back(at < history.size() ? history[at]
+                                          : tokens_[1 + at - history.size()]);
   }
-  const std::span<const LogitsQuery> next = decoding_->queries();
-  draft_.queries.assign(next.begin(), next.end());
+  const std::span<const LogitsQuery> next = search->queries();
+  queries_.assign(next.begin(), next.end());
   const std::span<const LogitsQuery> later =
-      decoding_->DraftQueries(std::span(draft_.tokens).subspan(1));
-  draft_.queries.insert(draft_.queries.end(), later.begin(), later.end());
+      search->DraftQueries(std::span(tokens_).subspan(1));
+  queries_.insert(queries_.end(), later.begin(), later.end());
   return guesses;
 }
 
-void Sequence::DropDraft(StepPlan* plan) {
-  if (draft_.size() == 0) return;
-  StepPlan::Decode& decode = decodes_.Entries(plan)[0];
-  decode.tokens = live_.next_token(0);
-  decode.queries = decoding_->queries();
-  draft_.Clear();
+void Speculation::GiveUp() {
+  lookup_.reset();
+  accepted_ = 0;
 }
 
-void Sequence::SearchDrafted(const StepResult& result) {
-  const StepResult::Row& row = decodes_.Rows(result)[0];
-  draft_.accepted = 0;
-  if (!row.finite) {
-    // Perhaps because of a wrong guess alone: without any, once more.
-    engine_->Truncate(live_.id(0), read_tokens());
-    lookup_.reset();
-    return;
-  }
-  for (int i = 0;; ++i) {
-    decoding_->Advance(row.logits.subspan(i, 1));
-    ++steps_;
-    if (i == draft_.size() || decoding_->done() ||
-        decoding_->continuations()[0].token != draft_.tokens[i + 1]) {
-      break;
+int Speculation::Apply(std::span<const LogitsRow> logits, Decoding* search) {
+  for (accepted_ = 0;; ++accepted_) {
+    search->Advance(logits.subspan(accepted_, 1));
+    if (accepted_ == size() || search->done() ||
+        search->continuations()[0].token != tokens_[accepted_ + 1]) {
+      return accepted_ + 1;
     }
-    ++draft_.accepted;
   }
-  if (draft_.accepted < draft_.size()) {
-    engine_->Truncate(live_.id(0), read_tokens());
-  }
-  FollowSearch();
 }
 
 }  // namespace trivium

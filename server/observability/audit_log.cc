@@ -84,7 +84,8 @@ void AuditLog::WriteAll(const std::string& text) {
     const ssize_t written = write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
-      return error_log_.Log(spdlog::level::err, "calls are not in --audit-log",
+      return error_log_.Log(spdlog::level::err,
+                            "cannot write calls to --audit-log",
                             {{"file", path_}, {"error", strerror(errno)}});
     }
     rest.remove_prefix(static_cast<size_t>(written));

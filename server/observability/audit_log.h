@@ -16,19 +16,19 @@
 
 namespace trivium {
 
-// Who called what, and how it ended: a JSON object a line, at the end of a
-// file. A thread writes, so that no call waits for a disk; where the disk is so
-// slow that kLines wait, the next are left out, and a line tells how many
+// Records each call and its end: appends one JSON object a line to a file. A
+// thread writes, so that no call waits for a disk. If the disk is so slow that
+// kLines lines wait, further lines are left out, and a line says how many
 // ("left_out"). Thread-safe.
 class AuditLog {
  public:
   static constexpr size_t kLines = 65536;
 
-  // Makes the file where it is not there; others of the machine cannot read it.
-  // The error names it.
+  // Creates the file if it does not exist, readable only by its owner. The
+  // error names the file.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(
       const std::string& path);
-  // Writes what there is.
+  // Writes the waiting lines.
   ~AuditLog();
 
   void Write(absl::Time time, std::initializer_list<LogField> fields);

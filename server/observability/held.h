@@ -3,13 +3,13 @@
 
 namespace trivium {
 
-// What the process holds for clients.
+// Kinds of memory that the process holds for clients.
 enum class Held {
-  kIncoming,   // messages that have not come in whole
-  kRequests,   // of calls under way, as they came
-  kResults,    // of models, of which messages are not made yet
+  kIncoming,   // messages that have arrived in part
+  kRequests,   // request messages of running calls
+  kResults,    // models' results before they become messages
   kOutbox,     // messages of streams that wait to be written
-  kResponses,  // written, and not taken by the client
+  kResponses,  // written, but not read by the client yet
 };
 inline constexpr int kHeldKinds = 5;
 

@@ -21,7 +21,7 @@ namespace trivium {
 namespace {
 
 std::atomic<LogFormat> log_format{LogFormat::kText};
-std::atomic<LogWriter*> log_writer{nullptr};  // of InitLog
+std::atomic<LogWriter*> log_writer{nullptr};  // set by InitLog
 
 // JSON's escapes serve both formats; bytes that are not UTF-8 become U+FFFD.
 std::string Quote(std::string_view text) {
@@ -37,8 +37,8 @@ bool NeedsQuotes(std::string_view text) {
   return false;
 }
 
-// What lines go to now. Those before it stay, as a thread may just be writing
-// to one.
+// The current logger. Earlier loggers are never destroyed, because a thread may
+// still be using one.
 std::atomic<spdlog::logger*> logger_now{nullptr};
 
 void UseLogger(std::unique_ptr<spdlog::logger> logger) {
@@ -49,7 +49,7 @@ void UseLogger(std::unique_ptr<spdlog::logger> logger) {
   all->push_back(std::move(logger));
 }
 
-// Gives them to a function, without time and level.
+// Passes lines to a function, without time and level.
 class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit FunctionSink(LogSink sink) : sink_(std::move(sink)) {}
@@ -63,7 +63,7 @@ class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
   const LogSink sink_;
 };
 
-// Gives lines to a writer.
+// Passes lines to a LogWriter.
 class WriterSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit WriterSink(LogWriter* writer) : writer_(writer) {}
@@ -94,7 +94,7 @@ std::string FormatValue(LogFormat format, const LogField& field) {
 
 absl::Status InitLog(std::string_view level, LogFormat format) {
   const LogLevel parsed = spdlog::level::from_str(std::string(level));
-  // from_str answers "off" for what it does not know.
+  // from_str returns "off" for an unknown name.
   if (parsed == spdlog::level::off && level != "off") {
     return absl::InvalidArgumentError(fmt::format(
         "unknown log level '{}'; use trace, debug, info, warn, error, critical "
@@ -187,7 +187,7 @@ void LogLimit::Log(LogLevel level, std::string_view message,
   int64_t left_out = 0;
   if (!LogEnabled(level) || !Allow(absl::Now(), &left_out)) return;
   if (left_out > 0) {
-    trivium::Log(level, "lines like the next were left out",
+    trivium::Log(level, "lines like the next one were left out",
                  {{"lines", left_out}});
   }
   trivium::Log(level, message, fields);

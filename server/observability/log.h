@@ -21,17 +21,17 @@ enum class LogFormat { kText, kJson };
 
 using LogLevel = spdlog::level::level_enum;
 
-// The process's log; nothing is written before one of the next two is called.
-//
-// Sets it up on standard error. `level`: trace, debug, info,
-// warn, error, critical or off.
+// The process's log. Nothing is logged before InitLog or SetLogSink is called.
+
+// Starts logging to standard error. `level`: trace, debug, info, warn, error,
+// critical or off.
 absl::Status InitLog(std::string_view level, LogFormat format);
-// Gives lines of a level and above to `sink` instead, on the threads that log,
-// one at a time; it must not block. Null: nobody gets them.
+// Passes lines of level `least` and above to `sink` instead, on the threads
+// that log, one line at a time. The sink must not block. Null: logs nothing.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 void SetLogSink(LogLevel least, LogSink sink);
-// Lines of InitLog are written by a thread (LogWriter); waits for those before,
-// at most so long.
+// Waits until LogWriter's thread has written the lines so far, at most for
+// `most`. Does nothing before InitLog.
 void FlushLog(absl::Duration most);
 
 struct LogField {
@@ -47,24 +47,24 @@ struct LogField {
   LogField(std::string_view k, double v) : key(k), value(v) {}
 };
 
-// One structured line: `message key=value...` or one JSON object. Values with
-// control characters or quotes are escaped, so that a line stays a line.
+// Logs one line: `message key=value...` or one JSON object. Control characters
+// and quotes in values are escaped, so a line stays one line.
 void Log(LogLevel level, std::string_view message,
          std::initializer_list<LogField> fields = {});
 
-// Whether Log at this level writes; to skip building costly fields.
+// True if Log writes lines of this level; lets callers skip costly fields.
 bool LogEnabled(LogLevel level);
 
-// Writes at most kLines lines in a minute, and tells how many it left out: for
-// what a client may cause as often as it likes. Thread-safe.
+// Logs at most kLines lines a minute, and then the number that it left out. For
+// events that clients can cause at any rate. Thread-safe.
 class LogLimit {
  public:
   static constexpr int kLines = 10;
 
   void Log(LogLevel level, std::string_view message,
            std::initializer_list<LogField> fields = {});
-  // Whether a line may be written at this time; if so, `left_out` says how many
-  // were not before it.
+  // Returns true if a line may be written at this time. Then `left_out` is the
+  // number of lines that were left out before it.
   bool Allow(absl::Time now, int64_t* left_out);
 
  private:
@@ -74,11 +74,11 @@ class LogLimit {
   int64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// The text of a line after its time and level; for Log and its tests.
+// The text of a line after its time and level. Used by Log and its tests.
 std::string FormatLogLine(LogFormat format, std::string_view message,
                           std::initializer_list<LogField> fields);
 
-// `,"key":value` for each field, as JSON has them.
+// `,"key":value` for each field, in JSON.
 std::string FormatJsonFields(std::initializer_list<LogField> fields);
 
 }  // namespace trivium

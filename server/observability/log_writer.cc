@@ -21,8 +21,8 @@ absl::StatusOr<LogWriter*> LogWriter::Create(int fd) {
   if (!thread) {
     delete writer;
     return absl::ResourceExhaustedError(
-        "the system gives no thread for the log (ulimit -u, the cgroup's "
-        "pids.max)");
+        "the system cannot start a thread for the log (see ulimit -u and the "
+        "cgroup's pids.max)");
   }
   thread->detach();
   return writer;
@@ -49,7 +49,7 @@ void LogWriter::Flush(absl::Duration most) {
 }
 
 void LogWriter::Run() {
-  // Signals are for the threads that ask for them.
+  // Leaves signals to the threads that handle them.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -62,8 +62,8 @@ void LogWriter::Run() {
       while (lines_.empty()) changed_.Wait(&mutex_);
       if (left_out_ > 0) {
         text = fmt::format(
-            "{} lines of the log were left out: nobody read "
-            "them in time\n",
+            "{} lines of the log were left out because they were not read in "
+            "time\n",
             std::exchange(left_out_, 0));
       }
       text += lines_.front();

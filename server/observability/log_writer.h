@@ -13,21 +13,22 @@
 
 namespace trivium {
 
-// Writes lines to a file descriptor on a thread of its own, so that who logs
-// never waits for who reads: where the reader of a pipe is slow, the oldest
-// lines of those that wait go, and the log says how many. Where it is gone,
-// all do. Thread-safe.
+// Writes lines to a file descriptor on its own thread, so that logging never
+// waits for the reader of a pipe. If the reader is slow, the oldest waiting
+// lines are dropped, and the log says how many. If it is gone, all lines are
+// dropped. Thread-safe.
 class LogWriter {
  public:
-  // Lines that wait at most.
+  // Bound on the waiting lines.
   static constexpr size_t kLines = 8192;
 
-  // It is never destroyed: its thread may hang in a write for ever.
+  // The writer is never destroyed: its thread may hang in a write for ever.
+  // RESOURCE_EXHAUSTED: the system cannot start a thread.
   static absl::StatusOr<LogWriter*> Create(int fd);
 
   // `line` ends with a newline.
   void Write(std::string line);
-  // Waits until what was given before is written, at most so long.
+  // Waits until the lines so far are written, at most for `most`.
   void Flush(absl::Duration most);
 
  private:

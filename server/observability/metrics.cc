@@ -27,20 +27,20 @@ Metrics::Metrics(int workers)
       memory_(AddGauge(registry_.get(), "trivium_memory_bytes",
                        "Memory of the process, without files that it maps.")),
       memory_limit_(AddGauge(registry_.get(), "trivium_memory_limit_bytes",
-                             "What it may come to.")),
+                             "Limit of the process's memory.")),
       limits_(&BuildGauge()
                    .Name("trivium_limit")
-                   .Help("What the server keeps to, by the name of its flag.")
+                   .Help("Limits of the server, by the name of the flag.")
                    .Register(*registry_)),
       overload_stage_(
           AddGauge(registry_.get(), "trivium_overload_stage",
-                   "For want of memory: 0 nothing, 1 large requests wait "
-                   "unread, 2 they are refused, 3 calls are shed.")),
+                   "Measures for lack of memory: 0 none, 1 large requests "
+                   "wait unread, 2 they are refused, 3 calls are shed.")),
       overload_actions_(
           &prometheus::BuildCounter()
                .Name("trivium_overload_actions_total")
-               .Help("What was done for want of memory: messages and streams "
-                     "that were paused, requests refused, calls shed.")
+               .Help("Measures taken for lack of memory: messages and streams "
+                     "paused, requests refused, calls shed.")
                .Register(*registry_)),
       connections_(AddGauge(registry_.get(), "trivium_connections",
                             "Clients' connections.")),
@@ -57,7 +57,7 @@ Metrics::Metrics(int workers)
       unknown_model_(registry_, "") {
   auto& in_flight = BuildGauge()
                         .Name("trivium_requests_in_flight")
-                        .Help("Calls being worked on.")
+                        .Help("Calls under way.")
                         .Register(*registry_);
   for (int i = 0; i < kRpcs; ++i) {
     in_flight_[i] =
@@ -65,12 +65,13 @@ Metrics::Metrics(int workers)
   }
   auto& held = BuildGauge()
                    .Name("trivium_held_bytes")
-                   .Help("What the process holds for clients.")
+                   .Help("Memory that the process holds for clients.")
                    .Register(*registry_);
   for (int i = 0; i < kHeldKinds; ++i) {
     held_[i] = &held.Add({{"kind", HeldName(static_cast<Held>(i))}});
   }
-  // From the start: what first occurs must be seen to rise.
+  // Series exist from the start: otherwise the first event would not show as an
+  // increase.
   for (const char* action : {"paused", "refused", "shed"}) {
     overload_actions_->Add({{"action", action}});
   }
@@ -82,7 +83,7 @@ Metrics::Metrics(int workers)
   }
   BuildGauge()
       .Name("trivium_build_info")
-      .Help("What this program is.")
+      .Help("Version and compiler of this program.")
       .Register(*registry_)
       .Add({{"version", kVersion}, {"compiler", __VERSION__}})
       .Set(1);
@@ -159,7 +160,7 @@ Metrics::Load Metrics::LoadNow() {
     load.errors += figures.server_errors();
   };
   add_calls(unknown_model_);
-  absl::flat_hash_set<const ModelFigures*> seen;  // models may share them
+  absl::flat_hash_set<const ModelFigures*> seen;  // models may share figures
   for (const auto& [model, figures] : models_) {
     if (!seen.insert(figures.get()).second) continue;
     add_calls(*figures);
@@ -371,7 +372,7 @@ std::string Metrics::Text() const {
   for (auto& family : process_figures_.Collect()) {
     families.push_back(std::move(family));
   }
-  // A family without a metric yet would be a lone HELP line.
+  // A family without metrics would be a HELP line alone.
   std::erase_if(families,
                 [](const auto& family) { return family.metric.empty(); });
   return prometheus::TextSerializer().Serialize(families);

@@ -22,35 +22,35 @@
 
 namespace trivium {
 
-// Everything the server counts, in one Prometheus registry. A model's handles
-// are made when it is added, so that nothing is looked up by name while a
-// request waits; what is said of a model that is not there is not counted.
-// Thread-safe.
+// All metrics of the server, in one Prometheus registry. A model's handles are
+// made when it is added, so that no request waits for a lookup by name. Events
+// of models that were not added do not count. Thread-safe.
 //
 //   Metrics metrics(workers);
 //   metrics.AddModel(*model);
-//   options.observer = &metrics;           // the batcher's figures
-//   metrics.OnCallDone(...);               // the calls'
-//   metrics.Text();                        // what /metrics answers
+//   options.observer = &metrics;           // the batcher's events
+//   metrics.OnCallDone(...);               // the calls' events
+//   metrics.Text();                        // the page /metrics
 class Metrics : public BatchingObserver {
  public:
   explicit Metrics(int workers);
 
-  // Series are labelled with the model's name; models of one name share them.
+  // Adds a model's series, labelled with its name. Models of one name share
+  // them.
   void AddModel(const ServedModel& model);
-  // Takes its series off the page.
+  // Removes the model's series from the page.
   void RemoveModel(const ServedModel& model);
 
   void OnCallStarted(Rpc rpc);
-  // `model`: null where the call named none that exists.
+  // `model`: null if the call named no existing model.
   void OnCallDone(Rpc rpc, const ServedModel* model, absl::StatusCode code,
                   absl::Duration duration);
-  // Of a text that was answered.
+  // A text was answered: its tokens.
   void OnTokens(const ServedModel& model, int64_t source, int64_t generated);
-  // A text was cut.
+  // A text was truncated.
   void OnTruncated(const ServedModel& model);
-  // What the server was told to keep to, which stays: `limit` is the flag's
-  // name, without dashes in front.
+  // Sets a limit of the server. `limit`: the flag's name without the leading
+  // dashes.
   void SetLimit(const std::string& limit, int64_t value);
 
   void OnIteration(const Iteration& iteration) override;
@@ -76,50 +76,49 @@ class Metrics : public BatchingObserver {
   void OnCacheLookup(const ServedModel& model, bool hit) override;
   void OnCacheSize(int64_t bytes, int64_t results) override;
 
-  // Bytes that are held for clients now.
+  // Sets the bytes that are held for clients now.
   void OnHeldBytes(Held kind, int64_t bytes);
-  // The memory that counts against the limit, and how far the server goes to
-  // keep within (OverloadManager::Stage).
+  // Sets the memory that counts against the limit, and the stage of the
+  // measures against overload (OverloadManager::Stage).
   void OnMemory(int64_t bytes, int64_t limit, int stage);
-  // `action`: "paused" (a message or a stream that is read later), "refused" (a
-  // request), "shed" (a call under way).
+  // `action`: "paused" (a message or stream is read later), "refused" (a
+  // request), "shed" (a running call was ended).
   void OnOverload(const char* action);
-  // Clients' connections that are open now.
+  // Sets the number of open connections of clients.
   void OnConnections(int64_t open);
-  // Ended by the server. `reason`: "evicted" (idle, to make room), "refused"
-  // (no room), "abuse" (of HTTP/2), "handshake" (of TLS, which failed), "old"
-  // (--max-connection-age).
+  // The server ended a connection. `reason`: "evicted" (idle, to make room),
+  // "refused" (no room), "abuse" (of HTTP/2), "handshake" (the TLS handshake
+  // failed), "old" (--max-connection-age).
   void OnConnectionEnded(const char* reason);
 
   // `result`: "sent" (to the collector of traces) or "dropped".
   void OnTraceSpans(const char* result, int64_t spans);
 
-  // What a model has done so far; of one that is not there, nothing.
+  // Totals of a model so far; all 0 if it was not added.
   struct ModelTotals {
     CallFigures::Total succeeded, failed;  // calls
-    CallFigures::Total queued;             // requests that were started
+    CallFigures::Total queued;             // waits of started requests
     CallFigures::Total iterations;
-    int64_t texts = 0;  // answered
+    int64_t texts = 0;  // answered texts
   };
   ModelTotals TotalsOf(const ServedModel& model);
 
-  // For reports of the server's load: what has come so far of all models, and
-  // what there is now.
+  // Sums over all models for load reports: totals so far, and present values.
   struct Load {
-    double calls = 0, errors = 0;  // errors that are not the clients'
-    double started = 0,
-           queue_seconds = 0;             // requests, and their waits together
-    double waiting = 0;                   // requests, now
-    double blocks_used = 0, blocks = 0;   // of the KV caches, now
-    double memory = 0, memory_limit = 0;  // bytes, now
+    double calls = 0, errors = 0;  // so far; errors are those of the server
+    // Started requests so far, and the sum of their waits.
+    double started = 0, queue_seconds = 0;
+    double waiting = 0;                   // requests now
+    double blocks_used = 0, blocks = 0;   // KV blocks now
+    double memory = 0, memory_limit = 0;  // bytes now
   };
   Load LoadNow();
 
-  // Everything in Prometheus' text format.
+  // All metrics in Prometheus' text format.
   std::string Text() const;
 
  private:
-  // The figures of a model that is there, else null.
+  // The figures of a model, or null if it was not added.
   ModelFigures* Find(const ServedModel& model)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -139,7 +138,8 @@ class Metrics : public BatchingObserver {
   std::array<prometheus::Gauge*, kRpcs> in_flight_;
   const ProcessFigures process_figures_;
 
-  // Held while something is counted, so that no series goes meanwhile.
+  // Held while an event is counted, so that its series is not removed
+  // meanwhile.
   Mutex mutex_;
   absl::flat_hash_map<const ServedModel*, std::shared_ptr<ModelFigures>> models_
       ABSL_GUARDED_BY(mutex_);

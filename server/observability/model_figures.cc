@@ -18,7 +18,7 @@ const Buckets& FirstTokenBuckets() {
 }
 
 const Buckets& BetweenTokensBuckets() {
-  // A small model's next token comes in a tenth of a millisecond.
+  // The next token of a small model takes a tenth of a millisecond.
   static const Buckets buckets = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
                                   0.0025,  0.005,  0.01,    0.025,  0.05,
                                   0.1,     0.25,   0.5,     1,      2.5};
@@ -44,8 +44,8 @@ const Buckets& TokenBuckets() {
   return buckets;
 }
 
-// Families that exist already are found again by name, so each model's call
-// adds to the same one.
+// Register returns the existing family of a name, so all models add to the same
+// family.
 prometheus::Family<prometheus::Counter>& CounterFamily(
     prometheus::Registry& registry, const char* name, const char* help) {
   return BuildCounter().Name(name).Help(help).Register(registry);
@@ -58,7 +58,8 @@ prometheus::Family<prometheus::Gauge>& GaugeFamily(
 
 prometheus::Family<prometheus::Gauge>& InfoFamily(
     prometheus::Registry& registry) {
-  return GaugeFamily(registry, "trivium_model_info", "What is served.");
+  return GaugeFamily(registry, "trivium_model_info",
+                     "The served models and their properties.");
 }
 
 prometheus::Family<prometheus::Histogram>& HistogramFamily(
@@ -184,25 +185,24 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
   shared_sources = counter("trivium_shared_sources_total",
                            "Requests whose source another one had encoded.");
   suspensions = counter("trivium_suspensions_total",
-                        "Running requests put back for want of KV blocks.");
+                        "Suspensions of running requests for lack of KV "
+                        "blocks.");
   not_finite = counter("trivium_not_finite_total",
                        "Requests answered INTERNAL because the model computed "
-                       "numbers that are infinite or none.");
+                       "infinities or NaNs.");
   prefix_hits = counter("trivium_prefix_hits_total",
-                        "Beginnings of which KV blocks were kept.");
+                        "Prefixes for which KV blocks were cached.");
   prefix_tokens_found =
       counter("trivium_prefix_tokens_found_total",
-              "Tokens that need not be read: their KV blocks were kept.");
-  drafted_tokens =
-      counter("trivium_drafted_tokens_total",
-              "Tokens that were read as guesses of what comes next.");
-  accepted_tokens =
-      counter("trivium_accepted_tokens_total",
-              "Of the drafted tokens, those that the search chose as well.");
+              "Tokens that were not read because their KV blocks were cached.");
+  drafted_tokens = counter("trivium_drafted_tokens_total",
+                           "Guessed tokens that were read ahead.");
+  accepted_tokens = counter("trivium_accepted_tokens_total",
+                            "Drafted tokens that the search chose.");
   cache_hits = counter("trivium_result_cache_hits_total",
-                       "Requests answered out of the result cache.");
+                       "Requests answered from the result cache.");
   cache_misses = counter("trivium_result_cache_misses_total",
-                         "Requests that the result cache did not know.");
+                         "Requests whose result was not cached.");
 
   auto& rows = HistogramFamily(this->registry(), "trivium_iteration_rows",
                                "Rows of an iteration, by phase.");
@@ -221,18 +221,16 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                                "Tokens of answered requests, by kind.");
   source_tokens = Add(tokens, {{"model", name}, {"kind", "source"}});
   generated_tokens = Add(tokens, {{"model", name}, {"kind", "generated"}});
-  input_tokens = histogram("trivium_input_tokens",
-                           "Tokens of a text, or prompt, that was answered.",
-                           TokenBuckets());
-  output_tokens =
-      histogram("trivium_output_tokens",
-                "New tokens of a text that was answered, of all its "
-                "hypotheses.",
+  input_tokens =
+      histogram("trivium_input_tokens", "Tokens of an answered text or prompt.",
                 TokenBuckets());
+  output_tokens = histogram(
+      "trivium_output_tokens",
+      "New tokens of an answered text, in all its hypotheses.", TokenBuckets());
   texts = counter("trivium_texts_total",
                   "Texts answered, in calls of one text, of many and streams.");
   truncated_texts = counter("trivium_truncated_texts_total",
-                            "Texts that were cut to what the model reads.");
+                            "Texts that were truncated to the model's limit.");
   auto& refused = CounterFamily(this->registry(), "trivium_rejections_total",
                                 "Calls that admission refused.");
   for (size_t i = 0; i < kRejections.size(); ++i) {
@@ -247,9 +245,9 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
   auto& used = GaugeFamily(this->registry(), "trivium_kv_blocks_used",
                            "KV cache blocks in use, by worker.");
   auto& capacity = GaugeFamily(this->registry(), "trivium_kv_blocks_capacity",
-                               "KV cache blocks there are, by worker.");
+                               "All KV cache blocks, by worker.");
   auto& running = GaugeFamily(this->registry(), "trivium_running_requests",
-                              "Requests that a worker works on.");
+                              "Requests that a worker runs.");
   for (int worker = 0; worker < workers; ++worker) {
     const prometheus::Labels place = {{"model", name},
                                       {"worker", std::to_string(worker)}};
@@ -258,7 +256,7 @@ ModelFigures::ModelFigures(std::shared_ptr<prometheus::Registry> registry,
   }
   batch_invariant_ =
       gauge("trivium_batch_invariant",
-            "1 where an answer does not depend on what else runs.");
+            "1 if answers do not depend on the other requests that run.");
   weight_bytes_ =
       gauge("trivium_model_weight_bytes", "Size of the weights as served.");
   SetInfo(name, info);

@@ -25,11 +25,11 @@
 
 namespace trivium {
 
-// What is counted of the calls that name one model, or none that exists. Its
-// series leave the page with it. Not thread-safe.
+// Metrics of the calls that name one model, or that name no existing model. The
+// destructor removes the series from the page. Not thread-safe.
 class CallFigures {
  public:
-  // `model`: the label; "" for calls that name no model that exists.
+  // `model`: the label; "" for calls that name no existing model.
   CallFigures(std::shared_ptr<prometheus::Registry> registry,
               std::string model);
   ~CallFigures();
@@ -38,18 +38,18 @@ class CallFigures {
 
   void Count(Rpc rpc, absl::StatusCode code, double seconds);
 
-  // Of all calls but those that ask of the model itself.
+  // Totals over all calls except GetModel.
   struct Total {
     int64_t count = 0;
     double seconds = 0;
   };
   const Total& succeeded() const { return succeeded_; }
   const Total& failed() const { return failed_; }
-  // Calls that the server could not answer, or not in time.
+  // Number of calls that the server could not answer, or not in time.
   double server_errors() const;
 
  protected:
-  // Adds a series to a family, to be removed with this object.
+  // Adds a series to a family; the destructor removes it.
   template <typename Metric, typename... Arguments>
   Metric* Add(prometheus::Family<Metric>& family,
               const prometheus::Labels& labels, Arguments&&... arguments) {
@@ -62,8 +62,8 @@ class CallFigures {
  private:
   static constexpr int kCodes = 17;
 
-  // Made when a call, or a code of it, first occurs, so that the page does not
-  // list hundreds that never did.
+  // Series are made when a call, or a status code of it, first occurs:
+  // otherwise the page would list hundreds of series that never occurred.
   struct ForRpc {
     prometheus::Histogram* duration = nullptr;
     std::array<prometheus::Counter*, kCodes> requests{};  // by status code
@@ -73,21 +73,22 @@ class CallFigures {
   const std::string model_;
   std::vector<std::function<void()>> removals_;
   std::array<ForRpc, kRpcs> rpcs_;
-  // By status code, from the start: what first occurs must be seen to rise.
+  // By status code. Made at the start: otherwise the first error would not show
+  // as an increase.
   std::array<prometheus::Counter*, kCodes> errors_{};
   Total succeeded_, failed_;
 };
 
-// All that is counted of one model: handles made once.
+// All metrics of one model; the handles are made once.
 struct ModelFigures : CallFigures {
   ModelFigures(std::shared_ptr<prometheus::Registry> registry,
                const std::string& name, const ModelInfo& info, int workers);
   ~ModelFigures();
 
-  // What is told of the model, in the place of what was.
+  // Replaces the information about the model.
   void SetInfo(const std::string& name, const ModelInfo& info);
 
-  // Why admission refuses calls.
+  // Reasons for which admission refuses calls.
   static constexpr std::array<std::string_view, 4> kRejections = {
       "full", "late", "draining", "invalid"};
   void CountRejection(std::string_view reason);
@@ -132,7 +133,7 @@ struct ModelFigures : CallFigures {
  private:
   prometheus::Gauge* batch_invariant_;
   prometheus::Gauge* weight_bytes_;
-  prometheus::Gauge* info_ = nullptr;  // whose labels are the information
+  prometheus::Gauge* info_ = nullptr;  // its labels are the information
 };
 
 }  // namespace trivium

@@ -8,7 +8,7 @@
 
 namespace trivium {
 
-// What /proc tells about this process, read at every scrape: the figures that
+// Metrics of this process from /proc, read at every scrape: those that
 // Prometheus' own client libraries export as process_*.
 class ProcessFigures : public prometheus::Collectable {
  public:

@@ -12,22 +12,22 @@
 
 namespace trivium {
 
-// Tells the log, at info, of calls that the server refused for want of room or
-// time, or because it stops: of the first at once, of the others with their
-// number once a second, by the next call that ends. Thread-safe.
+// Logs, at info, calls that the server refused for lack of room or time, or
+// because it stops. The first is logged at once; the next ones as a number, at
+// most once a second, when the next call ends. Thread-safe.
 class RefusalLog {
  public:
-  // `last`: the last one's error.
+  // `last`: the error of the last refused call.
   using Writer = std::function<void(int64_t calls, const std::string& last)>;
 
   RefusalLog();
   explicit RefusalLog(Writer write) : write_(std::move(write)) {}
-  // Tells of those that were not told of.
+  // Logs the rest.
   ~RefusalLog();
 
   // A call was refused.
   void Count(absl::Time now, std::string error);
-  // Another one ended.
+  // A call ended without being refused.
   void Tick(absl::Time now);
 
  private:

@@ -25,7 +25,7 @@ enum class Rpc {
   kLoadModel,
   kReloadModel,
   kUnloadModel,
-  kModelInfer,  // KServe's, where it became none of the others
+  kModelInfer,  // KServe's, if it became none of the other calls
 };
 inline constexpr int kRpcs = 19;
 

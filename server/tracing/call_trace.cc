@@ -25,8 +25,8 @@ void AddCount(const char* key, int64_t value, Span* span) {
   Attribute(key, span)->set_int_value(value);
 }
 
-// What the conventions call an error of the server's span; the other codes are
-// the client's doing.
+// True for the codes that the conventions count as errors of a server's span;
+// the other codes are the client's errors.
 bool IsServersError(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kUnknown:
@@ -41,7 +41,7 @@ bool IsServersError(absl::StatusCode code) {
   }
 }
 
-// Of the conventions' well-known names; empty where none fits.
+// The conventions' well-known name for the call; empty if none fits.
 std::string_view OperationName(Rpc rpc) {
   if (rpc == Rpc::kEncode || rpc == Rpc::kEncodeStream) return "embeddings";
   return rpc == Rpc::kGenerate ? "text_completion" : "";
@@ -113,7 +113,7 @@ std::vector<Span> CallTrace::End(const TracedEnding& ending, absl::Time now) {
   for (const std::shared_ptr<Round>& round : rounds_) {
     round->AddSpans(*this, &spans);
   }
-  // What never was submitted.
+  // Texts that were tokenized but never submitted.
   AddPhase(kTokenizePhase, tokenizing_, 0, &spans);
   return spans;
 }

@@ -18,46 +18,48 @@
 
 namespace trivium {
 
-// How a traced call ended, for the attributes of its span.
+// The end of a traced call, for the attributes of its span.
 struct TracedEnding {
   Rpc rpc;
   std::string_view http_method = "";  // empty: gRPC
   std::string_view http_route = "";
   int http_status = 0;          // of the answer
-  std::string_view model = "";  // empty: it named none that exists
+  std::string_view model = "";  // empty: it named no existing model
   absl::StatusCode code = absl::StatusCode::kOk;
   int64_t source_tokens = 0, generated_tokens = 0;
 };
 
-// The spans of one call, in OpenTelemetry's semantic conventions: the call's
-// own, and for each round of requests that it gave to the batcher together one
-// span a phase, from the first request's beginning of it to the last one's end.
-// A unary call has one round or a few, a stream one for each item. Nothing of a
-// client's texts is in them. Thread-safe.
+// The spans of one call, in OpenTelemetry's semantic conventions. There is a
+// span for the call. A round is the requests that the call submits to the
+// batcher together; it has a span for each phase, from the first request that
+// begins it to the last one that ends it. A unary call has one round or a few,
+// a stream one for each item. Spans hold nothing of the client's texts.
+// Thread-safe.
 //
 //   CallTrace trace(parent, now);
-//   trace.AddTokenizing(begin, end);       // of what is submitted next
+//   trace.AddTokenizing(begin, end);       // of the next round
 //   request.phases = trace.NewRound(count);
 //   spans = trace.End(ending, now);        // once, when all requests are done
 class CallTrace {
  public:
-  // Rounds that have spans; a stream has any number of items.
+  // Bound on the rounds that have spans; a stream may have any number of items.
   static constexpr size_t kMostRounds = 64;
 
-  // `parent`: of the caller's span, or none of a trace that begins here.
+  // `parent`: the caller's span; unset: a new trace begins here.
   CallTrace(const std::optional<TraceContext>& parent, absl::Time started);
 
   const std::string& trace_id() const { return trace_id_; }
 
   void AddTokenizing(absl::Time begin, absl::Time end);
-  // Hears of so many requests, until End. Null where there were kMostRounds.
+  // Returns the listener for a round of so many requests, valid until End; null
+  // after kMostRounds.
   std::shared_ptr<PhaseListener> NewRound(size_t requests);
 
   std::vector<opentelemetry::Span> End(const TracedEnding& ending,
                                        absl::Time now);
 
  private:
-  // From the first beginning to the last end; of nothing at first.
+  // The time from the first begin to the last end that was added.
   struct Interval {
     absl::Time begin = absl::InfiniteFuture(), end = absl::InfinitePast();
     void Add(absl::Time from, absl::Time to);
@@ -74,13 +76,13 @@ class CallTrace {
 
   const std::string trace_id_;
   const std::string parent_id_;  // empty: none
-  const std::string state_;      // of the caller
+  const std::string state_;      // the caller's TraceContext::state
   const std::string span_id_;
   const absl::Time started_;
   Mutex mutex_;
   Interval tokenizing_ ABSL_GUARDED_BY(mutex_);  // of the next round
   std::vector<std::shared_ptr<Round>> rounds_ ABSL_GUARDED_BY(mutex_);
-  int64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;  // rounds
+  int64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;  // rounds without spans
 };
 
 }  // namespace trivium

@@ -1,6 +1,12 @@
-// The thread may hang where the library has no timeout (the name of the
-// collector is looked up), and a server that stops does not wait for that: the
-// thread owns the sender together with the exporter, and is left alone.
+// Sender does the work on a detached thread. That thread may hang where the
+// HTTP library has no timeout (the lookup of the collector's name), and a
+// server that stops does not wait for it. So the exporter and the thread share
+// the ownership of the sender, and after Stop the sender no longer uses the
+// metrics.
+//
+// All spans of a call enter the queue together or are dropped together. The
+// thread sends kBatchSpans at a time, or fewer after Options::gather. A message
+// is tried kTries times, and only again for errors that OTLP calls retryable.
 #include "server/tracing/span_exporter.h"
 
 #include <fmt/format.h>
@@ -42,7 +48,7 @@ void AddText(const char* key, std::string value,
   attribute->mutable_value()->set_string_value(std::move(value));
 }
 
-// Who sends: the same in every message.
+// Describes this process; the same in every message.
 opentelemetry::ResourceSpans ThisProcess() {
   opentelemetry::ResourceSpans out;
   char host[256] = "";
@@ -58,8 +64,8 @@ opentelemetry::ResourceSpans ThisProcess() {
   return out;
 }
 
-// As OTLP has it.
-bool MayBeTriedAgain(int status) {
+// The retryable statuses of OTLP.
+bool IsRetryable(int status) {
   return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
@@ -74,7 +80,7 @@ absl::StatusOr<TraceEndpoint> ParseTraceEndpoint(const std::string& url) {
   if (!known || path == host ||
       url.find_first_of("?#@ ") != std::string::npos) {
     return absl::InvalidArgumentError(fmt::format(
-        "'{}' must be the address of a collector's OTLP over HTTP, as "
+        "'{}' must be the address of a collector's OTLP over HTTP, such as "
         "http://localhost:4318",
         url));
   }
@@ -97,13 +103,14 @@ class SpanExporter::Sender {
     const bool were_few = waiting_.size() < kBatchSpans;
     const bool were_none = waiting_.empty();
     std::move(spans.begin(), spans.end(), std::back_inserter(waiting_));
-    // The thread waits for the first, and then for many.
+    // The thread waits for the first span, then for a full message.
     if (were_none || (were_few && waiting_.size() >= kBatchSpans)) {
       changed_.SignalAll();
     }
   }
 
-  // Returns when all is sent, or after kLastWait; then metrics_ are left alone.
+  // Returns when everything is sent, or after kLastWait. Afterwards metrics_ is
+  // not used.
   void Stop() {
     MutexLock lock(&mutex_);
     stopping_ = true;
@@ -132,7 +139,7 @@ class SpanExporter::Sender {
   }
 
  private:
-  // The next ones to send; none: it stops.
+  // Returns the next spans to send; none: the sender stops.
   std::vector<Span> Take() {
     MutexLock lock(&mutex_);
     while (waiting_.empty() && !stopping_) changed_.Wait(&mutex_);
@@ -159,11 +166,11 @@ class SpanExporter::Sender {
     return message.SerializeAsString();
   }
 
-  // `body`: a message of so many spans.
+  // `body`: a message with so many spans.
   void Send(const std::string& body, size_t spans, httplib::Client* client) {
     std::string error;
     for (int i = 0; i < kTries; ++i) {
-      if (i > 0 && !Rest(options_.retry * (1 << (i - 1)))) break;
+      if (i > 0 && !WaitToRetry(options_.retry * (1 << (i - 1)))) break;
       bool again = false;
       const absl::StatusOr<int64_t> rejected = Post(body, client, &again);
       if (rejected.ok()) {
@@ -176,13 +183,14 @@ class SpanExporter::Sender {
     Count(0, spans);
     log_limit_.Log(
         spdlog::level::warn,
-        "the collector of traces did not take spans; they are dropped",
+        "the collector of traces did not accept spans; they are dropped",
         {{"endpoint", options_.endpoint.origin + options_.endpoint.path},
          {"spans", static_cast<int64_t>(spans)},
          {"error", error}});
   }
 
-  // How many of the spans the collector refused for good.
+  // Sends a message once. Returns how many of its spans the collector refused
+  // for good. Sets `again` if an error may be retried.
   absl::StatusOr<int64_t> Post(const std::string& body, httplib::Client* client,
                                bool* again) const {
     std::string answer;
@@ -198,13 +206,14 @@ class SpanExporter::Sender {
       return true;
     };
     const httplib::Result result = client->send(request);
-    *again = !result || MayBeTriedAgain(result->status);
+    *again = !result || IsRetryable(result->status);
     if (!result) {
       std::string error = httplib::to_string(result.error());
       if (result.error() == httplib::Error::SSLServerVerification) {
         error += fmt::format(
-            ": {} has not signed the collector's certificate for this address",
-            options_.ca.empty() ? "an authority of the system's (give "
+            ": the collector's certificate for this address is not signed by "
+            "{}",
+            options_.ca.empty() ? "an authority that the system trusts (give "
                                   "--trace-ca)"
                                 : options_.ca);
       }
@@ -219,8 +228,8 @@ class SpanExporter::Sender {
     return std::max<int64_t>(response.partial_success().rejected_spans(), 0);
   }
 
-  // False where it stops instead.
-  bool Rest(absl::Duration time) {
+  // Waits; returns false if the sender stops meanwhile.
+  bool WaitToRetry(absl::Duration time) {
     MutexLock lock(&mutex_);
     const absl::Time end = absl::Now() + time;
     while (!stopping_ && absl::Now() < end) WaitLocked(end);
@@ -259,8 +268,8 @@ absl::StatusOr<std::unique_ptr<SpanExporter>> SpanExporter::Create(
   auto thread = StartThread([sender] { sender->Run(); });
   if (!thread) {
     return absl::ResourceExhaustedError(
-        "the system gives no thread for traces (ulimit -u, the cgroup's "
-        "pids.max)");
+        "the system cannot start a thread for traces (see ulimit -u and the "
+        "cgroup's pids.max)");
   }
   thread->detach();
   return absl::WrapUnique(new SpanExporter(std::move(sender)));

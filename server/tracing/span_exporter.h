@@ -13,40 +13,41 @@
 
 namespace trivium {
 
-// Where a collector takes traces.
+// The address at which a collector receives traces.
 struct TraceEndpoint {
   std::string origin;  // "http://collector:4318"
   std::string path;    // "/v1/traces"
 };
 
-// Of "http://HOST:PORT[/BASE]" or https. The error says what is wrong.
+// Parses "http://HOST:PORT[/BASE]", or https.
 absl::StatusOr<TraceEndpoint> ParseTraceEndpoint(const std::string& url);
 
-// Sends spans to a collector by OTLP over HTTP, a few hundred at a time, on a
-// thread of its own, so that no call ever waits for the collector. What it does
-// not take in a few tries, and what comes while very much waits, is dropped and
-// counted (trivium_trace_spans_total). Thread-safe.
+// Sends spans to a collector by OTLP over HTTP, a few hundred at a time, on its
+// own thread, so that no call waits for the collector. Spans are dropped and
+// counted (trivium_trace_spans_total) if the collector does not accept them in
+// a few tries, or if too many wait already. Thread-safe.
 class SpanExporter {
  public:
   struct Options {
     TraceEndpoint endpoint;
-    // Of https: a PEM file of authorities, one of which has signed the
+    // For https: PEM file with authorities, one of which has signed the
     // collector's certificate; empty: the system's.
     std::string ca = "";
     size_t most_waiting = 16384;  // spans
-    // What comes within is sent together.
+    // Spans that come within this time are sent together.
     absl::Duration gather = absl::Milliseconds(200);
-    // Before the second try, and twice as long before the third.
+    // Wait before the second try; twice as long before the third.
     absl::Duration retry = absl::Seconds(1);
   };
 
-  // RESOURCE_EXHAUSTED where the system gives no thread. `metrics` outlives it.
+  // `metrics` outlives the exporter. RESOURCE_EXHAUSTED: the system cannot
+  // start a thread.
   static absl::StatusOr<std::unique_ptr<SpanExporter>> Create(
       const Options& options, Metrics* metrics);
-  // Tries to send what waits, for at most a second.
+  // Tries to send the waiting spans, for at most a second.
   ~SpanExporter();
 
-  // A call's: all of them are sent, or none.
+  // Adds the spans of one call; either all of them are sent or none.
   void Add(std::vector<opentelemetry::Span> spans);
 
  private:

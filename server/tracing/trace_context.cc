@@ -12,8 +12,8 @@
 namespace trivium {
 namespace {
 
-// version-trace id-parent id-flags, in hex digits of small letters. Later
-// versions may have more behind another dash.
+// traceparent is version-trace id-parent id-flags, in lower-case hex digits.
+// Later versions may have more fields after another dash.
 constexpr size_t kTraceIdAt = 3, kTraceIdDigits = 32;
 constexpr size_t kSpanIdAt = 36, kSpanIdDigits = 16;
 constexpr size_t kFlagsAt = 53, kFlagsDigits = 2;
@@ -33,11 +33,12 @@ void Append(uint64_t bits, std::string* id) {
   id->append(bytes, sizeof(bits));
 }
 
-// The specification has people keep this much at least, and no more members.
+// The specification requires at least this many bytes, and allows at most so
+// many members.
 constexpr size_t kMostStateBytes = 512, kMostStateMembers = 32;
 
-// A key begins with a small letter or a digit; one '@' may stand before the
-// name of the system whose tenant the rest is.
+// A key starts with a lower-case letter or a digit. It may have one '@',
+// between a tenant and its system.
 bool IsStateKey(std::string_view key) {
   return !key.empty() && key.size() <= 256 &&
          (absl::ascii_islower(key[0]) || absl::ascii_isdigit(key[0])) &&
@@ -46,15 +47,15 @@ bool IsStateKey(std::string_view key) {
          std::count(key.begin(), key.end(), '@') <= 1;
 }
 
-// Printable characters but '=', as ',' ends it.
+// Printable characters except '='; ',' has already ended the value.
 bool IsStateValue(std::string_view value) {
   return !value.empty() && value.size() <= 256 &&
          std::all_of(value.begin(), value.end(),
                      [](char c) { return c >= ' ' && c <= '~' && c != '='; });
 }
 
-// Its members, without the white space between them; empty where it is not what
-// the specification says.
+// Returns the members without the white space between them; empty if the text
+// is invalid.
 std::string CheckedState(std::string_view text) {
   if (text.size() > kMostStateBytes) return "";
   std::set<std::string_view> keys;

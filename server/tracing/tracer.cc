@@ -7,7 +7,7 @@
 namespace trivium {
 namespace {
 
-// Uniform, at least 0 and below 1.
+// Returns a uniform number from 0 to below 1.
 double RandomFraction() {
   constexpr int kDigits = 53;
   return std::ldexp(static_cast<double>(RandomBits() >> (64 - kDigits)),

@@ -12,17 +12,17 @@
 
 namespace trivium {
 
-// Chooses the calls that are traced, and takes their spans. Thread-safe.
+// Chooses the calls to trace, and exports their spans. Thread-safe.
 class Tracer {
  public:
-  // `sample_rate`: 0 .. 1, of the calls whose callers say nothing of a trace.
-  // Of the others those are traced whose callers record their spans, too.
+  // `sample_rate`: the part, 0 .. 1, of calls without a caller's trace that are
+  // traced. Calls with one are traced if the caller records its spans.
   Tracer(std::unique_ptr<SpanExporter> exporter, double sample_rate);
 
-  // A call begins. Null: it is not traced.
+  // A call begins. Returns null if it is not traced.
   std::unique_ptr<CallTrace> Begin(const std::optional<TraceContext>& caller,
                                    absl::Time now) const;
-  // It has ended.
+  // The call has ended.
   void End(CallTrace* trace, const TracedEnding& ending, absl::Time now) const {
     exporter_->Add(trace->End(ending, now));
   }

@@ -108,7 +108,7 @@ TEST_F(ModelsTest, LoadsAndUnloadsFromTheCommandLine) {
   EXPECT_EQ(loaded.exit_code, 0) << loaded.err;
   EXPECT_THAT(loaded.out, HasSubstr("two\tmarian"));
   EXPECT_THAT(run({"--load", "one", "--name", "two"}).err,
-              HasSubstr("is named 'two' already"));
+              HasSubstr("named 'two' exists already"));
   EXPECT_EQ(run({"--reload", "two"}).exit_code, 0);
   EXPECT_EQ(run({"--unload", "two"}).exit_code, 0);
   EXPECT_THAT(run({"--unload", "two"}).err, HasSubstr("no model is named"));

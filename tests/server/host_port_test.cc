@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-TEST(HostPortTest, IsCalledOnThisMachine) {
+TEST(HostPortTest, GivesTheAddressOnThisMachine) {
   EXPECT_EQ(AddressToCall("0.0.0.0:0", 7), "127.0.0.1:7");
   EXPECT_EQ(AddressToCall("[::]:9", 9), "[::1]:9");
   EXPECT_EQ(AddressToCall("10.0.0.2:9", 9), "10.0.0.2:9");

@@ -131,7 +131,7 @@ TEST_F(LocalEngineTest, AnEventsErrorEndsTheCall) {
   EXPECT_EQ(events, 1);
 }
 
-TEST_F(LocalEngineTest, ACallThatIsStoppedIsCancelled) {
+TEST_F(LocalEngineTest, AStoppedCallIsCancelled) {
   std::stop_source stop;
   const absl::Status status = engine_->Generate(
       Generate(200),
@@ -153,7 +153,7 @@ TEST_F(LocalEngineTest, ACallThatIsStoppedIsCancelled) {
       Code::kCancelled);
 }
 
-TEST(LocalEngineOptionsTest, WhatCannotBeIsAnError) {
+TEST(LocalEngineOptionsTest, InvalidOptionsAreErrors) {
   LocalEngine::Options options = Small();
   options.models.push_back(options.models[0]);
   EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
@@ -175,7 +175,7 @@ TEST(LocalEngineOptionsTest, WhatCannotBeIsAnError) {
               HasSubstr("kv_cache_bytes is -1"));
 }
 
-TEST(LocalEngineOptionsTest, WhatIsLeftOutIsAsAServerHasIt) {
+TEST(LocalEngineOptionsTest, DefaultsAreThoseOfTheServer) {
   LocalEngine::Options options;
   options.models = {{.folder = kFolder}};
   const auto engine = LocalEngine::Create(options);

@@ -139,7 +139,7 @@ TEST_F(ModelManagerTest, LoadsUnderTheFoldersNameOrAnother) {
   EXPECT_THAT(Names(), ElementsAre("opus", "exact"));
 }
 
-TEST_F(ModelManagerTest, LoadsNothingFromElsewhere) {
+TEST_F(ModelManagerTest, LoadsNothingOutsideItsRoot) {
   Start();
   const fs::path outside = root_.string() + "-outside";
   fs::remove_all(outside);
@@ -154,14 +154,14 @@ TEST_F(ModelManagerTest, LoadsNothingFromElsewhere) {
         << folder;
   }
   EXPECT_THAT(Load({.folder = "nothing"}).status().message(),
-              HasSubstr("there is no 'nothing'"));
+              HasSubstr("'nothing' does not exist"));
   EXPECT_EQ(Load({.folder = "below"}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(Names().empty());
   fs::remove_all(outside);
 }
 
-TEST_F(ModelManagerTest, WhoHasAModelKeepsIt) {
+TEST_F(ModelManagerTest, ACallKeepsItsModel) {
   AddFolder("opus");
   Start();
   ModelHandle first = *directory_.Find("opus");
@@ -188,7 +188,7 @@ TEST_F(ModelManagerTest, WhoHasAModelKeepsIt) {
   EXPECT_TRUE(Soon([&] { return model.use_count() == 1; }));
 }
 
-TEST_F(ModelManagerTest, OrdersThatWaitAreBounded) {
+TEST_F(ModelManagerTest, WaitingOrdersAreBounded) {
   AddFolder("opus");
   Start();
   // The first one holds up the others.
@@ -240,7 +240,7 @@ TEST_F(ModelManagerTest, AClientsOrdersLeaveRoomForOthers) {
   EXPECT_TRUE(Reload("opus").ok());
 }
 
-TEST_F(ModelManagerTest, WhatDoesNotFitIntoMemoryIsNotRead) {
+TEST_F(ModelManagerTest, AModelThatDoesNotFitIntoMemoryIsNotRead) {
   Start();
   AddFolder("opus");
   // Not a model: were it read, that would be the error.
@@ -253,7 +253,7 @@ TEST_F(ModelManagerTest, WhatDoesNotFitIntoMemoryIsNotRead) {
   EXPECT_THAT(Names(), ElementsAre());
 }
 
-TEST_F(ModelManagerTest, NorWhereItsKeysAndValuesDoNot) {
+TEST_F(ModelManagerTest, AModelWhoseKvCacheDoesNotFitIsNotServed) {
   options_.memory_limit_bytes = PrivateMemory() + (int64_t{1} << 30);
   kv_cache_bytes_ = int64_t{2} << 30;
   Start();
@@ -311,7 +311,7 @@ TEST_F(ModelManagerTest, AWatchLeavesModelsFromElsewhereAlone) {
   fs::remove_all(outside);
 }
 
-TEST_F(ModelManagerTest, AWatchFollowsALinkThatIsTurned) {
+TEST_F(ModelManagerTest, AWatchFollowsASwitchedLink) {
   fs::create_directories(root_ / ".versions");
   AddFolder(".versions/1");
   AddFolder(".versions/2");
@@ -327,7 +327,7 @@ TEST_F(ModelManagerTest, AWatchFollowsALinkThatIsTurned) {
   EXPECT_THAT(Names(), ElementsAre("opus"));
 }
 
-TEST_F(ModelManagerTest, SubfoldersAreOfTheModel) {
+TEST_F(ModelManagerTest, SubfoldersBelongToTheModel) {
   AddFolder("opus");
   fs::create_directory(root_ / "opus/1_Pooling");
   const std::string folder = (root_ / "opus").string();
@@ -339,7 +339,7 @@ TEST_F(ModelManagerTest, SubfoldersAreOfTheModel) {
   EXPECT_NE(FingerprintOfFolder(folder), before);
 }
 
-TEST_F(ModelManagerTest, NothingIsBegunAfterStop) {
+TEST_F(ModelManagerTest, NoOrderStartsAfterStop) {
   AddFolder("opus");
   Start();
   manager_->Stop();

@@ -38,7 +38,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_TRUE(options.models.empty());
 }
 
-TEST_F(OptionsTest, ThePivotLanguageIsOne) {
+TEST_F(OptionsTest, ThePivotLanguageIsChecked) {
   EXPECT_EQ(Parse({}).pivot_language, "");
   EXPECT_EQ(Parse({"--pivot-language", "eng"}).pivot_language, "en");
   EXPECT_FALSE(exit_code_);
@@ -108,7 +108,7 @@ TEST_F(OptionsTest, ReadsFlags) {
   EXPECT_EQ(Parse({"--metrics-listen="}).metrics_listen, "");
 }
 
-TEST_F(OptionsTest, SettingsOfAModel) {
+TEST_F(OptionsTest, ReadsSettingsOfAModel) {
   const auto parse = [](const char* text) {
     return ParseModelSpec(text).value_or(ModelSpec());
   };
@@ -130,9 +130,9 @@ TEST_F(OptionsTest, SettingsOfAModel) {
     return std::string(ParseModelSpec(text).status().message());
   };
   EXPECT_THAT(error("a=/x,shortlist=yes"),
-              HasSubstr("shortlist is 'yes' and must be on or off"));
+              HasSubstr("shortlist is 'yes', but must be on or off"));
   EXPECT_THAT(error("a=/x,presicion=f32"),
-              HasSubstr("'presicion' is no setting of a model; did you mean "
+              HasSubstr("'presicion' is not a setting of a model; did you mean "
                         "precision?"));
   // Folders that look like settings.
   EXPECT_EQ(parse("a=/x,other=on/"),
@@ -140,7 +140,7 @@ TEST_F(OptionsTest, SettingsOfAModel) {
   EXPECT_EQ(parse("a=/x,B=on"), (ModelSpec{"a", "/x,B=on", std::nullopt}));
 }
 
-TEST_F(OptionsTest, AModelWithoutANameHasItsFolders) {
+TEST_F(OptionsTest, AModelWithoutANameHasTheNameOfItsFolder) {
   const auto name = [](const std::string& text) {
     const auto spec = ParseModelSpec(text);
     EXPECT_TRUE(spec.ok()) << spec.status();
@@ -164,7 +164,7 @@ TEST_F(OptionsTest, AModelWithoutANameHasItsFolders) {
 }
 
 // As deploy/compose.yaml has it where nobody asks for traces.
-TEST_F(OptionsTest, AnEmptyVariableSaysNothing) {
+TEST_F(OptionsTest, AnEmptyVariableIsIgnored) {
   setenv("TRIVIUM_TRACE_ENDPOINT", "", 1);
   setenv("TRIVIUM_WORKERS", "", 1);
   const Options options = Parse({});
@@ -174,7 +174,7 @@ TEST_F(OptionsTest, AnEmptyVariableSaysNothing) {
   EXPECT_EQ(options.workers, std::nullopt);
 }
 
-TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
+TEST_F(OptionsTest, AFlagOverridesItsVariable) {
   setenv("TRIVIUM_WORKERS", "5", 1);
   setenv("TRIVIUM_MODEL", "a=/x;b=/y", 1);
   setenv("TRIVIUM_TRUNCATE", "true", 1);
@@ -186,7 +186,7 @@ TEST_F(OptionsTest, TheFlagWinsOverTheEnvironment) {
   EXPECT_EQ(Parse({"/z"}).models.size(), 1);
 }
 
-TEST_F(OptionsTest, RefusesNonsense) {
+TEST_F(OptionsTest, RefusesInvalidValues) {
   for (const std::vector<const char*>& arguments :
        std::vector<std::vector<const char*>>{{"--nonsense"},
                                              {"--workers", "-1"},
@@ -229,7 +229,7 @@ TEST_F(OptionsTest, RefusesNonsense) {
   }
 }
 
-TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndTwins) {
+TEST_F(OptionsTest, HelpShowsGroupsDefaultsUnitsAndVariables) {
   testing::internal::CaptureStdout();
   Parse({"--help"});
   const std::string help = testing::internal::GetCapturedStdout();
@@ -250,7 +250,7 @@ TEST_F(OptionsTest, VersionIsPrinted) {
 }
 
 // --plan goes before the command line of a server, or has the models itself.
-TEST_F(OptionsTest, PlansWhatWouldBeServed) {
+TEST_F(OptionsTest, PlanHasTheModelsOfTheCommandLine) {
   for (const std::vector<const char*>& arguments :
        {std::vector<const char*>{"--plan", "/a", "b=/c,precision=f32"},
         {"--plan=/a", "--plan", "b=/c,precision=f32"},

@@ -48,7 +48,7 @@ TEST_F(ServerTest, HealthOfEachService) {
   EXPECT_EQ(Health("nobody"), HealthCheckResponse::SERVICE_UNKNOWN);
 }
 
-TEST_F(ServerTest, WhoWatchesHealthHearsOfItsEnd) {
+TEST_F(ServerTest, WatchersOfHealthAreToldOfTheStop) {
   const auto stub = grpc::health::v1::Health::NewStub(channel_);
   HealthCheckRequest request;
   HealthCheckResponse response;
@@ -88,7 +88,7 @@ TEST_F(ServerTest, MetricsCountCalls) {
   EXPECT_EQ(Get("/nothing").status, 404);
 }
 
-TEST_F(ServerTest, DrainSaysSoFirstAndFinishesWhatRuns) {
+TEST_F(ServerTest, DrainReportsNotServingFirstAndFinishesRunningCalls) {
   batcher_->Hold();
   grpc::Status status;
   std::thread client([&] {
@@ -108,7 +108,7 @@ TEST_F(ServerTest, DrainSaysSoFirstAndFinishesWhatRuns) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-TEST_F(ServerTest, DrainCancelsWhatTakesTooLong) {
+TEST_F(ServerTest, DrainCancelsCallsThatTakeTooLong) {
   options_.drain_timeout = absl::Milliseconds(20);
   StartServer();
   batcher_->Hold();

@@ -131,7 +131,7 @@ TEST_F(TlsPortsTest, BadFilesAreErrorsOfTheStart) {
   EXPECT_THAT(error(), HasSubstr("expired"));
 }
 
-TEST(TlsFlagsTest, WhatWouldBeIgnoredIsAnError) {
+TEST(TlsFlagsTest, FlagsWithoutEffectAreErrors) {
   const auto error_of = [](const Options& options) {
     return std::string(StartServer(options).status().message());
   };

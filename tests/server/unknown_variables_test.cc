@@ -27,7 +27,7 @@ TEST(UnknownVariablesTest, NamesTheNearest) {
       UnknownVariables({"TRIVIUM_WORKERS", "TRIVIUM_WORKER_THREADS",
                         "TRIVIUM_LISTEN", "TRIVIUM_PORT_FILE"},
                        environment),
-      ElementsAre(AllOf(HasSubstr("TRIVIUM_WORKER_THREAD is no option's"),
+      ElementsAre(AllOf(HasSubstr("TRIVIUM_WORKER_THREAD belongs to no option"),
                         HasSubstr("mean TRIVIUM_WORKER_THREADS?")),
                   HasSubstr("mean TRIVIUM_LISTEN?"),
                   HasSubstr("mean TRIVIUM_PORT_FILE?")));

@@ -72,8 +72,14 @@ LAYERS = {
         r"server/(adapters/kserve|calls|errors|limits|transports/net)/.*",
         r"server/observability/(log|metrics)\.h",
     ),
+    # A tool around the server: only main() includes it.
+    "server/plan": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
     # The program caps the instruction set before it loads a model.
-    "server": (r"server/.*", r"model/kernels/runtime\.h") + MODEL,
+    "server": (
+        r"server/(?!plan/).*",
+        r"server/plan/commands\.h",
+        r"model/kernels/runtime\.h",
+    ) + MODEL,
     "client": (r"client/.*",),
     "library": (
         r"client/(client|tls)\.h",

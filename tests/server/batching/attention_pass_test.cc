@@ -63,7 +63,7 @@ TEST_F(AttentionPassTest, MapsAttentionOfEachHypothesis) {
   }
 }
 
-TEST_F(AttentionPassTest, OneMapCanStandForAll) {
+TEST_F(AttentionPassTest, TheMeanMapHasOneLayerAndOneHead) {
   const auto run = [this](bool mean, int max_rows) {
     options_.max_rows = max_rows;
     Create();

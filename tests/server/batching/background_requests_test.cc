@@ -48,7 +48,7 @@ class BackgroundRequestsTest : public RunningBatchFixture {
   }
 };
 
-TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveOnes) {
+TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveRequests) {
   Create();
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
   const absl::Duration alone = TimeOf(request);
@@ -67,7 +67,7 @@ TEST_F(BackgroundRequestsTest, HardlyDelayInteractiveOnes) {
   batch_->Abort(absl::UnavailableError("bye"));
 }
 
-TEST_F(BackgroundRequestsTest, GoOnBesideInteractiveOnesWithoutEnd) {
+TEST_F(BackgroundRequestsTest, FinishWhileInteractiveRequestsNeverStop) {
   Create();
   const auto background = AddBackground(4, 10);
   const Request request = MakeRequest(Source(20, 5000), Greedy(20), nullptr);
@@ -84,7 +84,7 @@ TEST_F(BackgroundRequestsTest, GoOnBesideInteractiveOnesWithoutEnd) {
 }
 
 // A rows' worth more than there is beside interactive requests.
-TEST_F(BackgroundRequestsTest, WideOnesHaveTheirTurn) {
+TEST_F(BackgroundRequestsTest, WideRequestsGetTheirTurn) {
   options_.max_rows = 32;
   Create();
   const auto wide =
@@ -105,7 +105,7 @@ TEST_F(BackgroundRequestsTest, WideOnesHaveTheirTurn) {
   RunAll();
 }
 
-TEST_F(BackgroundRequestsTest, GiveUpTheirBlocksForInteractiveOnes) {
+TEST_F(BackgroundRequestsTest, GiveUpTheirBlocksForInteractiveRequests) {
   puppets_.options.limits.total_blocks = 30;
   Create();
   // Of 3 + 15 blocks each.

@@ -9,13 +9,13 @@ namespace {
 
 const absl::Time kNow = absl::FromUnixSeconds(1000);
 
-TEST(BackgroundShareTest, BoundsNothingWhereNothingInteractiveRan) {
+TEST(BackgroundShareTest, SetsNoBoundIfNothingInteractiveRan) {
   BackgroundShare share;
   EXPECT_FALSE(share.beside_interactive());
   EXPECT_TRUE(std::isinf(share.Seconds(kNow)));
 }
 
-TEST(BackgroundShareTest, EarnsAShareOfWhatInteractiveRequestsTake) {
+TEST(BackgroundShareTest, EarnsAShareOfTheTimeOfInteractiveRequests) {
   BackgroundShare share;
   share.Began();
   EXPECT_TRUE(share.beside_interactive());

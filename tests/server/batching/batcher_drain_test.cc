@@ -9,7 +9,7 @@ namespace {
 using BatcherDrainTest = BatcherFixture;
 using Code = absl::StatusCode;
 
-TEST_F(BatcherDrainTest, DrainFinishesWhatWasAccepted) {
+TEST_F(BatcherDrainTest, DrainFinishesAcceptedRequests) {
   options_.max_rows = 2;
   Create();
   gate_.Close();

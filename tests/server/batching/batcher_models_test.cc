@@ -25,7 +25,7 @@ class CountedEngine : public PuppetEngine {
   std::atomic<int>* const alive_;
 };
 
-TEST_F(BatcherModelsTest, ARemovedModelAnswersWhatItHasAndTakesNoMore) {
+TEST_F(BatcherModelsTest, ARemovedModelAnswersItsRequestsAndAcceptsNoMore) {
   options_.workers = 2;
   options_.max_rows = 2;
   Create();
@@ -61,7 +61,7 @@ TEST_F(BatcherModelsTest, ARemovedModelAnswersWhatItHasAndTakesNoMore) {
   for (const auto& observer : observers) EXPECT_TRUE(observer->Wait().ok());
 }
 
-TEST_F(BatcherModelsTest, AModelGoesWithRequestsThatNobodyWaitsFor) {
+TEST_F(BatcherModelsTest, ARemovedModelIsFreedWhenItsRequestsAreCancelled) {
   Create();
   const ModelHandle other = ServedPuppet("other");
   std::atomic<int> alive{0};
@@ -87,7 +87,7 @@ TEST_F(BatcherModelsTest, AModelGoesWithRequestsThatNobodyWaitsFor) {
 
 // 200 models come and go beside one that stays; all requests that were taken
 // are answered, and nothing of a model stays when it is gone.
-TEST_F(BatcherModelsTest, ComesAndGoesUnderLoad) {
+TEST_F(BatcherModelsTest, ModelsAreAddedAndRemovedUnderLoad) {
   constexpr int kCycles = 200;
   options_.workers = 2;
   Create();

@@ -48,7 +48,7 @@ class CountingObserver : public BatchingObserver {
   std::atomic<const char*> rejected{""};
 };
 
-TEST_F(BatcherObserverTest, TellsTheObserverWhatHappens) {
+TEST_F(BatcherObserverTest, ReportsEveryEventToTheObserver) {
   CountingObserver observer;
   options_.observer = &observer;
   options_.max_rows = 2;

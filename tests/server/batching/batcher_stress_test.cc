@@ -30,7 +30,7 @@ class BatcherStressTest : public testing::TestWithParam<int> {
 // Thousands of random requests, some cancelled or late, from several threads:
 // the engine is never asked for more than it has, everyone is answered once,
 // and as if alone.
-TEST_P(BatcherStressTest, EveryoneIsAnsweredAsIfAlone) {
+TEST_P(BatcherStressTest, EveryRequestIsAnsweredAsIfAlone) {
   constexpr int kThreads = 3;
   constexpr int kRequests = 900;  // of each thread
   Create();
@@ -104,7 +104,7 @@ TEST_P(BatcherStressTest, EveryoneIsAnsweredAsIfAlone) {
 
 // The first iteration waits behind a gate until 64 requests are queued, and
 // more arrive while they run.
-TEST_P(BatcherStressTest, ResultsDoNotDependOnTheCompany) {
+TEST_P(BatcherStressTest, ResultsDoNotDependOnOtherRequests) {
   StepGate gate;
   puppets_.options.gate = &gate;
   puppets_.options.limits.total_blocks = 4096;
@@ -148,7 +148,7 @@ TEST_P(BatcherStressTest, ResultsDoNotDependOnTheCompany) {
 
 // Nothing ends early and samples share nothing but their prefix: those that run
 // come to need more than there is.
-TEST_P(BatcherStressTest, MoreThanThePoolHoldsIsAnsweredAllTheSame) {
+TEST_P(BatcherStressTest, RequestsThatExceedTheCacheTogetherAreAnswered) {
   puppets_.options.end_bias = -100;
   Create();
   std::mt19937 random(11);

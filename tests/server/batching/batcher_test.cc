@@ -13,7 +13,7 @@ namespace {
 using BatcherTest = BatcherFixture;
 using Code = absl::StatusCode;
 
-TEST_F(BatcherTest, RefusesNonsenseOptions) {
+TEST_F(BatcherTest, RefusesInvalidOptions) {
   options_.workers = 0;
   EXPECT_EQ(Batcher::Create(options_).status().code(), Code::kInvalidArgument);
   options_.workers = 2;
@@ -27,7 +27,7 @@ TEST_F(BatcherTest, RefusesNonsenseOptions) {
 
 // In a process of its own, whose limit is its own: no more address space than
 // a few stacks take.
-TEST(BatcherDeathTest, ThreadsThatTheSystemRefusesAreAnError) {
+TEST(BatcherDeathTest, MissingThreadsAreAnError) {
   const auto refused = [] {
     const rlimit none{512 << 20, 512 << 20};
     if (setrlimit(RLIMIT_AS, &none) != 0) _exit(2);
@@ -49,7 +49,7 @@ TEST_F(BatcherTest, AnswersARequest) {
   EXPECT_EQ(result->hypotheses[0].ids.size(), 4u);
 }
 
-TEST_F(BatcherTest, TakesAWholeCallOrNothing) {
+TEST_F(BatcherTest, AcceptsAWholeCallOrNothing) {
   options_.max_waiting_tokens = 140;
   Create();
   const auto occupied = Occupy(50);
@@ -127,7 +127,7 @@ TEST_F(BatcherTest, ALoneRequestStartsWithinTwoIterationsOfALongStream) {
   EXPECT_GT(heard->pieces(), 0);
 }
 
-TEST_F(BatcherTest, DropsTheCancelledQueuedAndRunning) {
+TEST_F(BatcherTest, DropsCancelledRequestsQueuedOrRunning) {
   options_.max_rows = 1;
   Create();
   gate_.Close();
@@ -147,7 +147,7 @@ TEST_F(BatcherTest, DropsTheCancelledQueuedAndRunning) {
   EXPECT_TRUE(other->Wait().ok());
 }
 
-TEST_F(BatcherTest, DropsTheLateQueuedAndRunning) {
+TEST_F(BatcherTest, DropsLateRequestsQueuedOrRunning) {
   options_.max_rows = 1;
   Create();
   gate_.Close();
@@ -168,7 +168,7 @@ TEST_F(BatcherTest, DropsTheLateQueuedAndRunning) {
   EXPECT_TRUE(other->Wait().ok());
 }
 
-TEST_F(BatcherTest, AnIdleWorkerNoticesTheDeadlineOfWhatAnotherShouldTake) {
+TEST_F(BatcherTest, AnIdleWorkerDropsALateRequestThatWaitsForABusyWorker) {
   options_.workers = 2;
   Create();
   // Worker A holds a source in a step that does not end; the same source is
@@ -237,7 +237,7 @@ TEST_F(BatcherTest, ServesModelsInTurns) {
   for (const auto& observer : observers) EXPECT_TRUE(observer->Wait().ok());
 }
 
-TEST_F(BatcherTest, GoesOnAfterAnEngineError) {
+TEST_F(BatcherTest, ContinuesAfterAnEngineError) {
   std::atomic<bool> fail{true};
   puppets_.options.on_step = [&fail](const StepPlan&) {
     return fail ? absl::UnknownError("boom") : absl::OkStatus();

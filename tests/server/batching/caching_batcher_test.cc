@@ -66,7 +66,7 @@ class CachingBatcherTest : public testing::Test {
   std::unique_ptr<Batcher> batcher_;
 };
 
-TEST_F(CachingBatcherTest, AnswersAnEqualRequestAtOnceAndWithTheSame) {
+TEST_F(CachingBatcherTest, AnswersAnEqualRequestAtOnceWithTheSameResult) {
   Create();
   for (const DecodingOptions& options :
        {Greedy(9), Beams(4, 12), Beams(2, 12)}) {
@@ -122,7 +122,7 @@ TEST_F(CachingBatcherTest, AHitTakesNoRoomInAFullQueue) {
   EXPECT_EQ(batcher_->free_waiting_tokens({0}), free);
 }
 
-TEST_F(CachingBatcherTest, KeepsNothingOfWhatFailedOrWasDropped) {
+TEST_F(CachingBatcherTest, CachesNoFailedOrDroppedRequest) {
   bool fail = true;
   puppets_.options.on_step = [&fail](const StepPlan&) {
     return fail ? absl::UnknownError("boom") : absl::OkStatus();
@@ -187,7 +187,7 @@ TEST_F(CachingBatcherTest, ACallIsAcceptedAsAWhole) {
   EXPECT_TRUE(TrySubmit({}).ok());
 }
 
-TEST_F(CachingBatcherTest, ADrainedOneAnswersNothing) {
+TEST_F(CachingBatcherTest, ADrainedBatcherAnswersNothing) {
   Create();
   ASSERT_TRUE(Submit(Short())->Wait().ok());
   EXPECT_TRUE(batcher_->Drain(absl::InfiniteDuration()));

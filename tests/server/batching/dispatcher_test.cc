@@ -61,7 +61,7 @@ TEST_F(DispatcherTest, PrefersTheWorkerThatHasTheSource) {
   EXPECT_EQ(Boundary(1, 0), 1);
 }
 
-TEST_F(DispatcherTest, TakesWhatTheHolderHadItsChanceToTake) {
+TEST_F(DispatcherTest, TakesARequestThatItsHolderDidNotTake) {
   Push(1, 50, 7);
   EXPECT_EQ(Boundary(0, 0), 1);
   dispatcher_.BeginBoundary(0, {10, 10});
@@ -117,7 +117,7 @@ TEST_F(DispatcherTest, SharingDoesNotLeaveAWorkerIdle) {
   EXPECT_EQ(Boundary(1, 0), 9);
 }
 
-TEST_F(DispatcherTest, RequestsWithoutASourceAreNobodys) {
+TEST_F(DispatcherTest, RequestsWithoutASourceHaveNoHolder) {
   Push(1, 50, kNoSourceKey);
   EXPECT_EQ(Boundary(0, 0), 1);
   Push(2, 50, kNoSourceKey);

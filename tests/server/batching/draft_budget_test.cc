@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-TEST(DraftBudgetTest, ARowIsCheapWhileWeightsAreReadForFew) {
+TEST(DraftBudgetTest, ARowIsCheapWhileFewRun) {
   DraftBudget budget;
   EXPECT_EQ(budget.Price(1), 0.25);  // nothing is known
   EXPECT_EQ(budget.MostTokens(1), 4);
@@ -31,7 +31,7 @@ TEST(DraftBudgetTest, NoGuessIsWorthMoreThanItsPrice) {
 }
 
 // One step that was held up does not end all guesses.
-TEST(DraftBudgetTest, WhatWasMeasuredTooHighIsTriedAgain) {
+TEST(DraftBudgetTest, ATooHighPriceIsMeasuredAgain) {
   DraftBudget budget;
   for (int i = 0; i < 30; ++i) budget.Observe(0, 4e-3);
   budget.Observe(1, 1);

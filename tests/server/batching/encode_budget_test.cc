@@ -18,7 +18,7 @@ EncodeBudget Measured() {
   return budget;
 }
 
-TEST(EncodeBudgetTest, IsLargeWhereNothingRunsOrIsMeasured) {
+TEST(EncodeBudgetTest, IsLargeIfNothingRunsOrIsMeasured) {
   EXPECT_NEAR(Measured().Tokens(0, 5), 0.1 / (kLayers * 1e-5), 1);
   EncodeBudget budget(kLayers, kMost);
   EXPECT_EQ(budget.Tokens(0, 5), kMost);

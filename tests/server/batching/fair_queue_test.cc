@@ -107,7 +107,7 @@ TEST_F(FairQueueTest, ASkippedCallWaitsForTheNextPassAndKeepsWhatItEarned) {
   EXPECT_EQ(Take(), 3u);
 }
 
-TEST_F(FairQueueTest, NobodyOvertakesAStop) {
+TEST_F(FairQueueTest, NoRequestOvertakesAStop) {
   Push(1, 50);
   Push(2, 50);
   const auto stop = [](QueuedRequest& request) {
@@ -120,7 +120,7 @@ TEST_F(FairQueueTest, NobodyOvertakesAStop) {
   EXPECT_EQ(Take(), 1u);
 }
 
-TEST_F(FairQueueTest, DropsTheDeadWhereverTheyWait) {
+TEST_F(FairQueueTest, DropsDeadRequestsAnywhereInTheQueue) {
   const absl::Time now = absl::FromUnixSeconds(50);
   const auto cancelled = std::make_shared<Cancellation>();
   const auto other = std::make_shared<Cancellation>();
@@ -144,7 +144,7 @@ TEST_F(FairQueueTest, DropsTheDeadWhereverTheyWait) {
   EXPECT_EQ(Take(), 0u);
 }
 
-TEST_F(FairQueueTest, LooksForTheCancelledInTurn) {
+TEST_F(FairQueueTest, SearchesForCancelledCallsInTurn) {
   constexpr int kCalls = 1000;
   std::vector<std::shared_ptr<Cancellation>> cancellations;
   for (int i = 0; i < kCalls; ++i) {
@@ -188,7 +188,7 @@ TEST_F(FairQueueTest, NoDeadlineIsMissedAmongMany) {
 }
 
 // Calls 1.. are of client 1 and calls 10001.. of client 2.
-TEST_F(FairQueueTest, AClientWithManyCallsHasNoMoreThanOneWithFew) {
+TEST_F(FairQueueTest, AClientWithManyCallsGetsNoMoreThanOneWithFew) {
   for (int i = 0; i < 2000; ++i) PushOf(1, 1 + i, 60);
   for (int i = 0; i < 300; ++i) PushOf(2, 10001 + i % 3, 90);
   std::map<bool, int64_t> tokens;
@@ -209,7 +209,7 @@ TEST_F(FairQueueTest, ALoneRequestPassesAClientOfManyCalls) {
 }
 
 // A cheap call need not wait until its client can pay for a dear one.
-TEST_F(FairQueueTest, ADearCallHoldsUpItselfOnly) {
+TEST_F(FairQueueTest, AnExpensiveCallDelaysOnlyItself) {
   PushOf(1, 1, 100'000);
   for (int i = 0; i < 100; ++i) PushOf(2, 10001 + i, 50);
   PushOf(1, 2, 50);
@@ -218,7 +218,7 @@ TEST_F(FairQueueTest, ADearCallHoldsUpItselfOnly) {
   EXPECT_LE(before, 3);
 }
 
-TEST_F(FairQueueTest, ForeseesWhatIsTakenBefore) {
+TEST_F(FairQueueTest, BoundsTheTokensTakenBeforeACall) {
   EXPECT_EQ(queue_.TokensBefore(1, 1, 50), 0);
   for (int i = 0; i < 50; ++i) PushOf(1, 1, 60);          // a stream
   for (int i = 0; i < 50; ++i) PushOf(1, 2 + i, 60);      // and single calls
@@ -231,7 +231,7 @@ TEST_F(FairQueueTest, ForeseesWhatIsTakenBefore) {
   EXPECT_EQ(queue_.TokensBefore(2, 1000, 50), 40 + 100);
 }
 
-TEST_F(FairQueueTest, ForeseesWhatIsOnItsWay) {
+TEST_F(FairQueueTest, CountsCallsInTransitIfAsked) {
   for (int i = 0; i < 50; ++i) PushOf(1, 1 + i, 60);
   for (int i = 0; i < 30; ++i) queue_.AddInTransit(1);
   // Only those count them that are asked to.
@@ -257,7 +257,7 @@ TEST_F(FairQueueTest, ForeseesWhatIsOnItsWay) {
   EXPECT_EQ(queue_.TokensBefore(1, 1000, 50, 40), 0);
 }
 
-TEST_F(FairQueueTest, WhatIsDroppedAtItsTurnIsNotPaidFor) {
+TEST_F(FairQueueTest, ADroppedRequestIsNotPaidFor) {
   Push(1, 30);
   Push(1, 80);
   Push(2, 30);

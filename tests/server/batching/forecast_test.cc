@@ -45,7 +45,7 @@ class ForecastTest : public testing::Test {
   Forecast forecast_{1};
 };
 
-TEST_F(ForecastTest, PromisesAtOnceWhatItKnowsNothingAgainst) {
+TEST_F(ForecastTest, PromisesZeroWithoutAMeasuredRate) {
   for (int i = 0; i < 100; ++i) Push(i);
   forecast_.SetRunning(0, Priority::kInteractive, 64);
   EXPECT_EQ(TimesOf(kSentence).answer, absl::ZeroDuration());
@@ -59,7 +59,7 @@ TEST_F(ForecastTest, AnIdleServerPromisesAnything) {
             absl::ZeroDuration());
 }
 
-TEST_F(ForecastTest, CountsWhatWaitsAndWhatRuns) {
+TEST_F(ForecastTest, CountsWaitingAndRunningWork) {
   Learn();
   for (int i = 0; i < 100; ++i) Push(i);
   EXPECT_EQ(TimesOf(kSentence).wait, absl::Milliseconds(600));
@@ -74,7 +74,7 @@ TEST_F(ForecastTest, CountsWhatWaitsAndWhatRuns) {
             absl::Milliseconds(6 + 50 * 6));
 }
 
-TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
+TEST_F(ForecastTest, TheUsualDemandFollowsRecentCalls) {
   EXPECT_EQ(forecast_.usual_demand(1).tokens, 0);
   forecast_.RecordDemand(/*client=*/1, Forecast::DemandOf({&kSentence, 1}));
   EXPECT_EQ(forecast_.usual_demand(1).tokens, 60);
@@ -85,7 +85,7 @@ TEST_F(ForecastTest, WhatIsUsualFollowsWhatComes) {
   EXPECT_NEAR(forecast_.usual_demand(1).depth, 100, 1);
 }
 
-TEST_F(ForecastTest, ClientsAreJudgedByWhatTheyAskForThemselves) {
+TEST_F(ForecastTest, EachClientHasItsOwnUsualDemand) {
   const RequestCost small = {.tokens = 20, .rows = 1};
   const RequestCost large = {.tokens = 8000, .rows = 4};
   EXPECT_EQ(forecast_.usual_demand(7).tokens, 0) << "nobody has come";
@@ -103,7 +103,7 @@ TEST_F(ForecastTest, ClientsAreJudgedByWhatTheyAskForThemselves) {
   EXPECT_EQ(forecast_.usual_demand(2).tokens, 8000);
 }
 
-TEST_F(ForecastTest, WhatIsOnItsWayComesBeforeTheNext) {
+TEST_F(ForecastTest, CallsInTransitComeBeforeTheNextCall) {
   Learn();
   forecast_.RecordDemand(/*client=*/0, Forecast::DemandOf({&kSentence, 1}));
   for (int i = 0; i < 100; ++i) queue_.AddInTransit(Sender{});

@@ -90,7 +90,7 @@ class NotFiniteTest : public testing::TestWithParam<Formats> {
   std::vector<std::shared_ptr<RecordingObserver>> observers_;
 };
 
-TEST_P(NotFiniteTest, InternalForThatRequestAlone) {
+TEST_P(NotFiniteTest, OnlyTheOverflowingRequestIsInternal) {
   const RandomTransformer random({}, 5);
   TransformerDescription description = random.description();
   const OverflowingTokens tokens(*description.encoder->embeddings.tokens);
@@ -132,7 +132,7 @@ TEST_P(NotFiniteTest, InternalForThatRequestAlone) {
   ExpectInternal(requests_.size() - 1);
 }
 
-TEST_P(NotFiniteTest, EncodersOutputs) {
+TEST_P(NotFiniteTest, AnEncodersOutputsAreChecked) {
   for (const auto& [pooler, head] :
        {std::pair(true, HeadKind::kClassify), {false, HeadKind::kFillMask}}) {
     const RandomTransformer random(
@@ -164,7 +164,7 @@ TEST_P(NotFiniteTest, EncodersOutputs) {
 }
 
 // States that are numbers, and a head that overflows.
-TEST_P(NotFiniteTest, AHeadsLogits) {
+TEST_P(NotFiniteTest, AHeadsLogitsAreChecked) {
   const RandomTransformer random({.decoder_layers = 0, .head = HeadKind::kTag},
                                  5);
   TransformerDescription description = random.description();

@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Loads, BehindATransportTest,
                                          Load{10, absl::Milliseconds(200)},
                                          Load{10, absl::Seconds(1)}));
 
-TEST_F(OverloadSimulation, WhereNoRoomIsLeftTextsAreNotRead) {
+TEST_F(OverloadSimulation, AFullQueueRefusesBeforeTextsAreRead) {
   options_.max_waiting_tokens = 10'000;
   Create();
   Outcomes greedy(&clock_, &in_flight_);
@@ -117,7 +117,7 @@ TEST_F(OverloadSimulation, WhereNoRoomIsLeftTextsAreNotRead) {
 }
 
 // Whoever's calls are on their way, another client's are not refused for them.
-TEST_F(OverloadSimulation, WhatIsOnItsWayIsItsOwnClients) {
+TEST_F(OverloadSimulation, CallsInTransitCountForTheirOwnClient) {
   const double capacity = Capacity();
   Outcomes outcomes(&clock_, &in_flight_);
   for (int i = 0; i < 10; ++i) {
@@ -193,7 +193,7 @@ TEST_F(OverloadSimulation, AGreedyClientIsRefusedFirst) {
   Finish(greedy);
 }
 
-TEST_F(OverloadSimulation, NobodyWaitsLongerThanTheBound) {
+TEST_F(OverloadSimulation, NoCallWaitsLongerThanTheBound) {
   options_.max_queue_wait = absl::Milliseconds(300);
   const double capacity = Capacity();
   Outcomes outcomes(&clock_, &in_flight_);
@@ -205,7 +205,7 @@ TEST_F(OverloadSimulation, NobodyWaitsLongerThanTheBound) {
   EXPECT_LE(outcomes.longest(), absl::Milliseconds(500));
 }
 
-TEST_F(OverloadSimulation, WhatIsLessThanTheCapacityIsNeverRefused) {
+TEST_F(OverloadSimulation, LoadBelowTheCapacityIsNeverRefused) {
   const double capacity = Capacity();
   Outcomes outcomes(&clock_, &in_flight_);
   Offer(0.6 * capacity, absl::Seconds(2), absl::Milliseconds(100), &outcomes);
@@ -232,7 +232,7 @@ TEST_F(OverloadSimulation, RetryAfterIsWhenThereIsRoom) {
   Finish(others);
 }
 
-TEST_F(OverloadSimulation, WhereTheModelIsNotKnownYetEachWouldRefuse) {
+TEST_F(OverloadSimulation, ACallForAnUnknownModelIsRefusedIfEveryModelWould) {
   const double capacity = Capacity();
   Outcomes others(&clock_, &in_flight_);
   for (int i = 0; i < 0.5 * capacity; ++i) {

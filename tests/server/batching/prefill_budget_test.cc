@@ -18,7 +18,7 @@ TEST(PrefillBudgetTest, SharesTheTimeOfAnIteration) {
   EXPECT_EQ(budget.Tokens(8, 100), 256);
 }
 
-TEST(PrefillBudgetTest, ReadsSomeWhateverItCosts) {
+TEST(PrefillBudgetTest, ReadsSomeTokensAtAnyCost) {
   PrefillBudget budget(256);
   budget.Observe(0, 8, 1e-3);
   for (int i = 0; i < 20; ++i) budget.Observe(10, 8, 1);
@@ -31,7 +31,7 @@ TEST(PrefillBudgetTest, ReadsSomeWhateverItCosts) {
   EXPECT_EQ(small.Tokens(1, 1), 2);
 }
 
-TEST(PrefillBudgetTest, WhatCostsNothingIsRead) {
+TEST(PrefillBudgetTest, FreeTokensAreAllRead) {
   PrefillBudget budget(64);
   budget.Observe(0, 8, 10e-3);
   budget.Observe(32, 8, 9e-3);

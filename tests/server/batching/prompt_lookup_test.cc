@@ -34,7 +34,7 @@ TEST(PromptLookupTest, FindsWhatFollowedTheLastTokens) {
   EXPECT_EQ(MatchAfter({8, 1, 2, 3, 0, 1, 2, 3, 5, 8, 1, 2, 3}), 4u);
 }
 
-TEST(PromptLookupTest, KnowsHowOftenItIsRight) {
+TEST(PromptLookupTest, MeasuresItsHitRate) {
   std::vector<int32_t> text = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2, 3};
   PromptLookup lookup(100);
   lookup.Update(text);
@@ -55,7 +55,7 @@ TEST(PromptLookupTest, KnowsHowOftenItIsRight) {
 }
 
 // Against a search of the whole history, whatever collides in the table.
-TEST(PromptLookupTest, NeverTellsOfOtherTokens) {
+TEST(PromptLookupTest, CollisionsNeverGiveAWrongMatch) {
   std::mt19937 random(4);
   for (const size_t expected : {size_t{1}, size_t{64}, size_t{4096}}) {
     PromptLookup lookup(expected);

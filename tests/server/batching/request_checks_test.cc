@@ -20,7 +20,7 @@ class RequestChecksTest : public testing::Test {
   }
 };
 
-TEST_F(RequestChecksTest, ADefaultOfNewTokensIsWhatFitsTheCache) {
+TEST_F(RequestChecksTest, DefaultNewTokensAreLoweredToFitTheCache) {
   limits_.total_blocks = 20;
   Request request = MakeRequest(Source(10), Beams(4, 100), nullptr);
   request.prefix = {kStart, 5, 6};
@@ -42,7 +42,7 @@ TEST_F(RequestChecksTest, ADefaultOfNewTokensIsWhatFitsTheCache) {
   ExpectInvalid(request, "KV blocks");
 }
 
-TEST_F(RequestChecksTest, RefusesWhatCouldNeverRun) {
+TEST_F(RequestChecksTest, RefusesRequestsThatCouldNeverRun) {
   EXPECT_TRUE(
       CheckRequest(MakeRequest(Source(512), Greedy(512), nullptr), limits_, 256)
           .ok());
@@ -77,7 +77,7 @@ TEST_F(RequestChecksTest, RefusesWhatCouldNeverRun) {
           .ok());
 }
 
-TEST_F(RequestChecksTest, KnowsWhatAModelCannotDo) {
+TEST_F(RequestChecksTest, RefusesWhatTheModelLacks) {
   limits_.decoder_layers = 0;
   ExpectInvalid(MakeRequest(Source(5), Greedy(8), nullptr), "no decoder");
   limits_ = PuppetEngine::Options().limits;
@@ -89,7 +89,7 @@ TEST_F(RequestChecksTest, KnowsWhatAModelCannotDo) {
           .ok());
 }
 
-TEST_F(RequestChecksTest, HeadsAndSegmentsAreTheModels) {
+TEST_F(RequestChecksTest, ChecksHeadsAndSegments) {
   Request request = MakeRequest(Source(3), std::nullopt, nullptr);
   request.source.type_ids = {0, 1, 0};
   ExpectInvalid(request, "no segments");

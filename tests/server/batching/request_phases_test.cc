@@ -65,7 +65,7 @@ class RequestPhasesTest : public RunningBatchFixture {
   std::vector<std::shared_ptr<RecordingObserver>> kept_;
 };
 
-TEST_F(RequestPhasesTest, OfATranslation) {
+TEST_F(RequestPhasesTest, ReportsATranslation) {
   Create();
   Join(MakeRequest(Source(20), Greedy(5), nullptr));
   IterateAll();
@@ -74,7 +74,7 @@ TEST_F(RequestPhasesTest, OfATranslation) {
               ElementsAre("queue 0..2", "encode 2..3", "decode 3..7"));
 }
 
-TEST_F(RequestPhasesTest, OfALongPrefix) {
+TEST_F(RequestPhasesTest, ReportsALongPrefixAsOnePhase) {
   options_.max_rows = 16;
   Create();
   Request request = MakeRequest(Source(4), Greedy(3), nullptr);
@@ -86,7 +86,7 @@ TEST_F(RequestPhasesTest, OfALongPrefix) {
                                               "prefill 3..5", "decode 5..7"));
 }
 
-TEST_F(RequestPhasesTest, OfAnEncoder) {
+TEST_F(RequestPhasesTest, ReportsAnEncoding) {
   Create();
   Request request = MakeRequest(Source(20), std::nullopt, nullptr);
   request.states = States::kAll;
@@ -95,7 +95,7 @@ TEST_F(RequestPhasesTest, OfAnEncoder) {
   EXPECT_THAT(recorder_->heard(), ElementsAre("queue 0..2", "encode 2..3"));
 }
 
-TEST_F(RequestPhasesTest, OfWhatIsCancelledOrAborted) {
+TEST_F(RequestPhasesTest, ReportsCancelledAndAbortedRequests) {
   Create();
   Request request = MakeRequest(Source(20), Greedy(50), nullptr);
   const auto cancellation = std::make_shared<Cancellation>();
@@ -114,7 +114,7 @@ TEST_F(RequestPhasesTest, OfWhatIsCancelledOrAborted) {
 }
 
 // Its source is encoded once more, and it goes on decoding.
-TEST_F(RequestPhasesTest, TheSuspendedStillDecode) {
+TEST_F(RequestPhasesTest, SuspendedRequestsStayInTheDecodePhase) {
   puppets_.options.limits.total_blocks = 30;
   Create();
   Join(MakeRequest(Source(8, 2), Greedy(40), nullptr));
@@ -130,7 +130,7 @@ TEST_F(RequestPhasesTest, TheSuspendedStillDecode) {
 
 using QueuedPhasesTest = BatcherFixture;
 
-TEST_F(QueuedPhasesTest, OfWhatIsDroppedFromTheQueue) {
+TEST_F(QueuedPhasesTest, ReportsRequestsDroppedFromTheQueue) {
   options_.max_rows = 1;
   Create();
   const auto running = Occupy();

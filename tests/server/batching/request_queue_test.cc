@@ -20,8 +20,7 @@ std::unique_ptr<QueuedRequest> RequestOf(CallId call, int64_t tokens) {
   return queued;
 }
 
-TEST(RequestQueueTest,
-     BackgroundRequestsWaitForInteractiveOnesAndNotTheyForThem) {
+TEST(RequestQueueTest, OnlyBackgroundRequestsWaitForTheOtherPriority) {
   RequestQueue queue(100);
   for (int i = 0; i < 10; ++i) {
     queue.Push(RequestOf(kInteractiveCall, 30));
@@ -88,7 +87,7 @@ TEST_F(PriorityDispatchTest, AWorkerWithoutBackgroundRequestsTakesOneFirst) {
 }
 
 // Else background requests would take the room that it waits for.
-TEST_F(PriorityDispatchTest, NobodyPassesAnInteractiveRequestThatDoesNotFit) {
+TEST_F(PriorityDispatchTest, NoRequestOvertakesAnInteractiveOneThatDoesNotFit) {
   for (int i = 0; i < 20; ++i) {
     Push(kInteractiveCall);
     Push(kBackgroundCall);

@@ -52,7 +52,7 @@ class RereadingTest : public testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
-TEST_F(RereadingTest, ReadsWhatIsSharedOnce) {
+TEST_F(RereadingTest, ReadsACommonBeginningOnce) {
   Rereading rereading;
   const Rereading::Histories histories = {
       {1, 2, 3, 4, 5, 6}, {1, 2, 3, 9, 5, 6}, {1, 2, 3, 4, 5, 8}};
@@ -81,7 +81,7 @@ TEST_F(RereadingTest, EqualHistoriesForkAtTheirEnd) {
   for (const HypothesisId id : ids) engine_->ReleaseHypothesis(id);
 }
 
-TEST_F(RereadingTest, AnyTreeInAnyChunks) {
+TEST_F(RereadingTest, RestoresAnyTreeInAnyChunks) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     Rereading::Histories histories(1 + random() % 6);

@@ -50,7 +50,7 @@ TEST(ResultCacheTest, EvictsTheLeastRecentlyUsedAndStaysInBounds) {
   EXPECT_GT(cache.size().results, 2);
 }
 
-TEST(ResultCacheTest, RefusesWhatIsLargerThanAll) {
+TEST(ResultCacheTest, RefusesEntriesLargerThanTheCache) {
   ResultCache cache(4096);
   cache.Insert("small", Result(10));
   cache.Insert("large", Result(10000));
@@ -130,7 +130,7 @@ TEST(ResultCacheTest, WhateverChangesTheAnswerChangesTheKey) {
   EXPECT_EQ(keys.size(), changes.size());
 }
 
-TEST(ResultCacheTest, SomeRequestsAreNotForTheCache) {
+TEST(ResultCacheTest, SomeRequestsHaveNoKey) {
   const std::vector<std::function<void(Request*)>> changes = {
       [](Request* r) { r->decoding.reset(); },
       [](Request* r) { r->decoding->sample = true; },

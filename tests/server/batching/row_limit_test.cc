@@ -37,7 +37,7 @@ double Drive(RowLimit* limit, int steps, const Cost& cost, double noise = 0) {
   return seconds / static_cast<double>(rows);
 }
 
-TEST(RowLimitTest, GoesWhereARowIsCheapest) {
+TEST(RowLimitTest, MovesToTheCheapestLevel) {
   RowLimit limit(256);
   Drive(&limit, 2000, MoreIsCheaper);
   EXPECT_GE(limit.rows(), 192);
@@ -51,7 +51,7 @@ TEST(RowLimitTest, GoesWhereARowIsCheapest) {
   EXPECT_LE(Drive(&small, 20000, CacheOf32), 1.02 * CacheOf32(32) / 32);
 }
 
-TEST(RowLimitTest, BearsNoise) {
+TEST(RowLimitTest, ToleratesNoise) {
   RowLimit limit(256), small(256);
   Drive(&limit, 3000, MoreIsCheaper, 0.3);
   EXPECT_LE(Drive(&limit, 20000, MoreIsCheaper, 0.3),
@@ -68,7 +68,7 @@ TEST(RowLimitTest, FollowsTheWork) {
   EXPECT_GE(limit.rows(), 128);
 }
 
-TEST(RowLimitTest, OnlyFullStepsTellSomething) {
+TEST(RowLimitTest, OnlyFullStepsCount) {
   RowLimit limit(256);
   const int begin = limit.rows();
   for (int i = 0; i < 10000; ++i) {
@@ -80,7 +80,7 @@ TEST(RowLimitTest, OnlyFullStepsTellSomething) {
   EXPECT_EQ(limit.rows(), begin);
 }
 
-TEST(RowLimitTest, WhatRanUnderAnotherLimitTellsNothing) {
+TEST(RowLimitTest, StepsUnderAnotherLimitDoNotCount) {
   RowLimit limit(256);
   const int begin = limit.rows();
   while (limit.rows() == begin) Drive(&limit, 1, MoreIsCheaper);
@@ -93,7 +93,7 @@ TEST(RowLimitTest, WhatRanUnderAnotherLimitTellsNothing) {
 }
 
 // However many of a limit's rows they leave empty.
-TEST(RowLimitTest, WideRequestsTellSomething) {
+TEST(RowLimitTest, StepsOfWideRequestsCount) {
   constexpr int kWidth = 40;
   RowLimit limit(256);
   for (int i = 0; i < 2000; ++i) {
@@ -119,7 +119,7 @@ TEST(RowLimitTest, StaysWithinItsBounds) {
   }
 }
 
-TEST(RowLimitTest, StaysWhereItIsFixed) {
+TEST(RowLimitTest, AFixedLimitStays) {
   RowLimit limit(256, /*fixed=*/true);
   Drive(&limit, 1000, CacheOf32);
   EXPECT_EQ(limit.rows(), 256);

@@ -136,7 +136,7 @@ TEST_F(RunningBatchTest, StreamsEverythingInOrderAndNothingTwice) {
   batch_->Abort(absl::UnavailableError("bye"));
 }
 
-TEST_F(RunningBatchTest, GivesBackWhatEndedSamplesReserved) {
+TEST_F(RunningBatchTest, FreesTheRowsOfEndedSamples) {
   options_.max_rows = 8;
   puppets_.options.end_bias = 3;
   Create();
@@ -158,7 +158,7 @@ TEST_F(RunningBatchTest, GivesBackWhatEndedSamplesReserved) {
   EXPECT_TRUE(samples->Wait().ok());
 }
 
-TEST_F(RunningBatchTest, DropsTheCancelledAndLateAndFreesTheirBlocks) {
+TEST_F(RunningBatchTest, DropsCancelledAndLateRequestsAndFreesTheirBlocks) {
   puppets_.options.end_bias = -100;
   Create();
   const auto cancellation = std::make_shared<Cancellation>();
@@ -208,7 +208,7 @@ TEST_F(RunningBatchTest, AnEngineErrorFailsItsPlanAndNothingElse) {
   EXPECT_TRUE(waiting->Wait().ok());
 }
 
-TEST_F(RunningBatchTest, AnswersWhatTheEngineRefuses) {
+TEST_F(RunningBatchTest, AnswersRequestsThatTheEngineRefuses) {
   Create();
   const auto bad = Add(MakeRequest(Source(4, -3), Greedy(5), nullptr), 1);
   const auto bad_too = Add(MakeRequest(Source(4, -3), Greedy(5), nullptr), 2);

@@ -157,7 +157,7 @@ TEST_F(PromptSimulation, ALonePromptStartsWithinTwoIterationsOfALongStream) {
   }
 }
 
-TEST_F(PromptSimulation, LongPromptsDoNotStallWhatRuns) {
+TEST_F(PromptSimulation, LongPromptsDoNotStallRunningRequests) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "skipped: simulations of long prompts, under a sanitizer";
 #endif
@@ -219,7 +219,7 @@ TEST_F(SchedulerSimulation, CallsShareInTokens) {
   }
 }
 
-TEST_F(SchedulerSimulation, LongSourcesDoNotStallWhatRuns) {
+TEST_F(SchedulerSimulation, LongSourcesDoNotStallRunningRequests) {
   BetweenTokens between;
   options_.observer = &between;
   Create();
@@ -244,7 +244,7 @@ TEST_F(SchedulerSimulation, LongSourcesDoNotStallWhatRuns) {
 }
 
 // The same of long prefixes, which are read in parts.
-TEST_F(SchedulerSimulation, LongPrefixesDoNotStallWhatRuns) {
+TEST_F(SchedulerSimulation, LongPrefixesDoNotStallRunningRequests) {
   BetweenTokens between;
   options_.observer = &between;
   Create();
@@ -266,7 +266,8 @@ TEST_F(SchedulerSimulation, LongPrefixesDoNotStallWhatRuns) {
   End();  // before the observer
 }
 
-TEST_F(SchedulerSimulation, WhatArrivesTogetherAtAnIdleServerStartsTogether) {
+TEST_F(SchedulerSimulation,
+       RequestsThatArriveTogetherAtAnIdleServerStartTogether) {
   Create();
   Submit(32, [](int i) {
     return MakeRequest(Source(30 + i, 1000 * i), Greedy(40), nullptr);
@@ -275,7 +276,7 @@ TEST_F(SchedulerSimulation, WhatArrivesTogetherAtAnIdleServerStartsTogether) {
   EXPECT_EQ(LastStep().hypotheses, 32);
 }
 
-TEST_F(SchedulerSimulation, WhatArrivesTogetherBesideALoneOneStartsSoon) {
+TEST_F(SchedulerSimulation, RequestsThatArriveTogetherBesideALoneOneStartSoon) {
   Create();
   SubmitOne(MakeRequest(Source(20), Greedy(400), nullptr));
   for (int i = 0; i < 10; ++i) gate_.StepOnce();

@@ -78,7 +78,7 @@ class ScorePassTest : public RunningBatchFixture {
   const std::vector<int32_t> ids_ = {kStart, 9, 4, 4, 31, 7, 12, 8, 8, 20, 3};
 };
 
-TEST_F(ScorePassTest, TellsTheLogSoftmaxOfEachScoredToken) {
+TEST_F(ScorePassTest, ReturnsTheLogSoftmaxOfEachScoredToken) {
   const auto logprobs = Logprobs(ids_);
   for (const int first : {1, 4, 10}) {
     const Request request = Scored(ids_, {.first = first});
@@ -135,7 +135,7 @@ TEST_F(ScorePassTest, StepsOfAnySizeGiveTheSame) {
 }
 
 // Only what is scored is projected, and the last token is never read.
-TEST_F(ScorePassTest, AsksForNoMoreThanItTells) {
+TEST_F(ScorePassTest, AsksOnlyAboutScoredTokens) {
   const Request request = Scored(ids_, {.first = 8});
   ScorePass pass(engine_.get(), source_, request);
   EXPECT_EQ(pass.tokens_left(), 10);
@@ -158,7 +158,7 @@ TEST_F(ScorePassTest, AsksForNoMoreThanItTells) {
 }
 
 // A choice's answers follow one question; only who has its salt finds it.
-TEST_F(ScorePassTest, FindsTheBeginningThatAnotherRead) {
+TEST_F(ScorePassTest, FindsABeginningThatAnotherRequestRead) {
   std::vector<int32_t> other = ids_;
   other.back() = 5;
   int found = -1;
@@ -174,7 +174,7 @@ TEST_F(ScorePassTest, FindsTheBeginningThatAnotherRead) {
 
 // Where a source has a shortlist, a token that is not on it is impossible, and
 // so is everything where the list has none but the scored token.
-TEST_F(ScorePassTest, WhatTheShortlistLeavesOutIsImpossible) {
+TEST_F(ScorePassTest, TokensOutsideTheShortlistAreImpossible) {
   const Request request =
       Scored({kStart, 9, 4, 7}, {.first = 1, .top_logprobs = 2});
   ScorePass pass(engine_.get(), source_, request);
@@ -212,7 +212,7 @@ TEST_F(ScorePassTest, WhatTheShortlistLeavesOutIsImpossible) {
   EXPECT_EQ(scored.log_probability, kNever);
 }
 
-TEST_F(ScorePassTest, ARunningBatchCutsItAsItHasRoom) {
+TEST_F(ScorePassTest, ARunningBatchCutsItIntoChunks) {
   std::vector<int32_t> ids = {kStart};
   for (int i = 0; i < 60; ++i) ids.push_back(2 + i * 7 % 37);
   const auto logprobs = Logprobs(ids);

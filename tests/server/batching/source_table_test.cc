@@ -65,7 +65,7 @@ TEST_F(SourceTableTest, SharesEqualSourcesWhileAnyoneReadsThem) {
   EXPECT_EQ(table_.pending_tokens(Priority::kBackground), 0);
 }
 
-TEST_F(SourceTableTest, ADecoderCannotReadWhatWasEncodedForItself) {
+TEST_F(SourceTableTest, ADecoderCannotReadASourceEncodedWithoutOne) {
   bool shared = true;
   const int encode_only = Acquire(10, &shared, 2, false);
   const int decode = Acquire(10, &shared);
@@ -139,7 +139,7 @@ TEST_F(SourceTableTest, EverySourceGetsItsLayers) {
 
 // However many short ones come: 100 x 6 = 600, half of which are three layers
 // of the long one.
-TEST_F(SourceTableTest, ALongSourceIsNotPassedForEver) {
+TEST_F(SourceTableTest, ALongSourceIsNotOvertakenForEver) {
   bool shared;
   const int longest = Acquire(100, &shared);
   std::vector<int> slots = {longest};

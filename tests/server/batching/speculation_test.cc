@@ -151,7 +151,7 @@ class SpeculationBitsTest : public testing::TestWithParam<Shaped> {
   std::mt19937 random_{7};
 };
 
-TEST_P(SpeculationBitsTest, EqualsWithout) {
+TEST_P(SpeculationBitsTest, AnswersEqualThoseWithoutGuesses) {
   const RandomTransformer random(GetParam().shape, 11);
   std::vector<Request> requests;
   for (int i = 0; i < 120; ++i) requests.push_back(RandomRequest());

@@ -43,7 +43,7 @@ class SuspensionTest : public RunningBatchFixture {
 };
 
 // Three of 2 + 10 blocks each, and 30 in all.
-TEST_F(SuspensionTest, TheYoungestGivesWayAndTheOldestIsNotHeldUp) {
+TEST_F(SuspensionTest, TheYoungestIsSuspendedAndTheOldestNeverWaits) {
   Create();
   std::vector<Request> requests;
   std::vector<std::shared_ptr<RecordingObserver>> observers;
@@ -67,9 +67,10 @@ TEST_F(SuspensionTest, TheYoungestGivesWayAndTheOldestIsNotHeldUp) {
   for (int i = 0; i < 3; ++i) ExpectAsIfAlone(requests[i], observers[i].get());
 }
 
-// Six of 2 + 1 blocks, which all need one more in the same iteration.
-TEST_F(SuspensionTest, SeveralGiveWayInOneIteration) {
-  puppets_.options.limits.total_blocks = 18;
+// Six of 2 + 1 blocks, which all need one more in the same iteration, while one
+// is free: the sixth frees 3 and leaves a need of 5, so the fifth follows.
+TEST_F(SuspensionTest, SeveralAreSuspendedInOneIteration) {
+  puppets_.options.limits.total_blocks = 19;
   Create();
   std::vector<Request> requests;
   std::vector<std::shared_ptr<RecordingObserver>> observers;
@@ -87,7 +88,7 @@ TEST_F(SuspensionTest, SeveralGiveWayInOneIteration) {
   for (int i = 0; i < 6; ++i) ExpectAsIfAlone(requests[i], observers[i].get());
 }
 
-TEST_F(SuspensionTest, NobodyWhoNeedsBlocksOvertakesTheSuspended) {
+TEST_F(SuspensionTest, NoNewcomerThatNeedsBlocksOvertakesTheSuspended) {
   Create();
   std::vector<std::shared_ptr<RecordingObserver>> observers;
   for (int i = 0; i < 3; ++i) {
@@ -102,7 +103,7 @@ TEST_F(SuspensionTest, NobodyWhoNeedsBlocksOvertakesTheSuspended) {
   RunAll();
 }
 
-TEST_F(SuspensionTest, TheSuspendedMayBeCancelledOrAborted) {
+TEST_F(SuspensionTest, SuspendedRequestsMayBeCancelledOrAborted) {
   Create();
   std::vector<std::shared_ptr<RecordingObserver>> observers;
   const auto cancellation = std::make_shared<Cancellation>();
@@ -200,7 +201,7 @@ void MakePrompt(Request* request) {
   if (request->prefix.empty()) request->prefix = {kStart};
 }
 
-TEST_P(SuspensionSimulation, EveryoneIsAnsweredAsIfAlone) {
+TEST_P(SuspensionSimulation, EveryRequestIsAnsweredAsIfAlone) {
   std::mt19937 random(GetParam());
   puppets_.options.end_bias = random() % 2 == 0 ? -100.0f : 1.0f;
   puppets_.options.limits.total_blocks = 30 + static_cast<int>(random() % 90);

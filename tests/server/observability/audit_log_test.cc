@@ -30,7 +30,7 @@ class AuditLogTest : public testing::Test {
       testing::TempDir() + "/audit" + std::to_string(getpid());
 };
 
-TEST_F(AuditLogTest, ALineIsAnObjectWhateverClientsAreCalled) {
+TEST_F(AuditLogTest, EveryLineIsAnObjectWhateverTheClientsNames) {
   {
     auto log = AuditLog::Open(path_);
     ASSERT_TRUE(log.ok()) << log.status();
@@ -72,7 +72,7 @@ TEST_F(AuditLogTest, LinesOfManyThreadsGoToTheEndOfTheFile) {
   EXPECT_EQ(lines, 4000);
 }
 
-TEST_F(AuditLogTest, AFileThatCannotBeIsNamed) {
+TEST_F(AuditLogTest, AFileThatCannotBeWrittenIsNamed) {
   const auto log = AuditLog::Open("/nowhere/audit.jsonl");
   EXPECT_THAT(std::string(log.status().message()),
               HasSubstr("/nowhere/audit.jsonl: No such file"));

@@ -18,7 +18,7 @@ TEST(LogTest, TextIsOneReadableLine) {
             "count=3 ms=1.5");
 }
 
-TEST(LogTest, JsonParsesWhateverComes) {
+TEST(LogTest, AnyTextGivesValidJson) {
   const std::string line =
       "{" +
       FormatLogLine(LogFormat::kJson, "a \"message\"\n",
@@ -39,7 +39,7 @@ TEST(LogTest, LevelsAreChecked) {
   EXPECT_TRUE(LogEnabled(spdlog::level::debug));
 }
 
-TEST(LogTest, ALimitLeavesOutAndTellsHowMany) {
+TEST(LogTest, ALimitCountsTheLinesThatItLeavesOut) {
   LogLimit limit;
   absl::Time now = absl::UnixEpoch();
   int64_t left_out = -1;

@@ -66,7 +66,7 @@ std::unique_ptr<Metrics> Busy() {
   return metrics;
 }
 
-TEST(MetricsTest, CountsWhatItIsTold) {
+TEST(MetricsTest, CountsEvents) {
   const std::string text = Busy()->Text();
   for (const char* line :
        {"trivium_requests_total{code=\"OK\",model=\"en-de\",rpc="
@@ -110,7 +110,7 @@ TEST(MetricsTest, CountsWhatItIsTold) {
 }
 
 // What rises first is seen to rise, and what never happens costs little.
-TEST(MetricsTest, WhatHasNotHappenedIsThereWhereItMayAlarm) {
+TEST(MetricsTest, SeriesForAlertsExistFromTheStart) {
   Metrics metrics(1);
   metrics.AddModel(EnDe());
   const std::string text = metrics.Text();
@@ -144,7 +144,7 @@ TEST(MetricsTest, WhatHasNotHappenedIsThereWhereItMayAlarm) {
 }
 
 // A next token of a small model comes in a tenth of a millisecond.
-TEST(MetricsTest, ShortTimesAreToldApart) {
+TEST(MetricsTest, ShortTimesHaveTheirOwnBuckets) {
   const std::unique_ptr<Metrics> metrics = Busy();
   for (const int us : {40, 80, 130}) {
     metrics->OnNextToken(DeEn(), absl::Microseconds(us));

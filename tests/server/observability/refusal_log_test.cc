@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-TEST(RefusalLogTest, TellsTheFirstAtOnceAndTheOthersOnceASecond) {
+TEST(RefusalLogTest, LogsTheFirstAtOnceAndTheOthersOnceASecond) {
   std::vector<std::pair<int64_t, std::string>> lines;
   {
     RefusalLog log([&](int64_t calls, const std::string& last) {

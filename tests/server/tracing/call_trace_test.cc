@@ -66,7 +66,7 @@ TEST(CallTraceTest, PhasesAreBelowTheCallWhichIsBelowItsCaller) {
               ElementsAre("trivium.requests=2"));
 }
 
-TEST(CallTraceTest, ATraceBeginsWhereNobodyCalled) {
+TEST(CallTraceTest, ATraceBeginsWithoutACaller) {
   CallTrace trace(std::nullopt, At(0));
   const std::vector<Span> spans = trace.End({.rpc = Rpc::kEncode}, At(1));
   ASSERT_EQ(spans.size(), 1u);
@@ -112,7 +112,7 @@ TEST(CallTraceTest, AttributesAreOfTheConventions) {
 }
 
 // What a client did wrong is no error of the server's.
-TEST(CallTraceTest, ErrorsAreTheServers) {
+TEST(CallTraceTest, OnlyServerErrorsAreErrors) {
   const std::map<absl::StatusCode, bool> errors = {
       {absl::StatusCode::kInvalidArgument, false},
       {absl::StatusCode::kCancelled, false},

@@ -41,7 +41,7 @@ class SpanExporterTest : public testing::Test {
   std::unique_ptr<SpanExporter> exporter_;
 };
 
-TEST_F(SpanExporterTest, SendsSpansAndSaysWhoItIs) {
+TEST_F(SpanExporterTest, SendsSpansAndItsIdentity) {
   Create(collector_.url());
   exporter_->Add(Spans(3));
   const std::vector<Span> spans = collector_.WaitForSpans(3);
@@ -72,7 +72,7 @@ TEST_F(SpanExporterTest, SendsTheRestAtTheEnd) {
   collector_.WaitForSpans(707);
 }
 
-TEST_F(SpanExporterTest, TriesAgainWhereThatMayHelp) {
+TEST_F(SpanExporterTest, RetriesErrorsThatMayPass) {
   collector_.AnswerWith({503, 429});
   Create(collector_.url());
   exporter_->Add(Spans(2));
@@ -125,7 +125,7 @@ TEST_F(SpanExporterTest, WithoutACollectorSpansAreDroppedAndCounted) {
 }
 
 // Nobody waits for a collector that does not answer, not even the end.
-TEST_F(SpanExporterTest, WhatWaitsIsBounded) {
+TEST_F(SpanExporterTest, WaitingSpansAreBounded) {
   collector_.Hold();
   options_.most_waiting = 10;
   options_.gather = absl::ZeroDuration();

@@ -33,7 +33,7 @@ TEST(TraceContextTest, ReadsTheCallersIdsAndFlag) {
   EXPECT_TRUE(ParseTraceparent(Traceparent("01", "cc") + "-what-else"));
 }
 
-TEST(TraceContextTest, IgnoresWhatIsNone) {
+TEST(TraceContextTest, IgnoresInvalidContexts) {
   const std::string good = Traceparent("01");
   const std::string zeros(32, '0');
   for (const std::string& bad :

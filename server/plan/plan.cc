@@ -1,4 +1,4 @@
-#include "server/plan.h"
+#include "server/plan/plan.h"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@
 namespace trivium {
 namespace {
 
-// Of a load, beyond which it tells nothing more; and what it may take of a slow
-// model where it is what the flags serve with.
+// Time after which a load's rate no longer becomes more exact; and time that a
+// load of a slow model may take with the served workers.
 constexpr absl::Duration kEnoughTime = absl::Milliseconds(1500);
 constexpr absl::Duration kPatience = absl::Seconds(10);
 
@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<Plan::ModelPlan>> ReadFolders(
   return models;
 }
 
-// What stands against loading all of them at once.
+// Returns the reason why the models cannot all be loaded at once; empty: none.
 std::string WhyNotLoaded(const std::vector<Plan::ModelPlan>& models,
                          int64_t available) {
   int64_t weights = 0;
@@ -48,24 +48,23 @@ std::string WhyNotLoaded(const std::vector<Plan::ModelPlan>& models,
     if (!model.folder.has_weights) {
       return fmt::format(
           "the weights of '{}' are not there, so there is nothing to measure; "
-          "what it would take is told by its config.json",
+          "its memory follows from its config.json",
           model.spec.name);
     }
     weights += model.weight_bytes;
   }
   if (weights <= available) return "";
   return fmt::format(
-      "weights of about {} do not fit into the {} of memory that are free, and "
-      "rates are measured here or not told: a rate that is made up of others "
-      "would be a guess",
+      "weights of about {} do not fit into the {} of free memory, and rates "
+      "are either measured here or left out, never estimated",
       RoundedBytes(weights), RoundedBytes(available));
 }
 
-// One model after the other: each has all cores.
-class Measuring {
+// Measures one model after the other, each with all cores.
+class RateMeasurer {
  public:
-  Measuring(const Options& options, const PlanOptions& plan_options,
-            const Workers& served, int cores)
+  RateMeasurer(const Options& options, const PlanOptions& plan_options,
+               const Workers& served, int cores)
       : options_(options),
         plan_options_(plan_options),
         served_(served),
@@ -79,16 +78,16 @@ class Measuring {
       plan->loads.push_back({std::move(load), {}});
     }
     const auto parts = static_cast<int>(ways_.size() * plan->loads.size());
-    // Slow loads take longer than that, until there is no time left.
+    // Slow loads take longer than `time`, until there is no time left.
     const absl::Duration time =
         std::min(plan_options_.time / parts, kEnoughTime);
     const absl::Time end = absl::Now() + 2 * plan_options_.time;
     int part = 0;
     for (const Workers& way : ways_) {
       for (Plan::LoadPlan& load : plan->loads) {
-        plan_options_.tell(fmt::format("measuring {} ({} of {}): {}, {} x {}",
-                                       plan->spec.name, ++part, parts,
-                                       load.load.name, way.count, way.threads));
+        plan_options_.report_progress(
+            fmt::format("measuring {} ({} of {}): {}, {} x {}", plan->spec.name,
+                        ++part, parts, load.load.name, way.count, way.threads));
         Plan::Rate& rate = load.rates.emplace_back();
         rate.workers = way;
         const absl::Duration left =
@@ -119,7 +118,7 @@ class Measuring {
   }
 
  private:
-  // The larger of all loads'.
+  // Keeps the largest of all loads.
   void NoteScratch(const LoadRate& rate, Plan::ModelPlan* plan) const {
     const int64_t bytes =
         std::max<int64_t>(0, rate.memory_bytes - rate.kv_bytes);
@@ -187,7 +186,7 @@ absl::StatusOr<Plan> MakePlan(const Options& options,
   ModelSizes sizes;
   for (Plan::ModelPlan& model : plan.models) {
     if (refusal.empty()) {
-      plan_options.tell(fmt::format("loading {}", model.spec.name));
+      plan_options.report_progress(fmt::format("loading {}", model.spec.name));
       TRIVIUM_ASSIGN_OR_RETURN(models.emplace_back(),
                                LoadModel(model.spec, options));
       model.loaded = models.back()->info();
@@ -201,9 +200,9 @@ absl::StatusOr<Plan> MakePlan(const Options& options,
     if (model.folder.kv_bytes_per_token == 0) continue;
     model.kv_cache_bytes = plan.workers.kv_cache_bytes * plan.workers.count;
   }
-  Measuring measuring(options, plan_options, plan.workers, plan.cores);
+  RateMeasurer measurer(options, plan_options, plan.workers, plan.cores);
   for (size_t m = 0; m < models.size(); ++m) {
-    TRIVIUM_RETURN_IF_ERROR(measuring.Measure(models[m], &plan.models[m]));
+    TRIVIUM_RETURN_IF_ERROR(measurer.Measure(models[m], &plan.models[m]));
   }
   return plan;
 }

@@ -1,4 +1,4 @@
-#include "server/plan.h"
+#include "server/plan/plan.h"
 
 #include <gmock/gmock.h>
 
@@ -95,7 +95,7 @@ TEST(PlanTest, MeasuresWhatEachDesignIsFor) {
 }
 
 // Rates that are not measured are not told.
-TEST(PlanTest, OfWhatDoesNotFitMemoryAloneIsTold) {
+TEST(PlanTest, ModelsThatDoNotFitMemoryHaveNoRates) {
   Options options = Of({"tests/golden/marian.translate"});
   options.memory_limit_bytes = 1000;
   const absl::StatusOr<Plan> plan = MakePlan(options, kShort);
@@ -112,7 +112,7 @@ TEST(PlanTest, OfWhatDoesNotFitMemoryAloneIsTold) {
               HasSubstr("do not fit"));
 }
 
-TEST(PlanTest, OfAConfigurationAlone) {
+TEST(PlanTest, AConfigurationAloneGivesTheMemory) {
   const TemporaryFolder folder;
   folder.Write("config.json",
                ReadWholeFile("tests/golden/gpt2.lm/config.json"));

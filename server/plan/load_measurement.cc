@@ -1,4 +1,4 @@
-#include "server/load_measurement.h"
+#include "server/plan/load_measurement.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -17,10 +17,10 @@
 namespace trivium {
 namespace {
 
-// Under way for each core in use, unless they take too long: about as many as
+// Requests at once for each core, unless they take too long: about as many as
 // make a row of a step cheapest.
 constexpr int kAtOnceForACore = 32;
-// That are measured one by one.
+// Bound on the requests that are measured one by one.
 constexpr size_t kMostAlone = 50;
 
 std::string NameOf(const Load& load) {
@@ -32,8 +32,9 @@ std::string NameOf(const Load& load) {
                      load.prompt_tokens + load.source_tokens, load.new_tokens);
 }
 
-// What requests hear, and the KV blocks that were in use.
-class Ear : public BatchingObserver {
+// Collects the times of answered requests, and the KV blocks that were in use.
+// Thread-safe.
+class LoadCollector : public BatchingObserver {
  public:
   struct Answer {
     absl::Duration time;
@@ -41,7 +42,7 @@ class Ear : public BatchingObserver {
     absl::Time at;
   };
 
-  explicit Ear(int workers) : blocks_(workers, 0) {}
+  explicit LoadCollector(int workers) : blocks_(workers, 0) {}
 
   void OnBlocks(int worker, const ServedModel& model, int used,
                 int total) override {
@@ -63,8 +64,8 @@ class Ear : public BatchingObserver {
     MutexLock lock(&mutex_);
     ++under_way_;
   }
-  // Waits until fewer than `most` are under way; false where that takes until
-  // `deadline`.
+  // Waits until fewer than `most` requests are under way. Returns false if that
+  // does not happen before `deadline`.
   bool WaitForFewer(int most, absl::Time deadline) {
     MutexLock lock(&mutex_);
     while (under_way_ >= most && absl::Now() < deadline) {
@@ -84,7 +85,7 @@ class Ear : public BatchingObserver {
     MutexLock lock(&mutex_);
     return std::exchange(answers_, {});
   }
-  // The most in use, of all workers.
+  // The sum over all workers of their largest number of used blocks.
   int64_t blocks() {
     MutexLock lock(&mutex_);
     int64_t sum = 0;
@@ -103,7 +104,8 @@ class Ear : public BatchingObserver {
 
 class LoadObserver : public RequestObserver {
  public:
-  explicit LoadObserver(std::shared_ptr<Ear> ear) : ear_(std::move(ear)) {}
+  explicit LoadObserver(std::shared_ptr<LoadCollector> collector)
+      : collector_(std::move(collector)) {}
 
   void OnTokens(int index, std::span<const int32_t> ids,
                 std::span<const float> logprobs) override {
@@ -113,17 +115,17 @@ class LoadObserver : public RequestObserver {
   }
   void OnDone(absl::StatusOr<RequestResult> result) override {
     const absl::Time now = absl::Now();
-    ear_->Put({now - begin_, first_token_, now}, result.status());
+    collector_->Put({now - begin_, first_token_, now}, result.status());
   }
 
  private:
-  const std::shared_ptr<Ear> ear_;
+  const std::shared_ptr<LoadCollector> collector_;
   const absl::Time begin_ = absl::Now();
   absl::Duration first_token_;
 };
 
 template <typename Field>
-absl::Duration Median(std::vector<Ear::Answer> answers, Field field) {
+absl::Duration Median(std::vector<LoadCollector::Answer> answers, Field field) {
   const auto middle = answers.begin() + answers.size() / 2;
   std::nth_element(
       answers.begin(), middle, answers.end(),
@@ -131,33 +133,36 @@ absl::Duration Median(std::vector<Ear::Answer> answers, Field field) {
   return (*middle).*field;
 }
 
-// Sends requests of a load, and hears of them.
+// Sends the requests of a load.
 class LoadSender {
  public:
   LoadSender(const ModelHandle& model, const Load& load,
-             std::shared_ptr<Ear> ear, Batcher* batcher)
-      : model_(model), load_(load), ear_(std::move(ear)), batcher_(batcher) {}
+             std::shared_ptr<LoadCollector> collector, Batcher* batcher)
+      : model_(model),
+        load_(load),
+        collector_(std::move(collector)),
+        batcher_(batcher) {}
   ~LoadSender() {
     cancellation_->Cancel();
-    ear_->WaitForFewer(1, absl::InfiniteFuture());
+    collector_->WaitForFewer(1, absl::InfiniteFuture());
   }
 
-  // Keeps `at_once` under way until `enough`; false where it is not before
-  // `deadline`.
+  // Keeps `at_once` requests under way until `enough` returns true. Returns
+  // false if that does not happen before `deadline`.
   template <typename Enough>
   absl::StatusOr<bool> Send(int at_once, absl::Time deadline,
                             const Enough& enough) {
     while (!enough()) {
-      if (!ear_->WaitForFewer(at_once, deadline)) return false;
-      TRIVIUM_RETURN_IF_ERROR(ear_->status());
+      if (!collector_->WaitForFewer(at_once, deadline)) return false;
+      TRIVIUM_RETURN_IF_ERROR(collector_->status());
       if (enough()) break;
-      ear_->Sent();
+      collector_->Sent();
       std::vector<Request> one;
       one.push_back(MakeRequest());
       const Submission submission =
           batcher_->Submit(batcher_->NewCall(), std::move(one));
       if (!submission.status.ok()) {
-        ear_->Put({}, submission.status);
+        collector_->Put({}, submission.status);
         return submission.status;
       }
     }
@@ -178,7 +183,7 @@ class LoadSender {
     Request request;
     request.model = model_;
     request.cancellation = cancellation_;
-    request.observer = std::make_shared<LoadObserver>(ear_);
+    request.observer = std::make_shared<LoadObserver>(collector_);
     int vocabulary = info.vocabulary;
     if (model.tokenizer() != nullptr && load_.source_tokens > 0) {
       vocabulary = std::min(
@@ -209,7 +214,7 @@ class LoadSender {
 
   const ModelHandle model_;
   const Load load_;
-  const std::shared_ptr<Ear> ear_;
+  const std::shared_ptr<LoadCollector> collector_;
   Batcher* const batcher_;
   const std::shared_ptr<Cancellation> cancellation_ =
       std::make_shared<Cancellation>();
@@ -217,12 +222,12 @@ class LoadSender {
 };
 
 absl::StatusOr<std::unique_ptr<Batcher>> MakeBatcher(
-    const ModelHandle& model, const LoadMeasurement& measurement, Ear* ear,
-    int64_t* block_bytes) {
+    const ModelHandle& model, const LoadMeasurement& measurement,
+    LoadCollector* collector, int64_t* block_bytes) {
   Batcher::Options options = measurement.batching;
   options.workers = measurement.workers.count;
-  options.observer = ear;
-  // No request is refused, or answered out of a cache.
+  options.observer = collector;
+  // No request may be refused, or answered from a cache.
   options.max_waiting_tokens = int64_t{1} << 40;
   options.max_queue_wait = absl::InfiniteDuration();
   options.result_cache_bytes = 0;
@@ -277,29 +282,30 @@ absl::StatusOr<std::optional<LoadRate>> MeasureLoad(
   const absl::Time deadline = begin + measurement.most_time;
   malloc_trim(0);
   const int64_t memory = PrivateMemory();
-  const auto ear = std::make_shared<Ear>(measurement.workers.count);
+  const auto collector =
+      std::make_shared<LoadCollector>(measurement.workers.count);
   int64_t block_bytes = 0;
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::unique_ptr<Batcher> batcher,
-      MakeBatcher(model, measurement, ear.get(), &block_bytes));
-  LoadSender sender(model, load, ear, batcher.get());
+      MakeBatcher(model, measurement, collector.get(), &block_bytes));
+  LoadSender sender(model, load, collector, batcher.get());
   LoadRate rate;
 
-  // The first warms buffers, unless there is time for no other.
+  // The first request warms buffers; it counts only if there is no other.
   const absl::Time alone_until = begin + measurement.time / 3;
   TRIVIUM_ASSIGN_OR_RETURN(bool done, sender.Send(1, deadline, [&] {
-    const size_t answered = ear->answered();
+    const size_t answered = collector->answered();
     return answered > kMostAlone ||
            (answered > 0 && absl::Now() >= alone_until);
   }));
   if (!done) return std::nullopt;
-  std::vector<Ear::Answer> answers = ear->TakeAnswers();
+  std::vector<LoadCollector::Answer> answers = collector->TakeAnswers();
   if (answers.size() > 1) answers.erase(answers.begin());
-  rate.alone = Median(answers, &Ear::Answer::time);
-  rate.first_token = Median(answers, &Ear::Answer::first_token);
+  rate.alone = Median(answers, &LoadCollector::Answer::time);
+  rate.first_token = Median(answers, &LoadCollector::Answer::first_token);
 
-  // As many as may be answered in the time: three times those that would be
-  // were each as slow as one alone, as they share the reading of weights.
+  // Sends as many at once as can be answered in the time: three times as many
+  // as one after the other, since they share the reading of the weights.
   const int cores = measurement.workers.count * measurement.workers.threads;
   const double in_time = 3 * absl::FDivDuration(measurement.time, rate.alone);
   rate.at_once =
@@ -307,15 +313,15 @@ absl::StatusOr<std::optional<LoadRate>> MeasureLoad(
   const auto wave = static_cast<size_t>(rate.at_once);
   const absl::Time until = begin + measurement.time;
   TRIVIUM_ASSIGN_OR_RETURN(done, sender.Send(rate.at_once, deadline, [&] {
-    return ear->answered() >= 2 * wave && absl::Now() >= until;
+    return collector->answered() >= 2 * wave && absl::Now() >= until;
   }));
   if (!done) return std::nullopt;
-  answers = ear->TakeAnswers();
+  answers = collector->TakeAnswers();
   rate.memory_bytes = PrivateMemory() - memory;
-  rate.kv_bytes = ear->blocks() * block_bytes;
+  rate.kv_bytes = collector->blocks() * block_bytes;
 
-  // From the end of the first wave on: all of that time, as many were under
-  // way.
+  // Counts from the end of the first wave on: in all this time `at_once`
+  // requests were under way.
   std::sort(answers.begin(), answers.end(),
             [](const auto& a, const auto& b) { return a.at < b.at; });
   const absl::Time first = answers[wave - 1].at;
@@ -323,7 +329,7 @@ absl::StatusOr<std::optional<LoadRate>> MeasureLoad(
   answers.erase(answers.begin(), answers.begin() + wave);
   rate.requests_per_second =
       static_cast<double>(answers.size()) / std::max(seconds, 1e-6);
-  rate.busy = Median(answers, &Ear::Answer::time);
+  rate.busy = Median(answers, &LoadCollector::Answer::time);
   return rate;
 }
 

@@ -1,11 +1,11 @@
-// --plan in words and as JSON. Both say of each figure whether it was measured
+// --plan as text and as JSON. Both say for each figure whether it was measured
 // or follows from others.
 #include <fmt/format.h>
 
 #include <string>
 
 #include "base/isa.h"
-#include "server/plan.h"
+#include "server/plan/plan.h"
 
 namespace trivium {
 namespace {
@@ -16,7 +16,7 @@ std::string Time(absl::Duration time) {
                       : fmt::format("{:.3g} s", value / 1000);
 }
 
-// Figures of people's size: "0.83", "41.5", "4,048".
+// A readable figure: "0.83", "41.5", "4,048".
 std::string Rate(double value) {
   if (value < 100) return fmt::format("{:.3g}", value);
   std::string digits = fmt::format("{:.0f}", value);
@@ -68,11 +68,11 @@ std::string DescribeModel(const Plan& plan, const Plan::ModelPlan& model) {
        model.loaded ? "weights, as loaded" : "weights, by their shapes");
   if (model.kv_cache_bytes > 0) {
     line(RoundedBytes(model.kv_cache_bytes),
-         fmt::format("keys and values at most, taken as they are needed: "
+         fmt::format("keys and values at most, allocated as needed: "
                      "--kv-cache-bytes of each of {} workers",
                      plan.workers.count));
     line(RoundedBytes(model.folder.longest_kv_bytes),
-         "of these for one beam or draw at most, source and target");
+         "part of these for one beam or draw at most, source and target");
   }
   if (model.scratch_bytes) {
     line(RoundedBytes(*model.scratch_bytes),
@@ -146,9 +146,8 @@ nlohmann::json ModelToJson(const Plan& plan, const Plan::ModelPlan& model) {
 
 std::string DescribePlan(const Plan& plan) {
   std::string text = fmt::format(
-      "{} cores and {} of memory may be used, {} of it are free now. With "
-      "these "
-      "flags: --workers {} --worker-threads {}\n",
+      "{} cores and {} of memory may be used, {} of it are free now. These "
+      "flags choose: --workers {} --worker-threads {}\n",
       plan.cores, RoundedBytes(plan.memory_bytes),
       RoundedBytes(plan.available_bytes), plan.workers.count,
       plan.workers.threads);
@@ -157,26 +156,28 @@ std::string DescribePlan(const Plan& plan) {
   }
   const int64_t total = plan.total_bytes();
   text += fmt::format(
-      "\nmemory: {} in all, beside what calls hold, each at most {} of request "
-      "(counted fourfold while it is worked on) and {} of response. {}\n",
+      "\nmemory: {} in all, besides the calls: each holds at most {} of "
+      "request "
+      "(counted four times while it is processed) and {} of response. {}\n",
       RoundedBytes(total), RoundedBytes(plan.max_request_bytes),
       RoundedBytes(plan.max_response_bytes),
       total <= plan.memory_bytes * 3 / 4
-          ? "That is less than three quarters of the memory, from where on a "
-            "server begins to save"
+          ? "That is less than three quarters of the memory, the point at "
+            "which a server starts to save memory"
       : total <= plan.memory_bytes
-          ? "That is more than three quarters of the memory, from where on a "
-            "server begins to save: give it more, or less --kv-cache-bytes"
-          : "That is more than there is: fewer models or workers, a coarser "
-            "precision, less --kv-cache-bytes, or another machine");
+          ? "That is more than three quarters of the memory, the point at "
+            "which a server starts to save memory: give it more memory, or "
+            "lower --kv-cache-bytes"
+          : "That is more than there is: serve fewer models, use fewer "
+            "workers or a lower precision, lower --kv-cache-bytes, or take "
+            "another machine");
   for (const Plan::ModelPlan& model : plan.models) {
     if (model.loads.empty()) continue;
     text +=
-        "rates: measured by these engines on this machine now, without network "
-        "and tokenizer, a model at a time; what else runs here slows them. * "
-        "is "
-        "what these flags serve with. Plan for some 70 % of a rate "
-        "(docs/operating.md, \"Sizing\")\n";
+        "rates: measured with these engines on this machine now, one model at "
+        "a time, without network and tokenizer; other programs that run here "
+        "lower them. * marks the workers of these flags. Plan for some 70 % of "
+        "a rate (docs/operating.md, \"Sizing\")\n";
     break;
   }
   return text;

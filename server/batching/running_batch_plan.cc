@@ -3,9 +3,8 @@
 // tokens of the oldest of them, and the others pause; the seconds that are left
 // bound both their encoder work and the prefix rows that they read. Interactive
 // requests have no such bound. All requests share max_rows: first the least
-// rows of each, then interactive prefixes, then background ones. Guesses use
-// what is left, and only while no request that may guess has to wait for
-// prefixes.
+// rows of each, then guesses, then interactive prefixes, then background ones.
+// There are guesses only while no interactive request reads a prefix.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +23,8 @@ void RunningBatch::MakePlan() {
                        std::min(EncodeTokens(Priority::kBackground),
                                 costs_.encode().TokensIn(left))},
                       &plan_.encode);
-  int rows = options_.max_rows;
+  draft_tokens_ = Draft();
+  int rows = options_.max_rows - draft_tokens_;
   for (const Sequence* sequence : order_) rows -= sequence->MinRows();
   std::array<int, kPriorities> spare = {};
   if (interactive.reading() > 0) {
@@ -34,7 +34,6 @@ void RunningBatch::MakePlan() {
   spare[1] = std::min({rows - spare[0],
                        limited_ ? costs_.RowsIn(left) : options_.max_rows,
                        costs_.prefill().Tokens(all.searching, all.reading())});
-  draft_tokens_ = Draft();
   prefill_tokens_ = spare[0] + spare[1];
   for (Sequence* sequence : order_) {
     sequence->Plan(&spare[static_cast<int>(sequence->priority())], &plan_);

@@ -12,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "server/batching/request.h"
-#include "server/calls/environment.h"
 #include "trivium/v1/common.pb.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"

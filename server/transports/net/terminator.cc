@@ -1,6 +1,11 @@
-// Invariants: handshakes_ has the ids of all connections whose handshake is not
-// done, or has failed, the oldest first, as ids only grow; deadlines_ has those
-// that end at a time: handshakes, and connections that are closing.
+// Invariants:
+//   - handshakes_ holds the ids of all connections whose handshake is under way
+//     or has failed, oldest first, because ids only grow.
+//   - deadlines_ holds the connections that end at a known time: those in
+//     handshakes_, and those that are closing.
+//   - A connection is delivered once, when its handshake is done. From then on
+//     the thread moves bytes between the client's socket and the pair's end
+//     that it kept; the server sees a plain socket.
 #include "server/transports/net/terminator.h"
 
 #include <netinet/in.h>
@@ -27,6 +32,7 @@
 #include "base/mutex.h"
 #include "server/observability/log.h"
 #include "server/transports/net/connection.h"
+#include "server/transports/net/pausing_acceptor.h"
 
 namespace trivium {
 namespace {
@@ -34,16 +40,14 @@ namespace {
 using State = TlsConnection::State;
 using Id = uint64_t;
 
-constexpr int kAcceptsAtOnce = 16;
-// A handshake computes for about a millisecond; everybody else waits for it.
-constexpr int kHandshakesARound = 4;
-// How long to wait where the process has no descriptor left.
-constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
-// For a client to read the end of an answer and close.
+// A handshake computes for about a millisecond, and all others wait meanwhile.
+constexpr int kHandshakesPerRound = 4;
+// Time for a client to read the end of an answer and close.
 constexpr absl::Duration kClosingTime = absl::Seconds(2);
 constexpr absl::Duration kStopGrace = absl::Seconds(1);
 
-// Of epoll's events; a connection's are 2 x id and 2 x id + 1 (the server's).
+// Tags of epoll's events. A connection's are 2 x id (the client) and
+// 2 x id + 1 (the server's end).
 constexpr uint64_t kWake = 0;
 constexpr uint64_t kListener = 1;
 
@@ -57,11 +61,10 @@ class TlsTerminatorImpl : public TlsTerminator {
         metrics_(metrics),
         address_(acceptor->address()),
         deliver_(std::move(deliver)),
-        acceptor_(std::move(acceptor)),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
-        wake_(eventfd(0, EFD_CLOEXEC)) {
+        wake_(eventfd(0, EFD_CLOEXEC)),
+        acceptor_(std::move(acceptor), epoll_.get(), kListener) {
     Watch(EPOLL_CTL_ADD, wake_.get(), EPOLLIN, kWake);
-    Watch(EPOLL_CTL_ADD, acceptor_->fd(), EPOLLIN, kListener);
     thread_ = std::thread([this] { Run(); });
   }
 
@@ -85,7 +88,7 @@ class TlsTerminatorImpl : public TlsTerminator {
   struct Entry {
     std::unique_ptr<TlsConnection> connection;
     absl::Time deadline = absl::InfiniteFuture();
-    uint32_t client_events = 0;  // that epoll was told
+    uint32_t client_events = 0;  // as registered with epoll
     uint32_t server_events = 0;
     bool server_watched = false;
   };
@@ -106,13 +109,14 @@ class TlsTerminatorImpl : public TlsTerminator {
   int WaitMilliseconds() const;
   void OnWake();
   void OnEvent(const epoll_event& event);
-  void PauseAccepting(bool pause);
   void Accept();
+  void Add(UniqueFd client, const sockaddr_storage& address);
   void Advance(Id id, Entry* entry);
-  // Ends a connection of handshakes_.
+  // Ends a connection that is in handshakes_.
   void Refuse(Id id, const std::string& reason);
-  void TellRefusal(const TlsConnection& connection, const std::string& reason);
-  // Of an entry whose handshake is done; false where it could not.
+  void ReportRefusal(const TlsConnection& connection,
+                     const std::string& reason);
+  // Delivers a connection whose handshake is done. Returns false on failure.
   bool DeliverToServer(Id id, Entry* entry);
   void SetDeadline(Id id, Entry* entry, absl::Time deadline);
   void Update(Id id, Entry* entry);
@@ -124,39 +128,37 @@ class TlsTerminatorImpl : public TlsTerminator {
   Metrics* const metrics_;
   const sockaddr_storage address_;
   Mutex mutex_;
-  Deliver deliver_ ABSL_GUARDED_BY(mutex_);  // empty: accepts no more
+  Deliver deliver_ ABSL_GUARDED_BY(mutex_);  // null after StopAccepting
   std::atomic<bool> stopping_ = false;
 
-  // The thread's own.
-  const std::unique_ptr<Acceptor> acceptor_;
+  // Used by the terminator's thread only.
   const UniqueFd epoll_;
   const UniqueFd wake_;
+  PausingAcceptor acceptor_;
   absl::flat_hash_map<Id, std::unique_ptr<Entry>> entries_;
   std::set<Id> handshakes_;
   std::set<std::pair<absl::Time, Id>> deadlines_;
   Id next_id_ = 1;
-  int handshakes_left_ = 0;  // of this round
+  int handshakes_left_ = 0;  // in this round
   absl::Time now_;
-  absl::Time accept_from_ = absl::InfinitePast();  // paused until then
   LogLimit refused_log_;
   LogLimit room_log_;
 
-  std::thread thread_;  // the last: it runs when all of the above is made
+  std::thread thread_;  // last member: it uses all of the above
 };
 
 int TlsTerminatorImpl::WaitMilliseconds() const {
   if (stopping_) return 10;
-  absl::Time next = absl::InfiniteFuture();
-  if (!deadlines_.empty()) next = deadlines_.begin()->first;
-  if (accept_from_ > now_) next = std::min(next, accept_from_);
+  absl::Time next = acceptor_.resume();
+  if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
   if (next == absl::InfiniteFuture()) return -1;
-  // One more: rounded up, so that it does not wake too early.
+  // Rounded up, so that it does not wake too early.
   const absl::Duration left = std::max(next - now_, absl::ZeroDuration());
   return static_cast<int>(absl::ToInt64Milliseconds(left) + 1);
 }
 
 void TlsTerminatorImpl::Run() {
-  // OpenSSL writes to sockets that may be closed.
+  // OpenSSL may write to a socket that the client has closed.
   sigset_t pipe;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
@@ -169,12 +171,10 @@ void TlsTerminatorImpl::Run() {
         epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                    WaitMilliseconds());
     now_ = absl::Now();
-    handshakes_left_ = kHandshakesARound;
+    handshakes_left_ = kHandshakesPerRound;
     for (int i = 0; i < ready; ++i) OnEvent(events[i]);
     EndLate();
-    if (accept_from_ != absl::InfinitePast() && accept_from_ <= now_) {
-      PauseAccepting(false);
-    }
+    acceptor_.Resume(now_);
     if (stopping_) {
       while (!handshakes_.empty()) End(*handshakes_.begin());
       end = std::min(end, now_ + kStopGrace);
@@ -187,7 +187,7 @@ void TlsTerminatorImpl::OnWake() {
   while (read(wake_.get(), &count, sizeof(count)) < 0 && errno == EINTR) {
   }
   MutexLock lock(&mutex_);
-  if (deliver_ == nullptr) acceptor_->Close();
+  if (deliver_ == nullptr) acceptor_.Close();
 }
 
 void TlsTerminatorImpl::OnEvent(const epoll_event& event) {
@@ -196,7 +196,7 @@ void TlsTerminatorImpl::OnEvent(const epoll_event& event) {
   if (tag == kListener) return Accept();
   const Id id = tag / 2;
   const auto found = entries_.find(id);
-  if (found == entries_.end()) return;  // ended by an event before
+  if (found == entries_.end()) return;  // an earlier event ended it
   Entry* const entry = found->second.get();
   TlsConnection& connection = *entry->connection;
   if (connection.state() == State::kHandshake) return Advance(id, entry);
@@ -209,7 +209,7 @@ void TlsTerminatorImpl::OnEvent(const epoll_event& event) {
     if (out) connection.MoveFromServer();
   } else {
     if (closed && entry->server_watched) {
-      // It would be told again and again.
+      // Else epoll would report it again and again.
       connection.OnServerClosed();
       Watch(EPOLL_CTL_DEL, connection.server(), 0, tag);
       entry->server_watched = false;
@@ -220,54 +220,45 @@ void TlsTerminatorImpl::OnEvent(const epoll_event& event) {
   Update(id, entry);
 }
 
-void TlsTerminatorImpl::PauseAccepting(bool pause) {
-  Watch(EPOLL_CTL_MOD, acceptor_->fd(), pause ? 0 : uint32_t{EPOLLIN},
-        kListener);
-  accept_from_ = pause ? now_ + kAcceptPause : absl::InfinitePast();
+void TlsTerminatorImpl::Accept() {
+  const auto take = [this](UniqueFd client, const sockaddr_storage& address) {
+    Add(std::move(client), address);
+  };
+  if (acceptor_.Accept(now_, take)) return;
+  room_log_.Log(spdlog::level::err, "cannot accept a connection",
+                {{"error", strerror(errno)}});
+  if (!handshakes_.empty()) Refuse(*handshakes_.begin(), "no files left");
 }
 
-void TlsTerminatorImpl::Accept() {
-  for (int i = 0; i < kAcceptsAtOnce; ++i) {
-    sockaddr_storage address{};
-    UniqueFd client = acceptor_->Accept(&address);
-    if (!client) {
-      const bool none_left = errno == EMFILE || errno == ENFILE ||
-                             errno == ENOBUFS || errno == ENOMEM;
-      if (!none_left) return;
-      room_log_.Log(spdlog::level::err, "cannot accept a connection",
-                    {{"error", strerror(errno)}});
-      if (!handshakes_.empty()) Refuse(*handshakes_.begin(), "no files left");
-      return PauseAccepting(true);
-    }
-    if (static_cast<int>(handshakes_.size()) >= options_.max_handshakes) {
-      Refuse(*handshakes_.begin(), "too many handshakes at a time");
-    }
-    const int yes = 1;
-    setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    const Id id = next_id_++;
-    auto entry = std::make_unique<Entry>();
-    entry->connection = std::make_unique<TlsConnection>(
-        credentials_->server(), std::move(client), address, options_.protocol);
-    entry->client_events = entry->connection->client_events();
-    Watch(EPOLL_CTL_ADD, entry->connection->client(), entry->client_events,
-          2 * id);
-    handshakes_.insert(id);
-    SetDeadline(id, entry.get(), now_ + options_.handshake_timeout);
-    entries_.emplace(id, std::move(entry));
+void TlsTerminatorImpl::Add(UniqueFd client, const sockaddr_storage& address) {
+  if (static_cast<int>(handshakes_.size()) >= options_.max_handshakes) {
+    Refuse(*handshakes_.begin(), "too many handshakes at a time");
   }
+  const int yes = 1;
+  setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+  const Id id = next_id_++;
+  auto entry = std::make_unique<Entry>();
+  entry->connection = std::make_unique<TlsConnection>(
+      credentials_->server(), std::move(client), address, options_.protocol);
+  entry->client_events = entry->connection->client_events();
+  Watch(EPOLL_CTL_ADD, entry->connection->client(), entry->client_events,
+        2 * id);
+  handshakes_.insert(id);
+  SetDeadline(id, entry.get(), now_ + options_.handshake_timeout);
+  entries_.emplace(id, std::move(entry));
 }
 
 void TlsTerminatorImpl::Advance(Id id, Entry* entry) {
-  if (handshakes_left_-- <= 0) return;  // epoll tells again
+  if (handshakes_left_-- <= 0) return;  // epoll reports it again
   TlsConnection& connection = *entry->connection;
   connection.Handshake();
   if (connection.state() == State::kClosing) {
-    TellRefusal(connection, connection.error());
+    ReportRefusal(connection, connection.error());
     SetDeadline(id, entry, now_ + kClosingTime);
   }
   if (connection.state() == State::kOpen) {
     if (!DeliverToServer(id, entry)) return End(id);
-    // What came with the end of the handshake.
+    // Data may have come with the end of the handshake.
     connection.MoveFromClient();
   }
   Update(id, entry);
@@ -292,17 +283,19 @@ bool TlsTerminatorImpl::DeliverToServer(Id id, Entry* entry) {
   return true;
 }
 
-void TlsTerminatorImpl::TellRefusal(const TlsConnection& connection,
-                                    const std::string& reason) {
+void TlsTerminatorImpl::ReportRefusal(const TlsConnection& connection,
+                                      const std::string& reason) {
   metrics_->OnConnectionEnded("handshake");
   refused_log_.Log(
-      spdlog::level::warn, "a handshake of TLS failed",
+      spdlog::level::warn, "a TLS handshake failed",
       {{"peer", AddressText(connection.address())}, {"reason", reason}});
 }
 
 void TlsTerminatorImpl::Refuse(Id id, const std::string& reason) {
   const TlsConnection& connection = *entries_.at(id)->connection;
-  if (connection.state() == State::kHandshake) TellRefusal(connection, reason);
+  if (connection.state() == State::kHandshake) {
+    ReportRefusal(connection, reason);
+  }
   End(id);
 }
 
@@ -349,10 +342,11 @@ void TlsTerminatorImpl::End(Id id) {
   const auto found = entries_.find(id);
   SetDeadline(id, found->second.get(), absl::InfiniteFuture());
   handshakes_.erase(id);
-  entries_.erase(found);  // closes, and so leaves epoll
+  entries_.erase(found);  // closes its sockets, which removes them from epoll
 }
 
-// Of it the eventfd counts what is in the queue.
+// Queues delivered connections until the server accepts them. The eventfd
+// counts those in the queue, so that it is readable while there is one.
 class TlsAcceptor : public Acceptor {
  public:
   TlsAcceptor(const TlsTerminator::Options& options,
@@ -391,7 +385,7 @@ class TlsAcceptor : public Acceptor {
   Mutex mutex_;
   std::deque<std::pair<UniqueFd, sockaddr_storage>> queue_
       ABSL_GUARDED_BY(mutex_);
-  // The last: it delivers into the queue.
+  // Last member: it delivers into the queue.
   const std::unique_ptr<TlsTerminator> terminator_;
 };
 

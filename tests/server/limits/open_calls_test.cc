@@ -35,7 +35,7 @@ TEST_F(OpenCallsTest, WhatTheyTakeIsBounded) {
   EXPECT_LE(Open(1) * OpenCalls::kBytesACall,
             (512 << 20) / OpenCalls::kPartOfMemory);
   EXPECT_TRUE(absl::IsResourceExhausted(last_)) << last_;
-  EXPECT_THAT(last_.message(), HasSubstr("as many calls open"));
+  EXPECT_THAT(last_.message(), HasSubstr("as many open calls"));
   EXPECT_TRUE(RetryDelay(last_).has_value());
   EXPECT_THAT(
       metrics_.Text(),

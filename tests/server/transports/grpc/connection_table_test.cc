@@ -51,7 +51,7 @@ class ConnectionTableTest : public testing::Test {
                             /*watch=*/false};
   IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
   UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
-  ConnectionTable table_{epoll_.get(), &metrics_, kAge, kGrace};
+  ConnectionTable table_{epoll_.get(), &metrics_, 100, kAge, kGrace};
   UniqueFd client_, grpc_;  // the far ends of the last that was added
 };
 

@@ -153,7 +153,7 @@ TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
   v1::TranslateResponse response;
   const grpc::Status refused = Translate(TextsRequest({"a"}), &response);
   EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("as many calls open"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("as many open calls"));
   EXPECT_THAT(metrics_->Text(),
               HasSubstr("trivium_requests_in_flight{rpc=\"Translate\"} 0"));
   for (const auto& one : streams) {

@@ -228,7 +228,7 @@ TEST_F(HttpApiTest, AHeaderHasThePriority) {
   const HttpResult refused =
       Post(kTranslate, kAbc, json_type + "Trivium-Priority: first\r\n");
   EXPECT_EQ(refused.status, 400);
-  EXPECT_THAT(refused.body, HasSubstr("'first' is no priority"));
+  EXPECT_THAT(refused.body, HasSubstr("'first' is not a priority"));
 }
 
 TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {

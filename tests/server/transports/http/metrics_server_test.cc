@@ -1,4 +1,4 @@
-#include "server/observability/http.h"
+#include "server/transports/http/metrics_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@ namespace {
 
 using testing::HasSubstr;
 
-class HttpServerTest : public testing::Test {
+class MetricsServerTest : public testing::Test {
  protected:
   void Start(absl::Duration timeout = absl::Seconds(60)) {
-    auto server = HttpServer::Create({"127.0.0.1", 0, timeout}, &metrics_,
-                                     [this] { return ready_.load(); });
+    auto server = MetricsServer::Create({"127.0.0.1", 0, timeout}, &metrics_,
+                                        [this] { return ready_.load(); });
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -50,7 +50,7 @@ class HttpServerTest : public testing::Test {
 
   Metrics metrics_{1};
   std::atomic<bool> ready_ = true;
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<MetricsServer> server_;
 };
 
 // Bytes of this process in memory.
@@ -61,7 +61,7 @@ size_t Resident() {
   return pages * 4096;
 }
 
-TEST_F(HttpServerTest, Answers) {
+TEST_F(MetricsServerTest, Answers) {
   Start();
   ready_ = false;
   EXPECT_EQ(Status("/readyz"), 503);
@@ -77,7 +77,7 @@ TEST_F(HttpServerTest, Answers) {
   EXPECT_THAT(page.body, HasSubstr("# TYPE trivium_"));
 }
 
-TEST_F(HttpServerTest, KnowsEnoughOfHttp) {
+TEST_F(MetricsServerTest, KnowsEnoughOfHttp) {
   Start();
   EXPECT_EQ(Send("GET /healthz HTTP/1.0\r\n\r\n").body, "ok\n");
   EXPECT_EQ(Send("GET /healthz HTTP/1.1\n\n").body, "ok\n");
@@ -93,7 +93,7 @@ TEST_F(HttpServerTest, KnowsEnoughOfHttp) {
   }
 }
 
-TEST_F(HttpServerTest, ARequestMayComeByteByByte) {
+TEST_F(MetricsServerTest, ARequestMayComeByteByByte) {
   Start();
   HttpSocket socket(server_->port());
   for (const char byte : std::string("GET /healthz HTTP/1.1\r\nA: b\r\n\r\n")) {
@@ -103,7 +103,7 @@ TEST_F(HttpServerTest, ARequestMayComeByteByByte) {
 }
 
 // Each holds its connection open with a request that never ends.
-TEST_F(HttpServerTest, DrippingClientsHoldUpNobody) {
+TEST_F(MetricsServerTest, DrippingClientsHoldUpNobody) {
   for (const int count : {4, 64, 200}) {
     Start();
     std::vector<HttpSocket> drips;
@@ -120,7 +120,7 @@ TEST_F(HttpServerTest, DrippingClientsHoldUpNobody) {
 }
 
 // They ask and do not read.
-TEST_F(HttpServerTest, ClientsThatDoNotReadHoldUpNobody) {
+TEST_F(MetricsServerTest, ClientsThatDoNotReadHoldUpNobody) {
   Start();
   std::vector<HttpSocket> deaf;
   for (int i = 0; i < 100; ++i) {
@@ -130,7 +130,7 @@ TEST_F(HttpServerTest, ClientsThatDoNotReadHoldUpNobody) {
   ExpectProbesAnswered();
 }
 
-TEST_F(HttpServerTest, ATimeForAllEndsASlowRequest) {
+TEST_F(MetricsServerTest, ATimeForAllEndsASlowRequest) {
   Start(absl::Milliseconds(50));
   HttpSocket silent(server_->port());
   HttpSocket slow(server_->port());
@@ -140,7 +140,7 @@ TEST_F(HttpServerTest, ATimeForAllEndsASlowRequest) {
   EXPECT_EQ(slow.Receive(), "");
 }
 
-TEST_F(HttpServerTest, HeadersWithoutEndAreCutOff) {
+TEST_F(MetricsServerTest, HeadersWithoutEndAreCutOff) {
   Start();
   ExpectProbesAnswered();
   const size_t before = Resident();
@@ -153,7 +153,7 @@ TEST_F(HttpServerTest, HeadersWithoutEndAreCutOff) {
   ExpectProbesAnswered();
 }
 
-TEST_F(HttpServerTest, BodiesAreNotRead) {
+TEST_F(MetricsServerTest, BodiesAreNotRead) {
   Start();
   const size_t before = Resident();
   const std::string headers =
@@ -171,7 +171,7 @@ TEST_F(HttpServerTest, BodiesAreNotRead) {
   ExpectProbesAnswered();
 }
 
-TEST_F(HttpServerTest, StopsWithClientsThatHang) {
+TEST_F(MetricsServerTest, StopsWithClientsThatHang) {
   Start();
   HttpSocket silent(server_->port());
   ExpectProbesAnswered();
@@ -179,11 +179,11 @@ TEST_F(HttpServerTest, StopsWithClientsThatHang) {
   EXPECT_EQ(silent.Receive(), "");
 }
 
-TEST_F(HttpServerTest, TakenPortsAreNamed) {
+TEST_F(MetricsServerTest, TakenPortsAreNamed) {
   Start();
   const int port = server_->port();
-  const auto second =
-      HttpServer::Create({"127.0.0.1", port}, &metrics_, [] { return true; });
+  const auto second = MetricsServer::Create({"127.0.0.1", port}, &metrics_,
+                                            [] { return true; });
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(std::to_string(port)));

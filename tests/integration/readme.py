@@ -1,8 +1,8 @@
-"""Runs what README.md shows, from its top to its bottom, as it is pasted.
+"""Runs what README.md and docs/using.md show, from top to bottom, as pasted.
 
 readme.py PROGRAMS STUBS PACKAGES: the folder of the built programs, protoc's
 Python stubs (for grpcurl's stand-in), and a folder that keeps what pip
-installs. Other than on the page are only the addresses, the folder of the
+installs. Other than on the pages are only the addresses, the folder of the
 server's example, and that ./run and ./test, which run this, are not run.
 What PyPI would be needed for is skipped, and said so, where it has not been
 fetched before (smollm2) or cannot be reached. Its C++ is package_test's.
@@ -20,7 +20,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS, STUBS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:])
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [(ROOT / name).read_text(encoding="utf-8")
+         for name in ("README.md", "docs/using.md")]
 SMOLLM2 = ROOT / "build" / "smollm2.gguf"
 # The models that the page calls by name, and goldens that have their heads.
 HEADS = {"sentiment": "bert.classify", "ms-marco": "bert.classify",
@@ -150,9 +151,10 @@ class Reader:
 
 
 def have_packages():
-    """Installs what the page says that its Python needs, but for the engine:
-    it compiles for minutes, and no block of the page has it (try_engine does)."""
-    wanted = " ".join(re.findall(r"`pip install ([^`]*)`", README)).split()
+    """Installs the Python packages that the pages name, except the engine: it
+    compiles for minutes, and no block of a page uses it (try_engine does)."""
+    wanted = " ".join(set(
+        re.findall(r"`pip install ([^`]*)`", "".join(PAGES)))).split()
     wanted.remove("./library/python")
     state = hashlib.sha256(" ".join(wanted).encode())
     for path in sorted((ROOT / "client" / "python").rglob("*")):
@@ -174,7 +176,7 @@ def have_packages():
 
 
 def check_flags():
-    """The flags that the page names are those of some program."""
+    """Every flag that a page names is a flag of some program."""
     helps = [[PROGRAMS / "trivium-server", "--help"], [PROGRAMS / "trivium-load", "--help"]]
     for command in ("attention", "beams", "generate"):
         helps.append([PROGRAMS / "trivium", command, "--help-all"])
@@ -182,12 +184,12 @@ def check_flags():
                                    text=True).stdout for one in helps)
     for script in ("run", "test"):
         known += (ROOT / script).read_text(encoding="utf-8")
-    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", README)
+    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", "".join(PAGES))
                      if not code.startswith("cmake "))
     unknown = {flag for flag in re.findall(r"--[a-z][a-z-]+", named)
                if not re.search(re.escape(flag) + r"(?![a-z-])", known)}
     if unknown:
-        sys.exit(f"README.md names flags that there are not: {sorted(unknown)}")
+        sys.exit(f"pages name flags that no program has: {sorted(unknown)}")
 
 
 def paste_python(reader, block):
@@ -197,32 +199,38 @@ def paste_python(reader, block):
         sys.exit("that is no translation")
 
 
+def paste_page(reader, page, python):
+    section = ""
+    for heading, language, block in re.findall(
+            r"^## ([^\n]*)$|^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        if heading:
+            section = heading
+            if heading == "Command line":  # while ./run serves, the page says
+                reader.start("trivium-server model/embedded " +
+                             " ".join(reader.head_models))
+        elif block.startswith("./run"):
+            continue
+        elif section == "Generate and chats" and not SMOLLM2.exists():
+            continue
+        elif language == "cpp":
+            continue
+        elif language == "python":
+            if python:
+                paste_python(reader, block)
+        elif python or not block.startswith("trivium-translate"):
+            reader.paste(block)
+
+
 def main(folder):
     check_flags()
     reader = Reader(folder)
+    reader.head_models = list(make_head_models(folder))
     python = have_packages()
-    section = ""
     if not SMOLLM2.exists():
-        print("skipped: README's chats, as", SMOLLM2, "is not there")
+        print("skipped: the pages' chats, as", SMOLLM2, "is not there")
     try:
-        for heading, language, block in re.findall(
-                r"^## ([^\n]*)$|^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL):
-            if heading:
-                section = heading
-                if heading == "Calling it":  # while ./run serves, the page says
-                    reader.start("trivium-server model/embedded " +
-                                 " ".join(make_head_models(folder)))
-            elif section == "Two commands" and block.startswith("./run"):
-                continue
-            elif section == "Generate and chats" and not SMOLLM2.exists():
-                continue
-            elif language == "cpp":
-                continue
-            elif language == "python":
-                if python:
-                    paste_python(reader, block)
-            elif python or not block.startswith("trivium-translate"):
-                reader.paste(block)
+        for page in PAGES:
+            paste_page(reader, page, python)
     finally:
         reader.stop()
 

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Makes the reference pages of what the programs and the API say of themselves.
+
+usage: make_reference.py PROGRAMS [--check]
+
+PROGRAMS is the folder of the built programs. Writes
+
+  docs/flags.md   the programs' flags, from their --help
+  docs/calls.md   the calls and messages of the API, from the comments of
+                  proto/trivium/v1
+  docs/http.md    the paths of the HTTP port, from docs/openapi.json
+
+With --check it writes nothing and exits with 1 if a page is not up to date.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+NOTE = "<!-- Made by docs/make_reference.py. Edit what it reads, not this page. -->\n"
+
+
+def cell(text):
+    """Text as it may stand in a cell of a table."""
+    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")
+
+
+# --- Flags.
+
+OPTION = re.compile(
+    r"^  (?P<names>-[^ ]+)(?: (?P<type>\S.*?))?(?: \(Env:(?P<twin>\w+)\))?$")
+
+
+def parse_help(text):
+    """The sections of CLI11's help: [(title, [(names, default, text)])]."""
+    sections, rows = [], None
+    for line in text.splitlines():
+        if re.match(r"^[A-Z][\w ,]*:$", line):
+            rows = []
+            sections.append((line[:-1], rows))
+        elif rows is None:
+            continue
+        elif (match := OPTION.match(line.split("   ")[0].rstrip())
+              ) and line.startswith("  -"):
+            kind = match["type"] or ""
+            default = kind.partition("=")[2].split(" ")[0]
+            inline = line[len(line.split("   ")[0]):].strip()
+            rows.append([match["names"], default, inline])
+        elif line.startswith("   ") and rows:
+            rows[-1][2] += " " + line.strip()
+    return [(title, rows) for title, rows in sections
+            if rows and title != "Positionals"]
+
+
+def flags_page(programs):
+    lines = [NOTE, "# Flags\n",
+             "Each flag of `trivium-server` has a twin in the environment: "
+             "`--max-isa` is `TRIVIUM_MAX_ISA`. The flag wins.\n"]
+    for program in ("trivium-server", "trivium-load"):
+        text = subprocess.run([programs / program, "--help"], check=True,
+                              capture_output=True, text=True).stdout
+        lines.append(f"## {program}\n\n{cell(text.splitlines()[0])}\n")
+        for title, rows in parse_help(text):
+            lines.append(f"### {title} of {program}\n")
+            lines.append("| flag | default | what it does |\n|---|---|---|")
+            lines += [f"| `{names}` | {f'`{default}`' if default else ''} "
+                      f"| {cell(what)} |" for names, default, what in rows]
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+# --- Calls.
+
+FIELD = re.compile(r"^\s*(?P<label>optional |repeated )?"
+                   r"(?P<type>map<[^>]*>|[\w.]+) (?P<name>\w+) = (?P<number>\d+)"
+                   r"[^;]*;\s*(?://\s*(?P<comment>.*))?$")
+VALUE = re.compile(r"^\s*(?P<name>[A-Z][A-Z0-9_]*) = (?P<number>\d+);"
+                   r"\s*(?://\s*(?P<comment>.*))?$")
+OPENING = re.compile(r"^\s*(?P<kind>message|enum|service|oneof) (?P<name>\w+) \{")
+RPC = re.compile(r"rpc (?P<name>\w+)\((?P<request>[^)]*)\)\s*"
+                 r"returns \((?P<response>[^)]*)\)")
+
+
+class Block:
+    """A message, enum or service, with the comment above it."""
+
+    def __init__(self, kind, name, comment):
+        self.kind, self.name, self.comment = kind, name, comment
+        self.rows = []  # (name, type, comment), or (call, types, comment)
+
+
+def parse_proto(text):
+    """The blocks of a file, nested ones by their full names."""
+    blocks, stack, comment, pending = [], [], [], ""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped.startswith("//"):
+            comment.append(stripped[2:].strip())
+            continue
+        said = " ".join(comment)
+        if pending:  # a declaration of several lines
+            stripped, said, pending = pending[0] + " " + stripped, pending[1], ""
+        if stripped.startswith("rpc ") and "returns" not in stripped or (
+                re.match(r"(optional |repeated )?[\w.<>, ]+ = ?$", stripped)):
+            pending = (stripped, said)
+            comment = []
+            continue
+        if match := OPENING.match(stripped):
+            names = [one.name for one in stack if one.kind != "oneof"]
+            name = match["name"]
+            if match["kind"] != "oneof":
+                name = ".".join(names + [name])
+            block = Block(match["kind"], name, said)
+            stack.append(block)
+            if match["kind"] == "oneof":
+                if said:
+                    owner(stack).rows.append(("one of:", "", said))
+            else:
+                blocks.append(block)
+            if stripped.endswith("{}") or stripped.endswith("}"):
+                stack.pop()
+        elif stripped.startswith("}"):
+            if stack:
+                stack.pop()
+        elif stack and (match := RPC.search(stripped)):
+            owner(stack).rows.append(
+                (match["name"], (match["request"], match["response"]), said))
+        elif stack and (match := VALUE.match(stripped) if owner(stack).kind == "enum"
+                        else FIELD.match(stripped)):
+            kind = "" if owner(stack).kind == "enum" else (
+                (match["label"] or "") + match["type"])
+            both = " ".join(filter(None, (said, match["comment"] or "")))
+            owner(stack).rows.append((match["name"], kind, both))
+        comment = []
+    return blocks
+
+
+def owner(stack):
+    return next(one for one in reversed(stack) if one.kind != "oneof")
+
+
+def anchor(name):
+    return name.lower().replace(".", "")
+
+
+def calls_page():
+    lines = [NOTE, "# Calls\n",
+             "The services, messages and fields of `trivium.v1`, as "
+             "[proto/trivium/v1](../proto/trivium/v1) has them. An unset option "
+             "means what the model's own folder says.\n"]
+    blocks = []
+    for name in ("inference", "models", "common"):
+        path = ROOT / "proto" / "trivium" / "v1" / f"{name}.proto"
+        blocks += parse_proto(path.read_text(encoding="utf-8"))
+    known = {block.name for block in blocks}
+
+    def link(kind, scope=""):
+        label, _, base = kind.rpartition(" ")
+        full = next((one for one in (f"{scope}.{base}", base) if one in known), None)
+        return f"{label} [{base}](#{anchor(full)})".strip() if full else kind
+
+    for block in blocks:
+        if block.kind != "service":
+            continue
+        lines += [f"## {block.name}\n", f"{cell(block.comment)}\n",
+                  "| call | takes | gives | what it does |\n|---|---|---|---|"]
+        lines += [f"| {name} | {link(types[0])} | {link(types[1])} | {cell(said)} |"
+                  for name, types, said in block.rows]
+        lines.append("")
+    lines.append("# Messages\n")
+    for block in blocks:
+        if block.kind == "service":
+            continue
+        lines.append(f"## {block.name}\n")
+        if block.comment:
+            lines.append(f"{cell(block.comment)}\n")
+        if not block.rows:
+            continue
+        if block.kind == "enum":
+            lines.append("| value | meaning |\n|---|---|")
+            lines += [f"| `{name}` | {cell(said)} |" for name, _, said in block.rows]
+        else:
+            lines.append("| field | type | meaning |\n|---|---|---|")
+            lines += [f"| {f'`{name}`' if kind else name} | "
+                      f"{cell(link(kind, block.name))} | {cell(said)} |"
+                      for name, kind, said in block.rows]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+# --- HTTP.
+
+
+def type_of(schema):
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    for several in ("oneOf", "anyOf"):
+        if several in schema:
+            return " or ".join(dict.fromkeys(map(type_of, schema[several])))
+    kind = schema.get("type", "any")
+    if kind == "array":
+        return f"list of {type_of(schema.get('items', {}))}"
+    return kind if isinstance(kind, str) else " or ".join(kind)
+
+
+def http_page():
+    api = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    lines = [NOTE, "# HTTP paths\n",
+             "The paths of `--http-listen`, as [openapi.json](openapi.json) "
+             "describes them for programs.\n",
+             "| path | what it gives | body |\n|---|---|---|"]
+    bodies = {}
+    for path, methods in api["paths"].items():
+        for method, operation in methods.items():
+            content = operation.get("requestBody", {}).get("content", {})
+            names = {one["schema"].get("$ref", "").rpartition("/")[2]
+                     for one in content.values()} - {""}
+            for name in names:
+                bodies[name] = api["components"]["schemas"][name]
+            said = ", ".join(f"[{one}](#{anchor(one)})" for one in sorted(names))
+            lines.append(f"| {method.upper()} `{path}` | "
+                         f"{cell(operation.get('summary', ''))} | {said} |")
+    lines.append("")
+    for name, schema in bodies.items():
+        lines += [f"## {name}\n", "| member | type | meaning |\n|---|---|---|"]
+        required = schema.get("required", [])
+        for member, value in schema.get("properties", {}).items():
+            said = value.get("description", "")
+            if member in required:
+                said = f"Required. {said}"
+            lines.append(f"| `{member}` | {cell(type_of(value))} | {cell(said)} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    arguments = [one for one in sys.argv[1:] if one != "--check"]
+    if len(arguments) != 1:
+        sys.exit(__doc__)
+    programs = pathlib.Path(arguments[0]).absolute()
+    stale = []
+    for name, page in (("flags.md", flags_page(programs)), ("calls.md", calls_page()),
+                       ("http.md", http_page())):
+        path = ROOT / "docs" / name
+        if path.exists() and path.read_text(encoding="utf-8") == page:
+            continue
+        stale.append(f"docs/{name}")
+        if "--check" not in sys.argv:
+            path.write_text(page, encoding="utf-8")
+    if stale and "--check" in sys.argv:
+        sys.exit(f"not up to date: {', '.join(stale)}; run docs/make_reference.py "
+                 "build/dev/bin")
+
+
+if __name__ == "__main__":
+    main()

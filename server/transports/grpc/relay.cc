@@ -250,8 +250,8 @@ absl::StatusOr<std::unique_ptr<Relay>> Relay::Create(
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
                            NewAcceptor(options.host, options.port));
   if (options.tls != nullptr) {
-    acceptor = NewTlsAcceptor({.protocol = &kHttp2Protocol},
-                              std::move(acceptor), options.tls, metrics);
+    acceptor = NewTlsTerminator({.protocol = &kHttp2Protocol},
+                                std::move(acceptor), options.tls, metrics);
   }
   return std::make_unique<RelayImpl>(std::move(acceptor), options,
                                      std::move(connect), metrics, resets,

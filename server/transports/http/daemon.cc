@@ -68,8 +68,8 @@ absl::StatusOr<std::unique_ptr<HttpDaemon>> HttpDaemon::Listen(
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
                            NewAcceptor(options.host, options.port));
   if (options.tls != nullptr) {
-    acceptor = NewTlsAcceptor({.protocol = &kHttp1Protocol},
-                              std::move(acceptor), options.tls, metrics);
+    acceptor = NewTlsTerminator({.protocol = &kHttp1Protocol},
+                                std::move(acceptor), options.tls, metrics);
   }
   return absl::WrapUnique(
       new HttpDaemon(options, std::move(acceptor), metrics));

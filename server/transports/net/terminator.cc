@@ -51,16 +51,16 @@ constexpr absl::Duration kStopGrace = absl::Seconds(1);
 constexpr uint64_t kWake = 0;
 constexpr uint64_t kListener = 1;
 
-class TlsTerminatorImpl : public TlsTerminator {
+class TlsTerminator : public Acceptor {
  public:
-  TlsTerminatorImpl(const Options& options, std::unique_ptr<Acceptor> acceptor,
-                    TlsCredentials* credentials, Metrics* metrics,
-                    Deliver deliver)
+  TlsTerminator(const TlsTerminatorOptions& options,
+                std::unique_ptr<Acceptor> acceptor, TlsCredentials* credentials,
+                Metrics* metrics)
       : options_(options),
         credentials_(credentials),
         metrics_(metrics),
         address_(acceptor->address()),
-        deliver_(std::move(deliver)),
+        ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         wake_(eventfd(0, EFD_CLOEXEC)),
         acceptor_(std::move(acceptor), epoll_.get(), kListener) {
@@ -68,17 +68,27 @@ class TlsTerminatorImpl : public TlsTerminator {
     thread_ = std::thread([this] { Run(); });
   }
 
-  ~TlsTerminatorImpl() override {
-    StopAccepting();
+  ~TlsTerminator() override {
+    Close();
     stopping_ = true;
     Wake();
     thread_.join();
   }
 
-  void StopAccepting() override {
+  int fd() const override { return ready_.get(); }
+  UniqueFd Accept(sockaddr_storage* client) override {
+    uint64_t one = 0;
+    if (read(ready_.get(), &one, sizeof(one)) < 0) return UniqueFd();
+    MutexLock lock(&mutex_);
+    UniqueFd socket = std::move(delivered_.front().first);
+    *client = delivered_.front().second;
+    delivered_.pop_front();
+    return socket;
+  }
+  void Close() override {
     {
       MutexLock lock(&mutex_);
-      deliver_ = nullptr;
+      closed_ = true;
     }
     Wake();
   }
@@ -109,7 +119,7 @@ class TlsTerminatorImpl : public TlsTerminator {
   int WaitMilliseconds() const;
   void OnWake();
   void OnEvent(const epoll_event& event);
-  void Accept();
+  void AcceptClients();
   void Add(UniqueFd client, const sockaddr_storage& address);
   void Advance(Id id, Entry* entry);
   // Ends a connection that is in handshakes_.
@@ -123,12 +133,18 @@ class TlsTerminatorImpl : public TlsTerminator {
   void EndLate();
   void End(Id id);
 
-  const Options options_;
+  const TlsTerminatorOptions options_;
   TlsCredentials* const credentials_;
   Metrics* const metrics_;
   const sockaddr_storage address_;
+  // Counts the connections in delivered_, so that it is readable while there is
+  // one.
+  const UniqueFd ready_;
   Mutex mutex_;
-  Deliver deliver_ ABSL_GUARDED_BY(mutex_);  // null after StopAccepting
+  // Connections that the server has not accepted yet.
+  std::deque<std::pair<UniqueFd, sockaddr_storage>> delivered_
+      ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> stopping_ = false;
 
   // Used by the terminator's thread only.
@@ -147,7 +163,7 @@ class TlsTerminatorImpl : public TlsTerminator {
   std::thread thread_;  // last member: it uses all of the above
 };
 
-int TlsTerminatorImpl::WaitMilliseconds() const {
+int TlsTerminator::WaitMilliseconds() const {
   if (stopping_) return 10;
   absl::Time next = acceptor_.resume();
   if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
@@ -157,7 +173,7 @@ int TlsTerminatorImpl::WaitMilliseconds() const {
   return static_cast<int>(absl::ToInt64Milliseconds(left) + 1);
 }
 
-void TlsTerminatorImpl::Run() {
+void TlsTerminator::Run() {
   // OpenSSL may write to a socket that the client has closed.
   sigset_t pipe;
   sigemptyset(&pipe);
@@ -182,18 +198,18 @@ void TlsTerminatorImpl::Run() {
   }
 }
 
-void TlsTerminatorImpl::OnWake() {
+void TlsTerminator::OnWake() {
   uint64_t count = 0;
   while (read(wake_.get(), &count, sizeof(count)) < 0 && errno == EINTR) {
   }
   MutexLock lock(&mutex_);
-  if (deliver_ == nullptr) acceptor_.Close();
+  if (closed_) acceptor_.Close();
 }
 
-void TlsTerminatorImpl::OnEvent(const epoll_event& event) {
+void TlsTerminator::OnEvent(const epoll_event& event) {
   const uint64_t tag = event.data.u64;
   if (tag == kWake) return OnWake();
-  if (tag == kListener) return Accept();
+  if (tag == kListener) return AcceptClients();
   const Id id = tag / 2;
   const auto found = entries_.find(id);
   if (found == entries_.end()) return;  // an earlier event ended it
@@ -220,7 +236,7 @@ void TlsTerminatorImpl::OnEvent(const epoll_event& event) {
   Update(id, entry);
 }
 
-void TlsTerminatorImpl::Accept() {
+void TlsTerminator::AcceptClients() {
   const auto take = [this](UniqueFd client, const sockaddr_storage& address) {
     Add(std::move(client), address);
   };
@@ -230,7 +246,7 @@ void TlsTerminatorImpl::Accept() {
   if (!handshakes_.empty()) Refuse(*handshakes_.begin(), "no files left");
 }
 
-void TlsTerminatorImpl::Add(UniqueFd client, const sockaddr_storage& address) {
+void TlsTerminator::Add(UniqueFd client, const sockaddr_storage& address) {
   if (static_cast<int>(handshakes_.size()) >= options_.max_handshakes) {
     Refuse(*handshakes_.begin(), "too many handshakes at a time");
   }
@@ -248,7 +264,7 @@ void TlsTerminatorImpl::Add(UniqueFd client, const sockaddr_storage& address) {
   entries_.emplace(id, std::move(entry));
 }
 
-void TlsTerminatorImpl::Advance(Id id, Entry* entry) {
+void TlsTerminator::Advance(Id id, Entry* entry) {
   if (handshakes_left_-- <= 0) return;  // epoll reports it again
   TlsConnection& connection = *entry->connection;
   connection.Handshake();
@@ -264,7 +280,7 @@ void TlsTerminatorImpl::Advance(Id id, Entry* entry) {
   Update(id, entry);
 }
 
-bool TlsTerminatorImpl::DeliverToServer(Id id, Entry* entry) {
+bool TlsTerminator::DeliverToServer(Id id, Entry* entry) {
   TlsConnection& connection = *entry->connection;
   UniqueFd server = connection.Connect();
   if (!server) {
@@ -278,20 +294,21 @@ bool TlsTerminatorImpl::DeliverToServer(Id id, Entry* entry) {
   handshakes_.erase(id);
   SetDeadline(id, entry, absl::InfiniteFuture());
   MutexLock lock(&mutex_);
-  if (deliver_ == nullptr) return false;
-  deliver_(std::move(server), connection.address());
-  return true;
+  if (closed_) return false;
+  delivered_.emplace_back(std::move(server), connection.address());
+  const uint64_t one = 1;
+  return write(ready_.get(), &one, sizeof(one)) == sizeof(one);
 }
 
-void TlsTerminatorImpl::ReportRefusal(const TlsConnection& connection,
-                                      const std::string& reason) {
+void TlsTerminator::ReportRefusal(const TlsConnection& connection,
+                                  const std::string& reason) {
   metrics_->OnConnectionEnded("handshake");
   refused_log_.Log(
       spdlog::level::warn, "a TLS handshake failed",
       {{"peer", AddressText(connection.address())}, {"reason", reason}});
 }
 
-void TlsTerminatorImpl::Refuse(Id id, const std::string& reason) {
+void TlsTerminator::Refuse(Id id, const std::string& reason) {
   const TlsConnection& connection = *entries_.at(id)->connection;
   if (connection.state() == State::kHandshake) {
     ReportRefusal(connection, reason);
@@ -299,13 +316,13 @@ void TlsTerminatorImpl::Refuse(Id id, const std::string& reason) {
   End(id);
 }
 
-void TlsTerminatorImpl::SetDeadline(Id id, Entry* entry, absl::Time deadline) {
+void TlsTerminator::SetDeadline(Id id, Entry* entry, absl::Time deadline) {
   deadlines_.erase({entry->deadline, id});
   entry->deadline = deadline;
   if (deadline != absl::InfiniteFuture()) deadlines_.insert({deadline, id});
 }
 
-void TlsTerminatorImpl::Update(Id id, Entry* entry) {
+void TlsTerminator::Update(Id id, Entry* entry) {
   TlsConnection& connection = *entry->connection;
   if (connection.state() == State::kOver) return End(id);
   if (connection.state() == State::kClosing &&
@@ -327,7 +344,7 @@ void TlsTerminatorImpl::Update(Id id, Entry* entry) {
   }
 }
 
-void TlsTerminatorImpl::EndLate() {
+void TlsTerminator::EndLate() {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
     const Id id = deadlines_.begin()->second;
     if (handshakes_.contains(id)) {
@@ -338,72 +355,21 @@ void TlsTerminatorImpl::EndLate() {
   }
 }
 
-void TlsTerminatorImpl::End(Id id) {
+void TlsTerminator::End(Id id) {
   const auto found = entries_.find(id);
   SetDeadline(id, found->second.get(), absl::InfiniteFuture());
   handshakes_.erase(id);
   entries_.erase(found);  // closes its sockets, which removes them from epoll
 }
 
-// Queues delivered connections until the server accepts them. The eventfd
-// counts those in the queue, so that it is readable while there is one.
-class TlsAcceptor : public Acceptor {
- public:
-  TlsAcceptor(const TlsTerminator::Options& options,
-              std::unique_ptr<Acceptor> acceptor, TlsCredentials* credentials,
-              Metrics* metrics)
-      : ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)),
-        terminator_(TlsTerminator::Create(
-            options, std::move(acceptor), credentials, metrics,
-            [this](UniqueFd socket, sockaddr_storage client) {
-              Add(std::move(socket), client);
-            })) {}
-
-  int fd() const override { return ready_.get(); }
-  UniqueFd Accept(sockaddr_storage* client) override {
-    uint64_t one = 0;
-    if (read(ready_.get(), &one, sizeof(one)) < 0) return UniqueFd();
-    MutexLock lock(&mutex_);
-    UniqueFd socket = std::move(queue_.front().first);
-    *client = queue_.front().second;
-    queue_.pop_front();
-    return socket;
-  }
-  void Close() override { terminator_->StopAccepting(); }
-  sockaddr_storage address() const override { return terminator_->address(); }
-
- private:
-  void Add(UniqueFd socket, const sockaddr_storage& client) {
-    MutexLock lock(&mutex_);
-    queue_.emplace_back(std::move(socket), client);
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written =
-        write(ready_.get(), &one, sizeof(one));
-  }
-
-  const UniqueFd ready_;
-  Mutex mutex_;
-  std::deque<std::pair<UniqueFd, sockaddr_storage>> queue_
-      ABSL_GUARDED_BY(mutex_);
-  // Last member: it delivers into the queue.
-  const std::unique_ptr<TlsTerminator> terminator_;
-};
-
 }  // namespace
 
-std::unique_ptr<TlsTerminator> TlsTerminator::Create(
-    const Options& options, std::unique_ptr<Acceptor> acceptor,
-    TlsCredentials* credentials, Metrics* metrics, Deliver deliver) {
-  return std::make_unique<TlsTerminatorImpl>(
-      options, std::move(acceptor), credentials, metrics, std::move(deliver));
-}
-
-std::unique_ptr<Acceptor> NewTlsAcceptor(const TlsTerminator::Options& options,
-                                         std::unique_ptr<Acceptor> acceptor,
-                                         TlsCredentials* credentials,
-                                         Metrics* metrics) {
-  return std::make_unique<TlsAcceptor>(options, std::move(acceptor),
-                                       credentials, metrics);
+std::unique_ptr<Acceptor> NewTlsTerminator(const TlsTerminatorOptions& options,
+                                           std::unique_ptr<Acceptor> acceptor,
+                                           TlsCredentials* credentials,
+                                           Metrics* metrics) {
+  return std::make_unique<TlsTerminator>(options, std::move(acceptor),
+                                         credentials, metrics);
 }
 
 }  // namespace trivium

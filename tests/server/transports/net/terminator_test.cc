@@ -21,14 +21,14 @@ using testing::HasSubstr;
 
 class TlsTerminatorTest : public testing::Test {
  protected:
-  void Start(TlsTerminator::Options options = {.protocol = &kHttp2Protocol}) {
+  void Start(TlsTerminatorOptions options = {.protocol = &kHttp2Protocol}) {
     auto credentials = TlsCredentials::Load(files_, absl::Hours(1));
     ASSERT_TRUE(credentials.ok()) << credentials.status();
     credentials_ = *std::move(credentials);
     auto acceptor = NewAcceptor("127.0.0.1", 0);
     ASSERT_TRUE(acceptor.ok());
-    acceptor_ = NewTlsAcceptor(options, *std::move(acceptor),
-                               credentials_.get(), &metrics_);
+    acceptor_ = NewTlsTerminator(options, *std::move(acceptor),
+                                 credentials_.get(), &metrics_);
     fcntl(acceptor_->fd(), F_SETFL, 0);  // the tests wait
   }
 

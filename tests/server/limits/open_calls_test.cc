@@ -31,7 +31,7 @@ class OpenCallsTest : public testing::Test {
   absl::Status last_;
 };
 
-TEST_F(OpenCallsTest, WhatTheyTakeIsBounded) {
+TEST_F(OpenCallsTest, BoundsTheMemoryOfOpenCalls) {
   EXPECT_LE(Open(1) * OpenCalls::kBytesACall,
             (512 << 20) / OpenCalls::kPartOfMemory);
   EXPECT_TRUE(absl::IsResourceExhausted(last_)) << last_;
@@ -53,7 +53,7 @@ TEST_F(OpenCallsTest, AClientWithManyLeavesRoomForOthers) {
   EXPECT_EQ(Open(2), greedy);
 }
 
-TEST_F(OpenCallsTest, LittleMemoryIsEnoughForSome) {
+TEST_F(OpenCallsTest, SomeCallsFitHoweverLittleMemoryThereIs) {
   OpenCalls few(1, &metrics_);
   std::vector<std::unique_ptr<OpenCalls::Place>> places;
   for (int i = 0; i < OpenCalls::kFewest / 2; ++i) {

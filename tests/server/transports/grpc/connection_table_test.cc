@@ -55,7 +55,7 @@ class ConnectionTableTest : public testing::Test {
   UniqueFd client_, grpc_;  // the far ends of the last that was added
 };
 
-TEST_F(ConnectionTableTest, AnOldOneIsToldToGoAndEndsAfterItsGrace) {
+TEST_F(ConnectionTableTest, AnOldConnectionIsToldToGoAndEndsAfterItsGrace) {
   Add(1);
   const absl::Time due = table_.next_due(now_);
   EXPECT_GE(due, now_ + 0.9 * kAge);
@@ -73,7 +73,7 @@ TEST_F(ConnectionTableTest, AnOldOneIsToldToGoAndEndsAfterItsGrace) {
   EXPECT_EQ(table_.next_due(due), absl::InfiniteFuture());
 }
 
-TEST_F(ConnectionTableTest, WhoHasGoneByItselfIsForgotten) {
+TEST_F(ConnectionTableTest, ForgetsAConnectionThatEndedByItself) {
   Add(1);
   const absl::Time due = table_.next_due(now_);
   client_ = UniqueFd();

@@ -120,7 +120,7 @@ class Http2GuardTest : public testing::Test {
 
 // From the whole message on, in however many pieces it comes, until the stream
 // ends in any way.
-TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
+TEST_F(Http2GuardTest, CallsThatPassAreExpectedUntilTheirStreamEnds) {
   const std::string message = Message(20) + std::string(20, 'x');
   const auto call = [&](uint32_t stream) {
     Client(Frame(kHeaders, kEndHeaders, stream) + Data(stream, message));
@@ -149,7 +149,7 @@ TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
   EXPECT_EQ(batcher_.expected(), 0u);
 }
 
-TEST_F(Http2GuardTest, CallsHaveAPlaceWhileTheyAreOpen) {
+TEST_F(Http2GuardTest, CallsKeepTheirPlaceUntilTheirStreamEnds) {
   OpenCalls calls(1, &metrics_);
   const auto full = [&calls] { return !calls.Take(1).ok(); };
   std::vector<std::unique_ptr<OpenCalls::Place>> others;
@@ -180,7 +180,7 @@ TEST_F(Http2GuardTest, CallsHaveAPlaceWhileTheyAreOpen) {
   EXPECT_FALSE(full());
 }
 
-TEST_F(Http2GuardTest, CallsPassHoweverTheyAreCut) {
+TEST_F(Http2GuardTest, CallsPassHoweverTheirBytesAreCut) {
   for (const size_t piece : {1, 7, 9, 100, 100000}) {
     guard_ = NewGuard();
     Client(std::string(kPreface), piece);
@@ -204,12 +204,12 @@ TEST_F(Http2GuardTest, CallsPassHoweverTheyAreCut) {
   }
 }
 
-TEST_F(Http2GuardTest, WhatIsNoHttp2Ends) {
+TEST_F(Http2GuardTest, EndsAConnectionThatIsNotHttp2) {
   guard_ = NewGuard();
   EXPECT_TRUE(absl::IsInvalidArgument(Error("GET / HTTP/1.1\r\n\r\n")));
 }
 
-TEST_F(Http2GuardTest, AHeaderBlockHasAnEnd) {
+TEST_F(Http2GuardTest, EndsAConnectionWhoseHeaderBlockIsTooLong) {
   // Of HEADERS alone, of CONTINUATION with little in each, and with nothing.
   for (const size_t bytes : {16384, 5, 0}) {
     guard_ = NewGuard();
@@ -236,7 +236,7 @@ TEST_F(Http2GuardTest, AHeaderBlockHasAnEnd) {
   }
 }
 
-TEST_F(Http2GuardTest, StreamsAtATimeAreBounded) {
+TEST_F(Http2GuardTest, BoundsTheOpenStreams) {
   uint32_t stream = 1;
   for (int i = 0; i < kMaxStreams; ++i, stream += 2) {
     EXPECT_TRUE(Error(Frame(kHeaders, kEndHeaders, stream)).ok());
@@ -251,7 +251,7 @@ TEST_F(Http2GuardTest, StreamsAtATimeAreBounded) {
       Error(Frame(kHeaders, kEndHeaders, stream + 2))));
 }
 
-TEST_F(Http2GuardTest, SmallFramesPassAtTheirRate) {
+TEST_F(Http2GuardTest, SmallFramesPassAtTheAllowedRate) {
   for (const uint8_t type : {kData, kSettings}) {
     guard_ = NewGuard();
     Client(std::string(kPreface));
@@ -271,7 +271,7 @@ TEST_F(Http2GuardTest, SmallFramesPassAtTheirRate) {
   }
 }
 
-TEST_F(Http2GuardTest, ARestSavesUpNoMoreThanABurst) {
+TEST_F(Http2GuardTest, ARestingConnectionSavesUpAtMostABurst) {
   now_ += absl::Hours(1);
   const std::string flood = Repeated(Frame(kData, 0, 1), 200000);
   EXPECT_LT(Client(flood) / 9, Http2Guard::kBurst + 2);
@@ -302,7 +302,7 @@ TEST_F(Http2GuardTest, ResetsWaitForTheServer) {
               pair);
 }
 
-TEST_F(Http2GuardTest, IsDoneWithAStreamThatIsResetWhenTheAnswerIsOnItsWay) {
+TEST_F(Http2GuardTest, AStreamResetWhileItsAnswerIsOnItsWayIsDone) {
   now_ += absl::Seconds(10);
   constexpr uint32_t kStreams = 4 * ResetStreams::kMost;
   for (uint32_t stream = 1; stream < 2 * kStreams; stream += 2) {
@@ -313,7 +313,7 @@ TEST_F(Http2GuardTest, IsDoneWithAStreamThatIsResetWhenTheAnswerIsOnItsWay) {
   }
 }
 
-TEST_F(Http2GuardTest, WhatMakesTheServerResetCostsAsMuch) {
+TEST_F(Http2GuardTest, ProvokingTheServersResetCostsAsMuch) {
   now_ += absl::Seconds(10);
   const int times = 100000;
   for (uint32_t stream = 1; stream < 2 * times; stream += 2) {
@@ -325,7 +325,7 @@ TEST_F(Http2GuardTest, WhatMakesTheServerResetCostsAsMuch) {
   EXPECT_EQ(Client(Frame(kHeaders, kEndHeaders, 2 * times + 1)), 0u);
 }
 
-TEST_F(Http2GuardTest, LargeMessagesTakeRoomUntilTheyAreWhole) {
+TEST_F(Http2GuardTest, LargeMessagesHoldRoomUntilTheyAreComplete) {
   for (const size_t piece : {1, 3, 1000, 100000}) {
     guard_ = NewGuard();
     Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1), piece);
@@ -363,7 +363,7 @@ TEST_F(Http2GuardTest, LargeMessagesWaitForMemory) {
   EXPECT_EQ(incoming(), 0);
 }
 
-TEST_F(Http2GuardTest, SmallMessagesDoNotWaitUnlessTheyAreMany) {
+TEST_F(Http2GuardTest, OnlyManySmallMessagesWait) {
   SetMemory(kLimit);
   uint32_t passed = 0;
   for (uint32_t stream = 1; stream < 2 * kMaxStreams; stream += 2) {
@@ -375,7 +375,7 @@ TEST_F(Http2GuardTest, SmallMessagesDoNotWaitUnlessTheyAreMany) {
   EXPECT_EQ(passed, MessageReader::kSmallOfAConnection / (16 << 10));
 }
 
-TEST_F(Http2GuardTest, RoomForWhatDoesNotComeIsGivenToOthers) {
+TEST_F(Http2GuardTest, RoomOfASlowMessageIsGivenToOthers) {
   Client(Frame(kHeaders, kEndHeaders, 1));
   Client(Data(1, Message(49 << 20) + "x"));
   EXPECT_EQ(incoming(), 49 << 20);
@@ -393,7 +393,7 @@ TEST_F(Http2GuardTest, RoomForWhatDoesNotComeIsGivenToOthers) {
   EXPECT_EQ(Client(Data(1, "x")), 9u);
 }
 
-TEST_F(Http2GuardTest, WhatGrpcRefusesNeedsNoRoom) {
+TEST_F(Http2GuardTest, MessagesThatGrpcRefusesNeedNoRoom) {
   Client(Frame(kHeaders, kEndHeaders, 1));
   SetMemory(kLimit);
   const std::string data = Data(1, Message(51 << 20) + "x");
@@ -401,7 +401,7 @@ TEST_F(Http2GuardTest, WhatGrpcRefusesNeedsNoRoom) {
   EXPECT_EQ(incoming(), 0);
 }
 
-TEST_F(Http2GuardTest, HeadersAreWrittenAnew) {
+TEST_F(Http2GuardTest, RewritesHeaders) {
   // What the client has put into its table, gRPC gets in full; padding and
   // priority have gone.
   const std::string first = std::string("\x40\1a\1b", 5) + "\x83";
@@ -432,7 +432,7 @@ TEST_F(Http2GuardTest, HeadersAreWrittenAnew) {
   EXPECT_EQ(to_grpc_, large);
 }
 
-TEST_F(Http2GuardTest, HeadersThatMakeNoSenseEnd) {
+TEST_F(Http2GuardTest, EndsAConnectionWithInvalidHeaders) {
   const std::string bad[] = {
       Frame(kHeaders, kEndHeaders, 1, "\xff"),           // no block
       Frame(kHeaders, kEndHeaders, 1, "\xbe"),           // no such field
@@ -477,7 +477,7 @@ class RefusingGuardTest : public Http2GuardTest {
   }
 };
 
-TEST_F(RefusingGuardTest, GrpcHearsNothingOfWhatIsRefused) {
+TEST_F(RefusingGuardTest, GrpcNeverSeesARefusedCall) {
   const std::string call =
       Frame(kHeaders, kEndHeaders, 3, std::string("\x40\1a\1b", 5)) +
       Data(3, Message(20) + std::string(20, 'x'), kEndStream) +
@@ -501,7 +501,7 @@ TEST_F(RefusingGuardTest, GrpcHearsNothingOfWhatIsRefused) {
   EXPECT_EQ(guard_.open_streams(), 1u);
 }
 
-TEST_F(RefusingGuardTest, GivesBackTheWindowOfWhatGrpcDoesNotGet) {
+TEST_F(RefusingGuardTest, ReturnsTheWindowOfDataThatGrpcDoesNotGet) {
   std::string said;
   Client(Frame(kHeaders, kEndHeaders, 3));
   Server("");
@@ -514,7 +514,7 @@ TEST_F(RefusingGuardTest, GivesBackTheWindowOfWhatGrpcDoesNotGet) {
   EXPECT_EQ(said, Window(8192));
 }
 
-TEST_F(RefusingGuardTest, SpeaksBetweenGrpcsFrames) {
+TEST_F(RefusingGuardTest, SendsItsFramesBetweenGrpcs) {
   Client(Frame(kHeaders, kEndHeaders | kEndStream, 3));
   const std::string first = Frame(kHeaders, 0, 5, 10);
   const std::string rest = Frame(kContinuation, kEndHeaders, 5, 10);
@@ -530,7 +530,7 @@ TEST_F(RefusingGuardTest, SpeaksBetweenGrpcsFrames) {
   EXPECT_EQ(Server(data.substr(20)), data.substr(20) + Answer(9));
 }
 
-TEST_F(Http2GuardTest, GoesAwayAfterTheSettingsAndBetweenFrames) {
+TEST_F(Http2GuardTest, SendsGoAwayAfterTheSettingsAndBetweenFrames) {
   guard_.GoAway();
   EXPECT_EQ(Server(""), "");
   std::string away = Frame(
@@ -543,7 +543,7 @@ TEST_F(Http2GuardTest, GoesAwayAfterTheSettingsAndBetweenFrames) {
   EXPECT_EQ(guard_.open_streams(), 1u);
 }
 
-TEST_F(RefusingGuardTest, WaitsUntilGrpcHasSaidHowLargeItsTableIs) {
+TEST_F(RefusingGuardTest, RefusesOnlyAfterGrpcHasAnnouncedItsTableSize) {
   // The client may have asked for a smaller one.
   Client(Frame(kSettings, 0, 0, 6));
   for (int i = 0; i < 3; ++i) {
@@ -558,7 +558,7 @@ TEST_F(RefusingGuardTest, WaitsUntilGrpcHasSaidHowLargeItsTableIs) {
   EXPECT_EQ(Server(""), Answer(9));
 }
 
-TEST_F(RefusingGuardTest, RefusesNoMoreThanTheClientReads) {
+TEST_F(RefusingGuardTest, RefusesNoFasterThanTheClientReads) {
   now_ += absl::Seconds(1);
   std::string calls;
   for (uint32_t stream = 3; stream < 20000; stream += 2) {

@@ -71,7 +71,7 @@ TEST_F(ReflectionTest, ListsTheServices) {
                                     "grpc.reflection.v1.ServerReflection"}));
 }
 
-TEST_F(ReflectionTest, GivesFilesWithWhatTheyImport) {
+TEST_F(ReflectionTest, ReturnsFilesWithTheirImports) {
   const std::set<std::string> files = FilesOf("trivium.v1.Inference");
   EXPECT_THAT(files,
               testing::IsSupersetOf(
@@ -84,7 +84,7 @@ TEST_F(ReflectionTest, GivesFilesWithWhatTheyImport) {
       Ask(request).file_descriptor_response().file_descriptor_proto_size(), 2);
 }
 
-TEST_F(ReflectionTest, WhatIsNotThereIsToldAndTheStreamGoesOn) {
+TEST_F(ReflectionTest, AnUnknownNameDoesNotEndTheStream) {
   ServerReflectionRequest request;
   const auto code = [&] { return Ask(request).error_response().error_code(); };
   EXPECT_EQ(code(), grpc::INVALID_ARGUMENT);

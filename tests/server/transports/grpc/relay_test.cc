@@ -128,7 +128,7 @@ TEST_F(RelayTest, GrpcKnowsTheClientsAddress) {
   EXPECT_EQ(PeerOfRelayed("ipv4:1.2.3.4:5"), "ipv4:1.2.3.4:5");
 }
 
-TEST_F(RelayTest, WhatOneSideClosesIsClosedForTheOther) {
+TEST_F(RelayTest, ClosesBothSidesWhenOneCloses) {
   Start();
   UniqueFd client = Connect();
   UniqueFd grpc = Accepted();
@@ -150,7 +150,7 @@ TEST_F(RelayTest, WhatOneSideClosesIsClosedForTheOther) {
   EXPECT_TRUE(IsClosed(client));
 }
 
-TEST_F(RelayTest, WhoDoesNotReadIsNotReadFrom) {
+TEST_F(RelayTest, DoesNotReadFromASideWhileTheOtherDoesNotRead) {
   Start();
   const UniqueFd client = Connect();
   const UniqueFd grpc = Accepted();
@@ -168,7 +168,7 @@ TEST_F(RelayTest, WhoDoesNotReadIsNotReadFrom) {
   EXPECT_EQ(Receive(client, sent), std::string(sent, 'x'));
 }
 
-TEST_F(RelayTest, TheLongestIdleMakesRoom) {
+TEST_F(RelayTest, EvictsTheConnectionIdleTheLongest) {
   Start(16);
   std::vector<UniqueFd> clients, grpcs;
   for (int i = 0; i < 16; ++i) {
@@ -198,7 +198,7 @@ TEST_F(RelayTest, TheLongestIdleMakesRoom) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("trivium_connections 16"));
 }
 
-TEST_F(RelayTest, WhereAllAreInUseOneMoreIsRefused) {
+TEST_F(RelayTest, RefusesAConnectionIfAllAreInUse) {
   Start(16);
   std::vector<UniqueFd> clients, grpcs;
   for (int i = 0; i < 16; ++i) {
@@ -224,7 +224,7 @@ TEST_F(RelayTest, AbuseEndsTheConnection) {
               HasSubstr("trivium_connections_ended_total{reason=\"abuse\"} 1"));
 }
 
-TEST_F(RelayTest, AFloodIsReadInTheEnd) {
+TEST_F(RelayTest, AFloodIsEventuallyRead) {
   Start();
   const UniqueFd client = Connect();
   const UniqueFd grpc = Accepted();
@@ -262,7 +262,7 @@ TEST_F(RelayTest, ALargeMessageWaitsForMemory) {
   EXPECT_EQ(overload_.account()->bytes(Held::kIncoming), 1 << 20);
 }
 
-TEST_F(RelayTest, TheEndSendsWhatGrpcHasSaid) {
+TEST_F(RelayTest, SendsGrpcsLastBytesBeforeItEnds) {
   Start();
   const UniqueFd client = Connect();
   UniqueFd grpc = Accepted();
@@ -273,7 +273,7 @@ TEST_F(RelayTest, TheEndSendsWhatGrpcHasSaid) {
   EXPECT_TRUE(IsClosed(client));
 }
 
-TEST_F(RelayTest, ClientsAreSentElsewhereAndFinishWhatTheyHave) {
+TEST_F(RelayTest, ClientsGoElsewhereAndFinishTheirCalls) {
   Start();
   const UniqueFd client = Connect();
   UniqueFd grpc = Accepted();
@@ -315,7 +315,7 @@ sockaddr_storage AddressOf(const UniqueFd& listener) {
   return address;
 }
 
-TEST(ListenerProbeTest, AListenerThatIsDeafIsTold) {
+TEST(ListenerProbeTest, DetectsAListenerThatDoesNotAnswer) {
   auto listeners = Listen("127.0.0.1", 0);
   ASSERT_TRUE(listeners.ok());
   const sockaddr_storage address = AddressOf(listeners->front());
@@ -329,7 +329,7 @@ TEST(ListenerProbeTest, AListenerThatIsDeafIsTold) {
                    .answering());
 }
 
-TEST(ListenerProbeTest, AListenerOfHttpIsAnswered) {
+TEST(ListenerProbeTest, AcceptsAnHttpListenersAnswer) {
   auto listeners = Listen("127.0.0.1", 0);
   ASSERT_TRUE(listeners.ok());
   const UniqueFd& listener = listeners->front();
@@ -347,7 +347,7 @@ TEST(ListenerProbeTest, AListenerOfHttpIsAnswered) {
   server.join();
 }
 
-TEST_F(RelayTest, AProbeHearsTheOtherSide) {
+TEST_F(RelayTest, AProbeIsAnsweredByGrpc) {
   Start();
   std::thread grpc([this] {
     const UniqueFd socket = Accepted();

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ParseTimeoutTest, ReadsWhatGrpcWrites) {
+TEST(ParseTimeoutTest, ParsesGrpcsTimeouts) {
   EXPECT_EQ(ParseTimeout("200m"), absl::Milliseconds(200));
   EXPECT_EQ(ParseTimeout("99999999n"), absl::Nanoseconds(99999999));
   EXPECT_EQ(ParseTimeout("1S"), absl::Seconds(1));
@@ -50,7 +50,7 @@ class RelayedRefusalTest : public RpcTest {
   }
 };
 
-TEST_F(RelayedRefusalTest, IsWhatTheHandlerWouldSay) {
+TEST_F(RelayedRefusalTest, AnswersLikeTheHandlerWould) {
   RefuseFromNowOn();
   for (const bool early : {true, false}) {
     auto context = Context();
@@ -81,7 +81,7 @@ TEST_F(RelayedRefusalTest, IsWhatTheHandlerWouldSay) {
   }
 }
 
-TEST_F(RelayedRefusalTest, AConnectionIsAsGoodAsBefore) {
+TEST_F(RelayedRefusalTest, AConnectionWorksAfterARefusal) {
   RefuseFromNowOn();
   // More than the windows of stream and connection, in messages large and
   // small, with fields that the client puts into its table.
@@ -106,7 +106,7 @@ TEST_F(RelayedRefusalTest, AConnectionIsAsGoodAsBefore) {
   }
 }
 
-TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
+TEST_F(RelayedRefusalTest, DoesNotRefuseCallsThatNeedNoWorker) {
   RefuseFromNowOn();
   const int before = batcher_->asked_early();
   v1::TokenizeRequest request;
@@ -119,7 +119,7 @@ TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
   EXPECT_EQ(batcher_->expected(), 0u);
 }
 
-TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
+TEST_F(RelayedRefusalTest, BoundsCallsWithoutAMessage) {
 #ifdef TRIVIUM_SANITIZED
   GTEST_SKIP()
       << "skipped: calls bounded by memory, of which a sanitizer takes "
@@ -166,7 +166,7 @@ TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
   Translated();
 }
 
-TEST_F(RelayedRefusalTest, CallsThatPassAreOnTheirWayUntilTheyAreSubmitted) {
+TEST_F(RelayedRefusalTest, CallsThatPassAreInTransitUntilTheyAreSubmitted) {
   batcher_->Hold();
   for (int i = 1; i <= 3; ++i) {
     auto context = Context();

@@ -132,9 +132,9 @@ class LanguagesTest : public HttpApiTest {
   const Targets pairs_ = {{"de", {"fr"}}, {"en", {"de"}}, {"fr", {"en"}}};
 };
 
-TEST_F(LanguagesTest, AreThoseOfTheModels) { EXPECT_EQ(Get(), pairs_); }
+TEST_F(LanguagesTest, ListsTheModelsLanguages) { EXPECT_EQ(Get(), pairs_); }
 
-TEST_F(LanguagesTest, AreWhatIsReachedByThePivot) {
+TEST_F(LanguagesTest, ListsLanguagesReachedThroughThePivot) {
   environment_.pivot_language = "en";
   Targets targets = pairs_;
   targets["fr"] = {"de", "en"};
@@ -142,7 +142,7 @@ TEST_F(LanguagesTest, AreWhatIsReachedByThePivot) {
   EXPECT_EQ(Get(), targets);
 }
 
-TEST_F(LanguagesTest, AreNoMoreWhereNobodyKnowsThePivot) {
+TEST_F(LanguagesTest, ListsNoMoreIfNoModelKnowsThePivot) {
   environment_.pivot_language = "ru";
   EXPECT_EQ(Get(), pairs_);
 }
@@ -219,7 +219,7 @@ TEST_F(HttpApiTest, FilesAreTranslatedAndFetched) {
   EXPECT_EQ(Post("/translate_file", "{}").status, 415);
 }
 
-TEST_F(HttpApiTest, AHeaderHasThePriority) {
+TEST_F(HttpApiTest, AHeaderSetsThePriority) {
   Start();
   const std::string json_type = "Content-Type: application/json\r\n";
   EXPECT_EQ(
@@ -231,7 +231,7 @@ TEST_F(HttpApiTest, AHeaderHasThePriority) {
   EXPECT_THAT(refused.body, HasSubstr("'first' is not a priority"));
 }
 
-TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {
+TEST_F(HttpApiTest, AConnectionServesSeveralRequests) {
   Start();
   HttpSocket socket(api_->port());
   std::string request = PostText(kTranslate, kAbc);
@@ -246,7 +246,7 @@ TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {
   EXPECT_EQ(answers, 3);
 }
 
-TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
+TEST_F(HttpApiTest, RefusesInvalidRequests) {
   Start();
   EXPECT_EQ(
       Send("GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -269,7 +269,7 @@ TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
-TEST_F(HttpApiTest, WhatIsReadHasHeadsToo) {
+TEST_F(HttpApiTest, AnswersHeadLikeGet) {
   Start();
   const HttpResult head =
       Send("HEAD /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -282,7 +282,7 @@ TEST_F(HttpApiTest, WhatIsReadHasHeadsToo) {
             405);
 }
 
-TEST_F(HttpApiTest, HealthIsWhetherTheServerIsReady) {
+TEST_F(HttpApiTest, HealthTellsWhetherTheServerIsReady) {
   const std::string get =
       "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
   Start();
@@ -296,7 +296,7 @@ TEST_F(HttpApiTest, HealthIsWhetherTheServerIsReady) {
   EXPECT_THAT(metrics_.Text(), testing::Not(HasSubstr("/health")));
 }
 
-TEST_F(HttpApiTest, FieldsHaveTheNamesThatTheirClientsGaveThem) {
+TEST_F(HttpApiTest, ErrorsNameFieldsAsTheirClientsDo) {
   Start();
   const json none = json::parse(Post("/v1/embeddings", R"({"input":[]})").body);
   EXPECT_THAT(none["error"]["message"].get<std::string>(),
@@ -384,7 +384,7 @@ TEST_F(HttpApiTest, CallsMayTakeLongerThanRequests) {
   EXPECT_EQ(ParseHttpResult(working.Receive()).status, 200);
 }
 
-TEST_F(HttpApiTest, TheLongestIdleMakesRoom) {
+TEST_F(HttpApiTest, EvictsTheConnectionIdleTheLongest) {
   HttpApi::Options options;
   options.max_connections = 4;  // two of a client
   Start(options);
@@ -415,7 +415,7 @@ TEST_F(HttpApiTest, TheLongestIdleMakesRoom) {
       HasSubstr("trivium_connections_ended_total{reason=\"evicted\"} 1"));
 }
 
-TEST_F(HttpApiTest, AClientThatGoesEndsItsCall) {
+TEST_F(HttpApiTest, DisconnectingCancelsTheCall) {
   Start();
   batcher_.Hold();
   {
@@ -435,7 +435,7 @@ TEST_F(HttpApiTest, AClientThatGoesEndsItsCall) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
-TEST_F(HttpApiTest, UnreadAnswersEnd) {
+TEST_F(HttpApiTest, EndsAConnectionThatDoesNotReadItsAnswer) {
   HttpApi::Options options;
   options.stall_timeout = absl::Milliseconds(100);
   environment_.limits.max_response_bytes = 64 << 20;
@@ -452,7 +452,7 @@ TEST_F(HttpApiTest, UnreadAnswersEnd) {
   EXPECT_EQ(overload_.account()->total(), 0);
 }
 
-TEST_F(HttpApiTest, RefusalsTellWhenToComeAgain) {
+TEST_F(HttpApiTest, RefusalsTellWhenToRetry) {
   Start();
   batcher_.RefuseBeforehand({absl::ResourceExhaustedError("too much to do")});
   for (const char* path : {kTranslate, "/translate"}) {
@@ -477,7 +477,7 @@ TEST_F(HttpApiTest, WithoutMemoryRequestsAreRefused) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
-TEST_F(HttpApiTest, ParsingJsonNeedsTheMemoryThatItMayTake) {
+TEST_F(HttpApiTest, ReservesTheMemoryThatParsingJsonMayNeed) {
   Start();
   const std::string body = R"({"inputs":[{"text":")" +
                            std::string(10'000, 'a') +
@@ -528,7 +528,7 @@ TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
   overload_.account()->Add(Held::kIncoming, -(1 << 20));
 }
 
-TEST_F(HttpApiTest, DeadlinesAreConnects) {
+TEST_F(HttpApiTest, TakesConnectsDeadline) {
   Start();
   const std::string type = "Content-Type: application/json\r\n";
   batcher_.Hold();
@@ -580,7 +580,7 @@ TEST_F(HttpApiTest, ManyIdleStreamsNeedNoThreads) {
   }
 }
 
-TEST_F(HttpApiTest, StopsWithCallsUnderWay) {
+TEST_F(HttpApiTest, StopsWhileCallsRun) {
   Start();
   batcher_.Hold();
   HttpSocket socket(api_->port());
@@ -639,7 +639,7 @@ TEST_F(HttpApiTest, RandomBytesHarmNothing) {
   EXPECT_EQ(overload_.account()->total(), 0);
 }
 
-TEST_F(HttpApiTest, TakenPortsAreNamed) {
+TEST_F(HttpApiTest, NamesAPortThatIsTaken) {
   Start();
   HttpApi::Options options;
   options.port = api_->port();

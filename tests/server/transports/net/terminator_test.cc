@@ -110,7 +110,7 @@ TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
   reader.join();
 }
 
-TEST_F(TlsTerminatorTest, WhatOneSideClosesIsClosedForTheOther) {
+TEST_F(TlsTerminatorTest, ClosesBothSidesWhenOneCloses) {
   Start();
   {
     TlsClient client = Connect();
@@ -136,7 +136,7 @@ TEST_F(TlsTerminatorTest, WhatOneSideClosesIsClosedForTheOther) {
   EXPECT_EQ(Receive(server, 1), "");
 }
 
-TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesHoldsUpNobody) {
+TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesDelaysNobody) {
   Start({.protocol = &kHttp2Protocol,
          .max_handshakes = 4,
          .handshake_timeout = absl::Hours(1)});
@@ -149,13 +149,13 @@ TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesHoldsUpNobody) {
       HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 1"));
 }
 
-TEST_F(TlsTerminatorTest, AHandshakeHasItsTime) {
+TEST_F(TlsTerminatorTest, EndsASlowHandshake) {
   Start({.protocol = &kHttp2Protocol,
          .handshake_timeout = absl::Milliseconds(20)});
   EXPECT_EQ(Receive(TlsClient::Connect(port()), 1), "");
 }
 
-TEST_F(TlsTerminatorTest, WhatIsNotTlsIsRefused) {
+TEST_F(TlsTerminatorTest, RefusesBytesThatAreNotTls) {
   Start();
   const UniqueFd client = TlsClient::Connect(port());
   Send(client, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -167,7 +167,7 @@ TEST_F(TlsTerminatorTest, WhatIsNotTlsIsRefused) {
   ExpectServes(Trusting());
 }
 
-TEST_F(TlsTerminatorTest, OldVersionsAndOtherProtocolsAreRefused) {
+TEST_F(TlsTerminatorTest, RefusesOldVersionsAndOtherProtocols) {
   Start();
   TlsClient::Options options = Trusting();
   options.most_version = TLS1_1_VERSION;
@@ -180,7 +180,7 @@ TEST_F(TlsTerminatorTest, OldVersionsAndOtherProtocolsAreRefused) {
   ExpectServes(options);
 }
 
-TEST_F(TlsTerminatorTest, ClientsShowACertificateOfTheAuthority) {
+TEST_F(TlsTerminatorTest, DemandsACertificateOfTheAuthority) {
   files_.client_ca = authority_.file();
   Start();
   ExpectServes(Showing(authority_));
@@ -202,7 +202,7 @@ TEST_F(TlsTerminatorTest, ClientsShowACertificateOfTheAuthority) {
       HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 3"));
 }
 
-TEST_F(TlsTerminatorTest, ANewCertificateIsForNewConnections) {
+TEST_F(TlsTerminatorTest, NewConnectionsUseANewCertificate) {
   Start();
   TlsClient before = Connect();
   EXPECT_EQ(before.ServersName(), "server");
@@ -216,7 +216,7 @@ TEST_F(TlsTerminatorTest, ANewCertificateIsForNewConnections) {
   EXPECT_EQ(before.Receive(7), "goes on");
 }
 
-TEST_F(TlsTerminatorTest, TheEndSendsWhatTheServerHasSaid) {
+TEST_F(TlsTerminatorTest, SendsTheServersLastBytesBeforeItEnds) {
   Start();
   TlsClient client = Connect();
   UniqueFd server = Accepted();

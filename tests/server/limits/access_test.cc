@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Of first-token-of-the-test and second-token-of-the-test.
+// Hashes of first-token-of-the-test and second-token-of-the-test.
 constexpr char kFirstHash[] =
     "9623d8e3d27101a8f59325a2ba180a14b33d063104bf113fc65b1bf62c99dd40";
 constexpr char kSecondHash[] =

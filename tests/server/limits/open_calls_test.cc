@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 class OpenCallsTest : public testing::Test {
  protected:
-  // As many as there is room for.
+  // Opens as many calls as there is room for.
   int Open(ClientId client) {
     for (int opened = 0;; ++opened) {
       auto place = calls_.Take(client);

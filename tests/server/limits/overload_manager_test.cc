@@ -33,7 +33,7 @@ class OverloadManagerTest : public testing::Test {
                            /*watch=*/false};
 };
 
-// A call of the account.
+// A call that holds bytes.
 class FakeCall : public AccountedCall {
  public:
   FakeCall(OverloadManager* manager, int64_t requests, int64_t responses = 0)
@@ -59,7 +59,7 @@ class FakeCall : public AccountedCall {
 };
 
 TEST_F(OverloadManagerTest, RefusesRequestsThatWouldNotFitBeforeTheNextLook) {
-  // 850 - 100 MiB are free; a request of 10 MiB comes to 40.
+  // 850 - 100 MiB are free; a request of 10 MiB needs 40 MiB.
   int admitted = 0;
   while (admitted < 1000 && manager_.AdmitRequest(10 * kMiB).ok()) ++admitted;
   EXPECT_EQ(admitted, 18);
@@ -132,7 +132,7 @@ TEST_F(OverloadManagerTest, MessagesAreReadWhileThereIsRoom) {
   EXPECT_TRUE(manager_.MayComeIn(kMiB, 0)) << "one at a time";
   SetMemory(900);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, 0));
-  // What came since the last look may not be in the memory yet.
+  // Bytes that arrived since the last look may not be in the memory yet.
   SetMemory(850);
   manager_.OnCame(kMiB);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, 0)) << "one at a look";

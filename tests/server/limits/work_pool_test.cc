@@ -20,7 +20,7 @@ TEST(WorkPoolTest, DoesAllQueuedWorkBeforeItEnds) {
   EXPECT_EQ(done, 1000);
 }
 
-// One thread, which does nothing until all is queued; what it does is noted.
+// One thread, which starts when all work is queued. Records what it does.
 class WorkPoolOrderTest : public testing::Test {
  protected:
   WorkPoolOrderTest() : pool_(std::in_place, 1) {
@@ -34,7 +34,7 @@ class WorkPoolOrderTest : public testing::Test {
   void Run(const char* call, int64_t bytes) {
     pool_->Run(call, bytes, [this, call] { done_ += call; });
   }
-  // What was done, in order.
+  // Work that was done, in order.
   std::string Finish() {
     go_.set_value();
     pool_.reset();
@@ -66,7 +66,7 @@ TEST_F(WorkPoolOrderTest, WorkWithoutBytesIsNotFree) {
   EXPECT_EQ(Finish(), "ababab");
 }
 
-// What long work does: a piece queues the next one.
+// Long work: each piece queues the next one.
 TEST_F(WorkPoolOrderTest, APieceThatAPieceQueuesContinuesTheCallsCount) {
   int left = 4;
   std::function<void()> next = [&] {
@@ -95,7 +95,7 @@ TEST_F(WorkPoolOrderTest, ALateCallHasNoCredit) {
   EXPECT_EQ(done_, "aaabababa");
 }
 
-// What long work does that cannot be cut.
+// Long work that cannot be cut.
 TEST_F(WorkPoolOrderTest, LongWorkGivesWayToShortWork) {
   pool_->Run(kA, 1 << 20, [&] {
     done_ += kA;

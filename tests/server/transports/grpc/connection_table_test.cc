@@ -28,7 +28,7 @@ class ConnectionTableTest : public testing::Test {
                    UniqueFd(client[1]), UniqueFd(grpc[1]), "ipv4:127.0.0.1:1",
                    Http2Guard(100, now_, &resets_, &incoming_), now_),
                now_);
-    // gRPC begins with its settings, after which the guard may speak.
+    // gRPC starts with its settings; after them the guard may send.
     const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
     send(grpc_.get(), settings.data(), settings.size(), 0);
     table_.OnEvent({EPOLLIN, {.u64 = 2 * id + 1}}, now_);

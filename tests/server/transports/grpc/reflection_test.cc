@@ -1,4 +1,4 @@
-// What tools that know grpc.reflection.v1 only (grpcurl, Postman) ask for.
+// Requests of tools that use grpc.reflection.v1 (grpcurl, Postman).
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.pb.h>
 
@@ -101,7 +101,7 @@ TEST_F(ReflectionTest, AnUnknownNameDoesNotEndTheStream) {
             "trivium.v1.Input");
 }
 
-// As of one whose answers nobody reads, and who asks for more.
+// A client that keeps asking and does not read the answers.
 TEST_F(ReflectionTest, StreamsAndQuestionsAreBounded) {
   for (const char* version : {"v1", "v1alpha"}) {
     const std::string method = std::string("/grpc.reflection.") + version +

@@ -55,7 +55,7 @@ TEST_F(RelayedRefusalTest, AnswersLikeTheHandlerWould) {
   for (const bool early : {true, false}) {
     auto context = Context();
     context->AddMetadata("x-request-id", "seven");
-    // A connection's first call is gRPC's.
+    // gRPC gets a connection's first call.
     if (!early) {
       StartServer();
       RefuseAll();
@@ -132,7 +132,7 @@ TEST_F(RelayedRefusalTest, BoundsCallsWithoutAMessage) {
   StartServer();
   Translated();
   grpc::CompletionQueue queue;
-  // A stream that says nothing: it stays, or is refused at once.
+  // A stream without messages stays open, or is refused at once.
   struct Stream {
     std::unique_ptr<grpc::ClientContext> context = Context();
     std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::TranslateStreamRequest,
@@ -170,7 +170,7 @@ TEST_F(RelayedRefusalTest, CallsThatPassAreInTransitUntilTheyAreSubmitted) {
   batcher_->Hold();
   for (int i = 1; i <= 3; ++i) {
     auto context = Context();
-    // Whatever a client says of that.
+    // A client's own field is ignored.
     context->AddMetadata(std::string(kExpectedField), "1");
     v1::TranslateResponse response;
     std::thread call([&] {

@@ -1,4 +1,5 @@
-// The transport against clients of every kind; a puppet answers for the models.
+// The HTTP transport with clients of every kind. A puppet answers for the
+// models.
 #include "server/transports/http/http_api.h"
 
 #include <gmock/gmock.h>
@@ -104,7 +105,7 @@ TEST_F(HttpApiTest, Answers) {
                         "\"translator\",rpc=\"Translate\"} 1"));
 }
 
-// Of models from English to German, French to English and German to French.
+// Models from English to German, French to English and German to French.
 class LanguagesTest : public HttpApiTest {
  protected:
   using Targets = std::map<std::string, std::vector<std::string>>;
@@ -138,7 +139,7 @@ TEST_F(LanguagesTest, ListsLanguagesReachedThroughThePivot) {
   environment_.pivot_language = "en";
   Targets targets = pairs_;
   targets["fr"] = {"de", "en"};
-  // From German there is no way to English.
+  // No path leads from German to English.
   EXPECT_EQ(Get(), targets);
 }
 
@@ -257,7 +258,7 @@ TEST_F(HttpApiTest, RefusesInvalidRequests) {
   EXPECT_EQ(get.status, 405);
   EXPECT_THAT(get.headers, HasSubstr("Allow: POST"));
   EXPECT_EQ(Send("POST /embed HTTP/1.1\r\n\r\n").status, 400);  // no Host
-  // Which version of HTTP to answer in is not known.
+  // The version of HTTP to answer in is not known.
   EXPECT_NE(Send("nonsense\r\n\r\n").status, 200);
   EXPECT_NE(Send("\x16\x03\x01\r\n\r\n").status, 200);
   EXPECT_EQ(Post(kTranslate, kAbc, "Content-Type: text/plain\r\n").status, 415);
@@ -329,7 +330,7 @@ TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
   const HttpResult large = Post(kTranslate, std::string(2000, ' '));
   EXPECT_EQ(large.status, 413);
   EXPECT_THAT(large.body, HasSubstr("takes at most 1000"));
-  // Nobody waits for what is not sent.
+  // The server does not wait for bytes that are not sent.
   const char* const head =
       "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
   EXPECT_EQ(Send(std::string(head) +
@@ -339,7 +340,7 @@ TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
   EXPECT_EQ(
       Send(std::string(head) + "Content-Length: 999999999999\r\n\r\n").status,
       413);
-  // A length that nobody told.
+  // A body without a length in its head.
   std::string chunks =
       std::string(head) +
       "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -356,7 +357,7 @@ TEST_F(HttpApiTest, ATimeForAllEndsSlowRequests) {
   options.request_timeout = absl::Milliseconds(100);
   options.idle_timeout = absl::Milliseconds(100);
   Start(options);
-  // Each is closed, though it would send on.
+  // Each connection is closed, although the client would send on.
   EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
   HttpSocket head(api_->port());
   head.Send("POST /embed HTTP/1.1\r\nHost:");
@@ -378,7 +379,7 @@ TEST_F(HttpApiTest, CallsMayTakeLongerThanRequests) {
   HttpSocket working(api_->port());
   working.Send(PostText(kTranslate, kAbc));
   batcher_.WaitForSubmitted(1);
-  // One that has nothing to do has its end meanwhile.
+  // An idle connection ends meanwhile.
   EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
   batcher_.Release();
   EXPECT_EQ(ParseHttpResult(working.Receive()).status, 200);
@@ -401,7 +402,7 @@ TEST_F(HttpApiTest, EvictsTheConnectionIdleTheLongest) {
   HttpSocket third(api_->port());
   EXPECT_THAT(use(&third), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(first.Receive(), "");
-  // Those in use stay.
+  // Connections in use stay.
   batcher_.Hold();
   second.Send(PostText(kTranslate, kAbc));
   third.Send(PostText(kTranslate, kAbc));
@@ -441,7 +442,7 @@ TEST_F(HttpApiTest, EndsAConnectionThatDoesNotReadItsAnswer) {
   environment_.limits.max_response_bytes = 64 << 20;
   Start(options);
   HttpSocket unread(api_->port());
-  // Far more than sockets hold; each answer is a hundred times its request.
+  // Answers are far larger than sockets hold: a hundred times their requests.
   const std::string text(40'000, 'a');
   std::string request = PostText("/tokenize", R"({"inputs":")" + text + "\"}");
   request.erase(request.find("Connection: close\r\n"), 19);
@@ -482,7 +483,7 @@ TEST_F(HttpApiTest, ReservesTheMemoryThatParsingJsonMayNeed) {
   const std::string body = R"({"inputs":[{"text":")" +
                            std::string(10'000, 'a') +
                            R"("}],"options":{"truncate":true}})";
-  // Room for what a request comes to, and not for JSON's values.
+  // There is room for the request, but not for its JSON values.
   memory_ = static_cast<int64_t>(OverloadManager::kRefuseAllAt * (1 << 30)) -
             6 * static_cast<int64_t>(body.size());
   overload_.Look();
@@ -517,7 +518,7 @@ TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
   Start();
   memory_ = int64_t{800} << 20;
   overload_.Look();
-  // What others are sending.
+  // Bytes that others are sending.
   overload_.account()->Add(Held::kIncoming, 1 << 20);
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
   const std::string large(2 * OverloadManager::kSmallRequest, 'a');
@@ -586,7 +587,7 @@ TEST_F(HttpApiTest, StopsWhileCallsRun) {
   HttpSocket socket(api_->port());
   socket.Send(PostText(kTranslate, kAbc));
   batcher_.WaitForSubmitted(1);
-  // A request that has not come in whole.
+  // A request that has not arrived completely.
   HttpSocket half(api_->port());
   half.Send(
       "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -612,7 +613,7 @@ TEST_F(HttpApiTest, RandomBytesHarmNothing) {
   std::mt19937 random(1);
   const auto below = [&random](size_t end) { return random() % end; };
   const auto bytes = [&] {
-    // A request that is cut, or of which some bytes are others, or no request.
+    // A request that is cut, or with changed bytes, or no request at all.
     std::string text = good[below(good.size())];
     if (below(4) == 0) text.assign(below(300), '\0');
     if (below(4) == 0) text.resize(below(text.size() + 1));
@@ -630,7 +631,7 @@ TEST_F(HttpApiTest, RandomBytesHarmNothing) {
       socket.Send(bytes());
       if (below(3) == 0) socket.Send(bytes());
     }
-    // Half of them leave before they are answered.
+    // Half of the clients leave before they are answered.
     while (sockets.size() > kSockets / 2) sockets.pop_back();
     for (HttpSocket& socket : sockets) socket.Receive();
   }

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// "POST /embed", as docs/openapi.json would have it.
+// "POST /embed", as docs/openapi.json names a route.
 std::set<std::string> RoutesAsDescribed() {
   std::set<std::string> routes;
   for (const Route& route : Routes()) {
@@ -67,7 +67,7 @@ TEST(RoutesTest, OpenApisReferencesExist) {
   check(document);
 }
 
-// Every call of the API but those that read a stream of requests.
+// All calls of the API except those that read a stream of requests.
 TEST(RoutesTest, EveryUnaryCallHasAConnectPath) {
   const std::set<std::string> routes = RoutesAsDescribed();
   for (const auto* file : {v1::EncodeRequest::descriptor()->file(),

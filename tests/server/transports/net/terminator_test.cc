@@ -1,4 +1,4 @@
-// The terminator between real clients and tests in the server's place.
+// The terminator between real clients and tests that act as the server.
 #include "server/transports/net/terminator.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ class TlsTerminatorTest : public testing::Test {
   }
   TlsClient Connect() { return Connect(Trusting()); }
   TlsClient::Options Trusting() const { return {.ca = authority_.file()}; }
-  // With a certificate of `authority`.
+  // Options of a client with a certificate of `authority`.
   TlsClient::Options Showing(const Authority& authority) const {
     const TlsCredentials::Files files = authority.Issue("client");
     TlsClient::Options options = Trusting();
@@ -47,7 +47,7 @@ class TlsTerminatorTest : public testing::Test {
     return options;
   }
 
-  // The server's end of the next connection.
+  // Returns the server's end of the next connection.
   UniqueFd Accepted() {
     sockaddr_storage client{};
     UniqueFd socket = acceptor_->Accept(&client);
@@ -102,7 +102,7 @@ TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
   std::string much(3 << 20, 'x');
   for (size_t i = 0; i < much.size(); i += 1000) much[i] = static_cast<char>(i);
   std::thread writer([&] { Send(server, much); });
-  // Both at once: the terminator waits for neither.
+  // Both directions at once: the terminator waits for neither.
   std::thread reader([&] { EXPECT_EQ(Receive(server, much.size()), much); });
   EXPECT_TRUE(client.Send(much));
   EXPECT_EQ(client.Receive(much.size()), much);
@@ -192,7 +192,7 @@ TEST_F(TlsTerminatorTest, DemandsACertificateOfTheAuthority) {
   expired.certificate = old.certificate;
   expired.key = old.key;
   ExpectRefuses(expired);
-  // The server's own, with which it probes itself.
+  // The server's own certificate, with which it probes itself.
   TlsClient::Options own = Trusting();
   own.certificate = files_.certificate;
   own.key = files_.key;

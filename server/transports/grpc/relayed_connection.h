@@ -35,8 +35,8 @@ class RelayedConnection {
   // The events of epoll that each side waits for.
   uint32_t client_events() const;
   uint32_t grpc_events() const;
-  // When to call MoveFromClient although epoll reports nothing, because the
-  // guard lets the connection rest. Nothing: it does not rest.
+  // Returns when to call MoveFromClient without an event, because the guard lets
+  // the connection rest. Nothing: it does not rest.
   std::optional<absl::Time> resume() const;
 
   // True if no call is open.

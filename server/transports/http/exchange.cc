@@ -6,8 +6,7 @@
 // not there until the handler provides it:
 //
 //   network:  Answer, ReadStream ── nothing there: Sleep ┐
-//   handler:  Write, Finish ───────────────────── Wake ──┘ the network asks
-//   again
+//   handler:  Write, Finish ── Wake ── the network asks ─┘
 //
 // Watching for the client's disconnection begins and ends with the sleep.
 #include "server/transports/http/exchange.h"

@@ -8,13 +8,11 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "server/host_port.h"
-#include "server/observability/http.h"
 #include "server/options.h"
 #include "server/transports/grpc/grpc_server.h"
 #include "server/transports/http/http_api.h"
+#include "server/transports/http/metrics_server.h"
 #include "server/transports/net/listener_probe.h"
-#include "server/transports/net/stream.h"
-#include "server/transports/net/terminator.h"
 
 namespace trivium {
 namespace {
@@ -141,24 +139,20 @@ class ServerImpl : public Server {
     if (options_.metrics_listen.empty()) return absl::OkStatus();
     TRIVIUM_ASSIGN_OR_RETURN(const HostPort address,
                              ParseHostPort(options_.metrics_listen));
+    MetricsServer::Options metrics;
+    metrics.host = address.host;
+    metrics.port = address.port;
+    if (options_.metrics_tls) metrics.tls = parts_.tls.get();
     TRIVIUM_ASSIGN_OR_RETURN(
-        metrics_, HttpServer::Create(
-                      {address.host, address.port}, parts_.metrics.get(),
-                      [this] { return serving_ && Answers(); }, MetricsTls()));
+        metrics_, MetricsServer::Create(metrics, parts_.metrics.get(), [this] {
+          return serving_ && Answers();
+        }));
     return absl::OkStatus();
   }
 
   // True if every port of the API answers new clients.
   bool Answers() const {
     return grpc_->answering() && (http_ == nullptr || http_probe_->answering());
-  }
-
-  HttpServer::Through MetricsTls() {
-    if (!options_.metrics_tls) return nullptr;
-    return [this](std::unique_ptr<Acceptor> acceptor) {
-      return NewTlsAcceptor({.protocol = &kHttp1Protocol}, std::move(acceptor),
-                            parts_.tls.get(), parts_.metrics.get());
-    };
   }
 
   void TellLimits() {
@@ -215,7 +209,7 @@ class ServerImpl : public Server {
   std::unique_ptr<ListenerProbe> http_probe_;
   WorkPool tokenizing_;
   WorkPool delivery_;
-  std::unique_ptr<HttpServer> metrics_;
+  std::unique_ptr<MetricsServer> metrics_;
   std::atomic<bool> serving_{false};
   bool stopped_ = false;
 };

@@ -15,7 +15,7 @@
 
 #include "base/mutex.h"
 #include "internal/completions.pb.h"
-#include "server/calls/early_refusal.h"
+#include "server/calls/call.h"
 
 namespace trivium {
 namespace {

@@ -11,6 +11,7 @@
 #include "server/calls/convert/convert.h"
 #include "server/errors/status.h"
 #include "server/limits/client_id.h"
+#include "server/limits/early_refusal.h"
 #include "server/limits/priority.h"
 #include "server/observability/log.h"
 
@@ -30,31 +31,12 @@ std::string RequestId(const std::string& given) {
   return fmt::format("{:016x}{:016x}", RandomBits(), RandomBits());
 }
 
-bool IsStream(Rpc rpc) {
-  return rpc == Rpc::kGenerate || rpc == Rpc::kTranslateStream ||
-         rpc == Rpc::kEncodeStream;
-}
-
-absl::Time DeadlineOf(const Environment& environment, Rpc rpc,
-                      const CallContext& context, absl::Time started) {
-  const RequestLimits& limits = environment.limits;
-  return context.deadline.value_or(
-      started + (IsStream(rpc) ? limits.default_stream_deadline
-                               : limits.default_deadline));
-}
-
-absl::Status ToStatus(const Submission& submission) {
-  if (submission.ok()) return absl::OkStatus();
-  return WithRetry(submission.status, submission.retry_after);
-}
-
 }  // namespace
 
-absl::Status CheckAdmission(const Environment& environment, Rpc rpc,
-                            const CallContext& context) {
-  return ToStatus(environment.batcher->CheckAdmission(
-      /*model=*/nullptr, SenderOf(context), environment.batcher->NewCall(),
-      DeadlineOf(environment, rpc, context, environment.clock->Now())));
+Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
+                const absl::Status& status) {
+  Call call(environment, std::move(context), rpc);
+  return call.Close(call.admitted().ok() ? status : call.admitted());
 }
 
 Call::Call(const Environment& environment, CallContext context, Rpc rpc)
@@ -69,7 +51,7 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
                        ParseTraceContext(context_.traceparent,
                                          context_.tracestate),
                        started_)),
-      deadline_(DeadlineOf(environment, rpc, context_, started_)),
+      deadline_(DeadlineOf(environment.limits, rpc, context_, started_)),
       sender_(SenderOf(context_)),
       batcher_call_(context_.in_transit != 0 ? context_.in_transit
                                              : environment.batcher->NewCall()),
@@ -134,8 +116,8 @@ void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
 }
 
 absl::Status Call::CheckAdmission() const {
-  return ToStatus(environment_.batcher->CheckAdmission(
-      model_.get(), sender_, batcher_call_, deadline_));
+  return CheckAdmission(environment_.batcher, model_.get(), sender_,
+                        batcher_call_, deadline_);
 }
 
 absl::Status Call::Wanted() const {

@@ -25,10 +25,10 @@ namespace trivium {
 // the transport's thread.
 inline constexpr int64_t kInlineTextBytes = 2048;
 
-// RESOURCE_EXHAUSTED where the batcher foresees that a call of this context
-// would be late, or find no room, whichever model it asks.
-absl::Status CheckAdmission(const Environment& environment, Rpc rpc,
-                            const CallContext& context);
+// Ends a call that is refused with `status` before a handler is made for it:
+// counts and logs it like any other.
+Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
+                const absl::Status& status);
 
 // What all calls share: the request id, the deadline, cancellation, the model,
 // the way to the pools and the batcher, timings, and at the end one log line

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "server/calls/convert/embedding_bytes.h"
+#include "server/calls/environment.h"
 #include "server/errors/status.h"
 
 namespace trivium {

@@ -14,6 +14,7 @@
 #include "server/calls/model_control.h"
 #include "server/calls/model_directory.h"
 #include "server/limits/access.h"
+#include "server/limits/request_limits.h"
 #include "server/limits/work_pool.h"
 #include "server/observability/audit_log.h"
 #include "server/observability/metrics.h"
@@ -21,27 +22,6 @@
 #include "server/tracing/tracer.h"
 
 namespace trivium {
-
-// What a call may ask for; GetModel tells them all.
-struct RequestLimits {
-  int64_t max_request_bytes = 4 << 20;
-  int max_inputs = 2048;  // as their bytes and tokens allow
-  int max_windows = 512;  // of an Answer call
-  int64_t max_text_bytes = 1 << 20;
-  int max_beam_size = 16;
-  int max_stop_strings = 16;
-  int max_stop_bytes = 256;
-  int max_top_logprobs = 20;
-  int64_t max_response_bytes = 4 << 20;
-  // Where the client set no deadline.
-  absl::Duration default_deadline = absl::Seconds(60);
-  absl::Duration default_stream_deadline = absl::Minutes(10);
-  // The metadata key that tells clients apart; empty, and where a call has
-  // none: the address.
-  std::string client_key_header;
-  // A call whose client takes nothing for so long is cancelled.
-  absl::Duration stall_timeout = absl::Seconds(30);
-};
 
 // What every handler works with. Made once; everything in it outlives the
 // calls and is thread-safe.

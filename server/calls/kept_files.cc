@@ -1,12 +1,11 @@
 #include "server/calls/kept_files.h"
 
 #include <fmt/format.h>
-#include <openssl/rand.h>
 
-#include <array>
 #include <utility>
 
-#include "absl/strings/escaping.h"
+#include "base/status.h"
+#include "server/limits/crypto.h"
 
 namespace trivium {
 
@@ -17,12 +16,7 @@ absl::StatusOr<std::string> KeptFiles::Keep(std::string file) {
         fmt::format("the file has {} bytes; the server keeps at most {}", bytes,
                     options_.most_bytes));
   }
-  std::array<unsigned char, 16> secret;
-  if (RAND_bytes(secret.data(), secret.size()) != 1) {
-    return absl::InternalError("there are no random numbers");
-  }
-  const std::string key = absl::BytesToHexString(
-      std::string(reinterpret_cast<const char*>(secret.data()), secret.size()));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::string key, NewSecret(16));
   MutexLock lock(&mutex_);
   MakeRoom(bytes, 1);
   bytes_ += bytes;

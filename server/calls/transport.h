@@ -11,9 +11,10 @@
 namespace trivium {
 
 // The two sides of a call. A Handler does what the call asks; a Transport
-// (gRPC in server/transports/grpc) carries its messages. A transport makes a
-// handler for each call, keeps it until Finish has done its work, and tells it
-// what happens; the handler asks the transport to read and write.
+// carries its messages: gRPC's and HTTP's are in server/transports, and an
+// adapter's handler is the transport of the handler that it runs. A transport
+// makes a handler for each call, keeps it until Finish has done its work, and
+// tells it what happens; the handler asks the transport to read and write.
 //
 // Neither side waits for the other: a function of Transport starts something
 // and returns; what comes of it is told later through the Handler, never from

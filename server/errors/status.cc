@@ -13,7 +13,7 @@ namespace trivium {
 namespace {
 
 constexpr char kBadRequest[] = "type.googleapis.com/google.rpc.BadRequest";
-// A name may be a client's own, as a key of a map.
+// Fields may have names that a client chose, such as keys of a map.
 constexpr size_t kMostFieldBytes = 256;
 
 constexpr char kRetryInfo[] = "type.googleapis.com/google.rpc.RetryInfo";

@@ -11,28 +11,29 @@
 
 namespace trivium {
 
-// Statuses of the API: an error is an absl::Status whose payloads are the
-// google.rpc details. A transport tells clients both.
+// Statuses of the API. An error is an absl::Status whose payloads are
+// google.rpc details. Transports send both to clients.
 
-// Messages quote what users send: longer ones are cut, since gRPC's trailers
+// Longer messages are cut: they quote what clients send, and gRPC's trailers
 // must fit the 8 KiB that clients accept.
 inline constexpr size_t kMaxMessageBytes = 1500;
 
-// INVALID_ARGUMENT with a google.rpc.BadRequest: "inputs[3].text: ...".
+// Returns INVALID_ARGUMENT with a google.rpc.BadRequest: "inputs[3].text: ...".
 absl::Status InvalidField(const std::string& field,
                           const std::string& description);
 
-// `status` with a google.rpc.RetryInfo. The delay is spread by up to a half
-// of itself, so that refused clients do not return all at once.
+// Returns `status` with a google.rpc.RetryInfo. The delay becomes up to half as
+// long again at random, so that refused clients do not all return at once.
 absl::Status WithRetry(absl::Status status, absl::Duration delay);
 
-// The delay of WithRetry, for the grpc-retry-pushback-ms trailer.
+// Returns the delay that WithRetry set, if any.
 std::optional<absl::Duration> RetryDelay(const absl::Status& status);
 
-// With the payloads as details, and the message cut to what may be sent.
+// Converts a status: payloads become details, and the message is cut to
+// kMaxMessageBytes.
 google::rpc::Status ToRpcStatus(const absl::Status& status);
 
-// Cuts a text at a character's border, for messages that quote input.
+// Cuts a text between two characters, for messages that quote input.
 std::string Shorten(std::string_view text, size_t max_bytes = 64);
 
 }  // namespace trivium

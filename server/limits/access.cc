@@ -1,10 +1,8 @@
-// Invariant: grants_ is never changed, only replaced as a whole; a call keeps
-// the grant that it came with.
+// Invariant: grants_ is never changed, only replaced as a whole. So a call
+// keeps the grant that it started with.
 #include "server/limits/access.h"
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <map>
@@ -27,13 +25,6 @@ namespace {
 constexpr JsonLimits kFileLimits = {size_t{4} << 20, size_t{64} << 20};
 constexpr size_t kFewestTokenBytes = 20;
 constexpr size_t kMostTokenBytes = 4096;
-
-Sha256 HashOf(std::string_view token) {
-  Sha256 hash;
-  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(),
-         hash.data());
-  return hash;
-}
 
 absl::StatusOr<Sha256> ParseHash(const nlohmann::json& value) {
   const std::string text = value.is_string() ? value.get<std::string>() : "";
@@ -132,7 +123,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Grant>>> ParseGrants(
         R"(must be {"tokens": [...]} and have nothing else)");
   }
   std::vector<std::shared_ptr<const Grant>> grants;
-  std::map<Sha256, size_t> tokens;  // places in grants
+  std::map<Sha256, size_t> tokens;  // hash -> index in grants
   for (const nlohmann::json& entry : file["tokens"]) {
     absl::StatusOr<Grant::Rules> rules = ParseEntry(entry);
     if (!rules.ok()) {
@@ -204,19 +195,16 @@ absl::StatusOr<std::shared_ptr<const Grant>> Access::Find(
   }
   const std::string token(absl::StripAsciiWhitespace(
       std::string(authorization.substr(kBearer.size()))));
-  const Sha256 hash = HashOf(token);
+  const Sha256 hash = Sha256Of(token);
   std::shared_ptr<const Grants> grants;
   {
     MutexLock lock(&mutex_);
     grants = grants_;
   }
-  // All of them, in the same time wherever they differ.
+  // Compares all of them, so that the time tells nothing about the tokens.
   std::shared_ptr<const Grant> found;
   for (const auto& grant : *grants) {
-    if (CRYPTO_memcmp(hash.data(), grant->rules().hash.data(), hash.size()) ==
-        0) {
-      found = grant;
-    }
+    if (EqualInConstantTime(hash, grant->rules().hash)) found = grant;
   }
   if (found != nullptr) return found;
   return absl::UnauthenticatedError(
@@ -227,12 +215,12 @@ absl::Status Access::Reload() {
   MutexLock lock(&reload_mutex_);
   const absl::Status status = ReloadLocked();
   const std::string problem(status.message());
-  if (!status.ok() && problem != told_) {
+  if (!status.ok() && problem != logged_) {
     Log(spdlog::level::err,
-        "the tokens file is not good; the tokens before stay",
+        "the tokens file is not good; the last good tokens stay",
         {{"error", problem}});
   }
-  told_ = problem;
+  logged_ = problem;
   return status;
 }
 
@@ -280,7 +268,7 @@ absl::StatusOr<std::string> TokenEntry(std::string_view token) {
         "by: openssl rand -base64 32",
         kFewestTokenBytes, kMostTokenBytes / 2));
   }
-  const Sha256 hash = HashOf(token);
+  const Sha256 hash = Sha256Of(token);
   return fmt::format(
       R"({{"name": "...", "sha256": "{}"}})",
       absl::BytesToHexString(std::string(hash.begin(), hash.end())));

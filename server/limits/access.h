@@ -1,8 +1,6 @@
 #ifndef TRIVIUM_SERVER_LIMITS_ACCESS_H_
 #define TRIVIUM_SERVER_LIMITS_ACCESS_H_
 
-#include <array>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,22 +14,22 @@
 #include "base/mutex.h"
 #include "base/repeating_thread.h"
 #include "server/batching/request.h"
+#include "server/limits/crypto.h"
 
 namespace trivium {
 
-using Sha256 = std::array<uint8_t, 32>;
-
-// What the bearer of a token may do. Thread-safe.
+// The permissions of a token. Thread-safe.
 class Grant {
  public:
   struct Rules {
-    std::string name;                            // of the client
-    Sha256 hash;                                 // of the token
-    std::vector<std::string> models;             // empty: all
-    bool orders = false;                         // may load and unload models
-    double rate = 0;                             // calls a second; 0: any
-    double burst = 1;                            // calls at once, after a rest
-    Priority priority = Priority::kInteractive;  // the highest of its calls
+    std::string name;                 // the client's
+    Sha256 hash;                      // the token's
+    std::vector<std::string> models;  // empty: all
+    bool orders = false;              // may load and unload models
+    double rate = 0;                  // calls per second; 0: no limit
+    double burst = 1;                 // calls at once, after a rest
+    // The highest priority of its calls.
+    Priority priority = Priority::kInteractive;
   };
 
   explicit Grant(Rules rules)
@@ -39,37 +37,39 @@ class Grant {
 
   const Rules& rules() const { return rules_; }
   bool MayUse(std::string_view model) const;
-  // Counts a call. RESOURCE_EXHAUSTED with RetryInfo: too many at this time.
+  // Counts a call. Returns RESOURCE_EXHAUSTED with RetryInfo if the token's
+  // rate is exceeded.
   absl::Status Spend(absl::Time now) const;
 
  private:
   const Rules rules_;
   mutable Mutex mutex_;
-  mutable double balance_ ABSL_GUARDED_BY(mutex_);  // calls, at spent_at_
+  mutable double balance_ ABSL_GUARDED_BY(mutex_);  // calls at spent_at_
   mutable absl::Time spent_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
-// Who may call, by the bearer tokens of a file:
+// Decides who may call, by the bearer tokens in a file:
 //   {"tokens": [{"name": "search", "sha256": "9f86d0...",
 //                "models": ["en-de"], "rate": 10, "burst": 20,
 //                "priority": "batch", "orders": false}]}
 // `name` and `sha256`, the SHA-256 of the token in hexadecimal digits, are
-// required. The file has no token, so tokens must be long and random.
+// required. The file has hashes instead of tokens, so tokens must be long and
+// random.
 //
-// A thread reads the file again every `interval`; one that is wrong is told in
-// the log, and what was right stays. Thread-safe.
+// A thread reads the file again every `interval`. If it is wrong, the log says
+// so and the last good tokens stay. Thread-safe.
 class Access {
  public:
-  // The error names the file and what is wrong.
+  // The error names the file and says what is wrong with it.
   static absl::StatusOr<std::unique_ptr<Access>> Load(
       const std::string& path, const Clock* clock = Clock::Real(),
       absl::Duration interval = absl::Seconds(5));
 
-  // Of the value of a call's `authorization`: "Bearer TOKEN". UNAUTHENTICATED
-  // where that is no token of the file.
+  // Finds the token in the value of a call's `authorization`: "Bearer TOKEN".
+  // UNAUTHENTICATED if the file does not have it.
   absl::StatusOr<std::shared_ptr<const Grant>> Find(
       std::string_view authorization) const;
-  const Clock* clock() const { return clock_; }  // of Grant::Spend
+  const Clock* clock() const { return clock_; }  // for Grant::Spend
 
   // Reads the file now, as the thread does.
   absl::Status Reload();
@@ -86,24 +86,24 @@ class Access {
   mutable Mutex mutex_;
   std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(mutex_);
   Mutex reload_mutex_;  // taken before mutex_
-  // The file's, of grants_.
+  // The text that grants_ was parsed from.
   std::optional<std::string> text_ ABSL_GUARDED_BY(reload_mutex_);
-  std::string told_ ABSL_GUARDED_BY(reload_mutex_);  // the last problem
+  std::string logged_ ABSL_GUARDED_BY(reload_mutex_);  // the last problem
   std::optional<RepeatingThread> reloading_;
 };
 
 struct CallContext;
 
-// Access::Find of a call, into its context: what its token allows and whose it
-// is, or why it is refused. Nothing where anybody may call (null).
+// Finds the token of a call and sets in its context what it allows and whose it
+// is, or why the call is refused. Does nothing if `access` is null.
 void Identify(const Access* access, std::string_view authorization,
               CallContext* context);
-// The same, and counts the call (Grant::Spend).
+// Like Identify, and counts the call (Grant::Spend).
 void Admit(const Access* access, std::string_view authorization,
            CallContext* context);
 
-// The entry of a token in such a file; its name is to be filled in.
-// INVALID_ARGUMENT where the token is too short to be random, or no token.
+// Returns a token's entry for such a file, with a placeholder for its name.
+// INVALID_ARGUMENT if the token is too short to be random, or not valid.
 absl::StatusOr<std::string> TokenEntry(std::string_view token);
 
 }  // namespace trivium

@@ -10,7 +10,7 @@
 
 namespace trivium {
 
-// Everything that the process holds for clients, in bytes. Thread-safe.
+// Counts all bytes that the process holds for clients. Thread-safe.
 class ByteAccount {
  public:
   void Add(Held kind, int64_t bytes) {
@@ -27,8 +27,8 @@ class ByteAccount {
   std::array<std::atomic<int64_t>, kHeldKinds> bytes_{};
 };
 
-// A call's part of it. Thread-safe; what is said after Close is not counted, so
-// that a handler may outlive the account.
+// A call's part of the account. Nothing counts after Close, so that a handler
+// may outlive the account. Thread-safe.
 class CallBytes {
  public:
   explicit CallBytes(ByteAccount* account) : account_(account) {}
@@ -39,12 +39,12 @@ class CallBytes {
     MutexLock lock(&mutex_);
     AddLocked(kind, bytes);
   }
-  // In the place of what it was.
+  // Replaces the current value.
   void Set(Held kind, int64_t bytes) {
     MutexLock lock(&mutex_);
     AddLocked(kind, bytes - bytes_[static_cast<int>(kind)]);
   }
-  // All of it is free; the last thing.
+  // Removes all of it from the account, for good.
   void Close() {
     MutexLock lock(&mutex_);
     for (int i = 0; i < kHeldKinds; ++i) {

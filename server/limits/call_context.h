@@ -15,31 +15,32 @@
 
 namespace trivium {
 
-// What a transport knows of a call before it has read its request. Time is
-// the Environment's clock; cancellation comes later, as Handler::OnCancel.
+// A call as its transport knows it before the request is read. Times are of
+// Environment::clock. Cancellation comes later, as Handler::OnCancel.
 struct CallContext {
-  // The client's metadata of these names as they came, not checked; empty
-  // where there is none.
+  // The client's metadata as it arrived, not checked. Empty if there is none.
   std::string request_id = "";   // x-request-id
   std::string traceparent = "";  // W3C Trace Context
-  std::string tracestate = "";   // the same's, several joined with commas
+  std::string tracestate = "";   // several are joined with commas
   std::string peer = "";         // the client's address, as gRPC writes it
   std::string priority = "";     // kPriorityKey
-  // Of a call of HTTP, the method and path of its route; empty: gRPC.
+  // The method and path of the call's route over HTTP. Empty: gRPC.
   std::string_view http_method = "", http_route = "";
-  // Of a call of HTTP, the answer's status for the call's, asked at its end.
+  // Maps the call's status to the HTTP status of its answer; called at its end.
+  // Null: gRPC.
   std::function<int(const absl::Status&)> http_status = nullptr;
-  // RequestLimits::client_key_header's, or the name of the call's token.
+  // The value of RequestLimits::client_key_header, or the name of the call's
+  // token.
   std::string client_key = "";
-  // What the call's token allows; null: anything.
+  // The permissions of the call's token. Null: anything is allowed.
   std::shared_ptr<const Grant> grant = nullptr;
-  // Why the call is refused before it begins.
+  // The reason to refuse the call before it begins, or OK.
   absl::Status access = absl::OkStatus();
-  // The id of its CallInTransit; 0: it has none.
+  // CallInTransit::id(); 0: the call is not in transit.
   CallId in_transit = 0;
-  // Where it counts what it holds; null: nowhere.
+  // Counts the memory that the call holds. Null: it is not counted.
   std::shared_ptr<CallBytes> held = nullptr;
-  // Unset: the server's default for such calls.
+  // Unset: the server's default for this kind of call.
   std::optional<absl::Time> deadline = std::nullopt;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kNetworkBytes = 8;
 
-// Of an address in brackets, with a zone or without.
+// `text` is an address in brackets, with or without a zone.
 std::string NetworkOfIpv6(std::string_view text) {
   if (text.starts_with('[')) text.remove_prefix(1);
   text = text.substr(0, text.find_first_of("]%"));
@@ -39,7 +39,7 @@ std::string NetworkOf(std::string_view peer) {
 }
 
 ClientId ClientOf(const CallContext& context) {
-  // A key and an address that read alike are two clients.
+  // A key and an address that are equal as texts are two clients.
   if (!context.client_key.empty()) {
     return absl::HashOf(true, context.client_key);
   }

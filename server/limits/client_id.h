@@ -9,19 +9,22 @@
 
 namespace trivium {
 
-// Who shares evenly with whom: the calls of one metadata key's value or, where
-// a call has none, of one address of `context.peer`.
+// Returns whom a call belongs to; clients share the server evenly. A client is
+// one value of the metadata key or, for calls without it, one address
+// (NetworkOf).
 ClientId ClientOf(const CallContext& context);
 
-// With its priority; interactive where that is none.
+// Returns the client and the priority of a call; interactive if its priority is
+// not valid.
 Sender SenderOf(const CallContext& context);
 
-// What of a peer's address tells clients apart, of "ipv4:127.0.0.1:50051",
-// "ipv6:[2001:db8::1]:50051", "unix:/path":
-//   IPv4: the address, also where it is mapped into IPv6;
-//   IPv6: the network of 64 bits, as a line or a machine gets, within which it
-//         may take any address it likes;
-//   else: all Unix sockets, and all peers that are not known, are one.
+// Returns the part of a peer's address that tells clients apart. Peers are
+// "ipv4:127.0.0.1:50051", "ipv6:[2001:db8::1]:50051", "unix:/path":
+//
+//   IPv4: the address, also if it is mapped into IPv6;
+//   IPv6: the 64-bit network. A subscriber or a machine gets such a network and
+//         may use any address in it;
+//   else: all Unix sockets are one client, and so are all unknown peers.
 std::string NetworkOf(std::string_view peer);
 
 }  // namespace trivium

@@ -26,8 +26,8 @@ absl::StatusOr<std::unique_ptr<OpenCalls::Place>> OpenCalls::Take(
                    "calls are refused: too many are open at a time");
   return WithRetry(
       absl::ResourceExhaustedError(
-          "this client has as many calls open as the server has memory for: "
-          "end some of them, or come back later"),
+          "this client has as many open calls as the server has memory for; "
+          "end some of them, or try again later"),
       kCallsComeBack);
 }
 

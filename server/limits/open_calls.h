@@ -11,24 +11,24 @@
 
 namespace trivium {
 
-// How many calls are open on all connections together: a call takes memory of
-// its transport from its head on, also where no message of it ever comes, or
-// no end. A client that has many is refused before one that has few: they are
-// shared as the queue's tokens are (Admission). Of one thread.
+// Bounds the open calls on all connections together. A call takes memory of its
+// transport from its head on, even if none of its messages ever arrives. A
+// client with many open calls is refused before one with few: calls are shared
+// like the queue's tokens (Admission). Used by one thread.
 //
-//   auto place = calls.Take(client);   // when the head of a call is there
+//   auto place = calls.Take(client);   // when the head of a call has arrived
 //   if (!place.ok()) refuse;
 //   place->reset();                    // when the call has ended
 class OpenCalls {
  public:
-  // A call without a message comes to some 11 KB in gRPC.
+  // Memory of a call. One without a message takes about 11 KB in gRPC.
   static constexpr int64_t kBytesACall = 16 << 10;
-  // They take at most this part of the process's memory ...
+  // Open calls take at most one such part of the process's memory.
   static constexpr int64_t kPartOfMemory = 8;
-  // ... but so many are open in any case.
+  // At least this many calls may be open, however little memory there is.
   static constexpr int64_t kFewest = 1024;
 
-  // As long as the call is open; goes before what gave it.
+  // A call's place while it is open. Must not outlive its OpenCalls.
   class Place {
    public:
     Place(OpenCalls* owner, ClientId client) : owner_(owner), client_(client) {}
@@ -41,10 +41,10 @@ class OpenCalls {
     const ClientId client_;
   };
 
-  // `limit_bytes`: what the process may use.
+  // `limit_bytes`: the memory that the process may use.
   OpenCalls(int64_t limit_bytes, Metrics* metrics);
 
-  // RESOURCE_EXHAUSTED with RetryInfo where the client has its share.
+  // Returns RESOURCE_EXHAUSTED with RetryInfo if the client has its share.
   absl::StatusOr<std::unique_ptr<Place>> Take(ClientId client);
 
  private:

@@ -1,22 +1,31 @@
-// Memory is looked at now and then, and requests come between two looks; so
-// what is expected is
-//   expected = memory at the last look
-//            + bytes that have room to come in (incoming)
-//            + kBytesARequestByte x bytes of requests admitted since.
-// What of `incoming` has come is in the memory too, and counts twice. For what
-// is still to come in, so does what has come in since the last look, as it may
-// not have been admitted yet.
+// Memory is measured now and then, and requests arrive in between. So the
+// memory is estimated:
 //
-//   A message of b bytes may come in:  expected + b <= kPauseAt x limit, or it
-//     is the only one since the last look and there is room below kShedAt: so
-//     that large requests are served one by one, or refused, however little
-//     memory is left.
-//   A request of b bytes is admitted:  expected + kBytesARequestByte x b
-//     <= kRefuseAt x limit; a small one up to kRefuseAllAt, so that few large
-//     ones do not shut out the many.
-//   Calls are shed at memory > kShedAt x limit, of the largest first and of
-//     equal ones the youngest, until what they hold comes to
-//     memory - kRefuseAt x limit.
+//   expected = memory as last measured
+//            + bytes of messages that may arrive (incoming)
+//            + kBytesARequestByte x bytes of requests admitted since then
+//
+// The bytes of `incoming` that have arrived are in the measured memory too, so
+// they count twice. MayComeIn also counts the bytes that have arrived since the
+// last measurement, because they may not have been admitted yet.
+//
+// A message of b bytes may be read if
+//
+//   expected + b <= kPauseAt x limit
+//
+// or if it is the only one since the last measurement and stays below kShedAt.
+// So large requests are served one by one, or refused, however little memory is
+// left.
+//
+// A request of b bytes is admitted if
+//
+//   expected + kBytesARequestByte x b <= kRefuseAt x limit
+//
+// and a small one up to kRefuseAllAt, so that a few large requests do not shut
+// out the many small ones.
+//
+// Calls are shed while memory > kShedAt x limit: the largest first, among
+// equals the youngest, until their bytes add up to memory - kRefuseAt x limit.
 #include "server/limits/overload_manager.h"
 
 #include <fmt/format.h>
@@ -35,10 +44,10 @@ namespace trivium {
 namespace {
 
 constexpr absl::Duration kComeBack = absl::Seconds(1);
-// While memory is short.
+// Time between two trims while memory is short.
 constexpr absl::Duration kTrimInterval = absl::Seconds(1);
 
-// What ending the call would give.
+// Returns the bytes that ending the call would free.
 int64_t Weight(const CallBytes& held) {
   return OverloadManager::kBytesARequestByte * held.bytes(Held::kRequests) +
          held.bytes(Held::kResults) + held.bytes(Held::kOutbox) +
@@ -50,8 +59,8 @@ int64_t Weight(const CallBytes& held) {
 absl::Status AsShed(absl::Status status) {
   if (!absl::IsCancelled(status)) return status;
   return WithRetry(
-      absl::ResourceExhaustedError("the call was ended, as the server has "
-                                   "next to no memory left"),
+      absl::ResourceExhaustedError("the call was ended because the server "
+                                   "has almost no memory left"),
       kComeBack);
 }
 
@@ -66,8 +75,8 @@ OverloadManager::OverloadManager(const Options& options, Metrics* metrics,
   Look();
   if (stage_ != Stage::kNormal) {
     Log(spdlog::level::warn,
-        "the server alone takes most of its memory; give it more, or fewer "
-        "workers, models or --kv-cache-bytes",
+        "the server uses most of its memory before any call; give it more "
+        "memory, or fewer workers, fewer models or a lower --kv-cache-bytes",
         {{"memory", memory_.load()}, {"limit", options_.limit_bytes}});
   }
   if (watch) watching_.emplace(kInterval, [this] { Look(); });
@@ -179,7 +188,7 @@ void OverloadManager::Shed(int64_t bytes) {
   for (const auto& [call, entry] : calls_) {
     const int64_t weight = Weight(call->held());
     if (entry.shed) {
-      bytes -= weight;  // about to be free
+      bytes -= weight;  // about to be freed
     } else if (weight >= kLeastToShed) {
       candidates.push_back({weight, entry.number, call});
     }
@@ -191,7 +200,7 @@ void OverloadManager::Shed(int64_t bytes) {
     calls_.at(candidate.call).shed = true;
     metrics_->OnOverload("shed");
     shed_log_.Log(spdlog::level::warn,
-                  "a call is ended: there is next to no memory left",
+                  "a call is ended: almost no memory is left",
                   {{"held", candidate.weight},
                    {"memory", memory_.load()},
                    {"limit", options_.limit_bytes}});

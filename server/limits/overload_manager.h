@@ -18,97 +18,97 @@
 
 namespace trivium {
 
-// A call that holds memory, as the OverloadManager knows it.
+// A call that holds memory, as OverloadManager sees it.
 class AccountedCall {
  public:
   virtual ~AccountedCall() = default;
   virtual const CallBytes& held() const = 0;
-  // There is memory again: read what PauseReading has held back. Must not
+  // There is memory again: read the message that MayRead held back. Must not
   // call the manager.
   virtual void ResumeReading() {}
-  // Ends the call soon, for its memory. Must not call the manager.
+  // Ends the call soon to free its memory. Must not call the manager.
   virtual void Shed() = 0;
 };
 
-// What a client is told of a call that was shed: RESOURCE_EXHAUSTED with
-// RetryInfo, where it was cancelled by that.
+// Returns the status for the client of a shed call: RESOURCE_EXHAUSTED with
+// RetryInfo instead of CANCELLED; other statuses stay.
 absl::Status AsShed(absl::Status status);
 
-// Keeps the process below the memory it may use, in the manner of Envoy's
-// overload manager: looks at it every kInterval, has an account of all bytes
-// that are held for clients, and goes as far as it must (Stage). It gives
-// memory back to the system when a peak is over, and when it is short.
-// Thread-safe.
+// Keeps the process below the memory that it may use, like Envoy's overload
+// manager. It measures the memory every kInterval, keeps an account of all
+// bytes that are held for clients, and goes as far as it must (Stage). It
+// returns freed memory to the system when a peak is over, and when memory is
+// short. Thread-safe.
 class OverloadManager {
  public:
   struct Options {
-    int64_t limit_bytes = 0;  // what the process may use
-    // Bytes that it uses now and cannot drop.
+    int64_t limit_bytes = 0;  // memory that the process may use
+    // Returns the bytes that it uses now and cannot drop.
     std::function<int64_t()> memory;
-    // Gives back what is free.
+    // Returns freed memory to the system.
     std::function<void()> trim;
   };
 
-  // Each does what those before it do.
+  // Each stage also does what the stages before it do.
   enum class Stage {
     kNormal,
-    kPausing,   // large messages, and streams, are read no further
+    kPausing,   // large messages and streams are read no further
     kRefusing,  // large requests are refused before they are parsed
-    kShedding,  // the calls that hold the most are ended
+    kShedding,  // the calls that hold the most memory are ended
   };
-  // Parts of the limit at which they begin.
+  // Parts of the limit at which the stages begin.
   static constexpr double kPauseAt = 0.75;
   static constexpr double kRefuseAt = 0.85;
   static constexpr double kShedAt = 0.90;
-  // Where small requests are refused, too. What runs takes more as it goes on;
-  // so the largest are ended well before the many small ones are shut out.
+  // Beyond this part small requests are refused, too. Running calls take more
+  // memory as they go on. So the largest calls are ended well before the many
+  // small requests are refused.
   static constexpr double kRefuseAllAt = 0.95;
 
   static constexpr absl::Duration kInterval = absl::Milliseconds(50);
-  // What a request of a byte comes to when it is parsed, tokenized and waits.
+  // Memory for each byte of a request once it is parsed, tokenized and queued.
   static constexpr int64_t kBytesARequestByte = 4;
-  // While less is held for clients streams are read, however little memory
-  // there is: it is not theirs.
+  // While less than this is held for clients, streams are read even if memory
+  // is short: clients are not the cause.
   static constexpr int64_t kAlwaysHeld = 1 << 20;
-  // Such requests are refused last.
+  // Requests up to this size are refused last.
   static constexpr int64_t kSmallRequest = 16 << 10;
-  // A peak is over when so much of the calls' bytes is free again.
+  // A peak is over when this many of the calls' bytes are free again.
   static constexpr int64_t kTrimBytes = 64 << 20;
-  // Not worth an ending.
+  // A call that holds less is not ended.
   static constexpr int64_t kLeastToShed = 64 << 10;
 
-  // Looks once before it returns, and on its own thread from then on, unless
-  // `watch` is false: then Look() is called by hand.
+  // Measures once before it returns, then on its own thread. If `watch` is
+  // false, the caller must call Look() instead.
   OverloadManager(const Options& options, Metrics* metrics, bool watch = true);
 
-  // The process's memory without what is backed by files, and malloc_trim;
-  // `limit_bytes` 0: what the cgroup or the machine has.
+  // Options with this process's memory, without pages backed by files, and
+  // malloc_trim. `limit_bytes` 0: the limit of the cgroup or the machine.
   static Options ForThisProcess(int64_t limit_bytes);
 
   ByteAccount* account() { return &account_; }
   int64_t limit_bytes() const { return options_.limit_bytes; }
 
-  // From a call's begin to its end.
+  // Called at a call's begin and at its end.
   void Add(AccountedCall* call);
   void Remove(AccountedCall* call);
 
-  // True where a call may read another message. Else it hears of it later
-  // (ResumeReading), once.
+  // Returns true if a call may read another message. Else ResumeReading is
+  // called later, once.
   bool MayRead(AccountedCall* call);
 
-  // Whether a message of so many bytes may come in, beside `incoming` bytes of
-  // others that are not whole.
+  // Returns true if a message of `bytes` may be read, beside `incoming` bytes
+  // of other incomplete messages.
   bool MayComeIn(int64_t bytes, int64_t incoming);
-  // So many bytes have come in: the memory that was last looked at may lack
-  // them.
+  // `bytes` of a message have arrived. The last measurement may lack them.
   void OnCame(int64_t bytes) { came_ += bytes; }
 
-  // RESOURCE_EXHAUSTED with RetryInfo where there is no room for a request of
-  // so many bytes that has come in; `times` kBytesARequestByte for each, where
-  // parsing takes more.
+  // Returns RESOURCE_EXHAUSTED with RetryInfo if there is no memory for a
+  // request of `bytes` that has arrived. It is assumed to need `times` x
+  // kBytesARequestByte for each byte; `times` > 1 if parsing needs more.
   absl::Status AdmitRequest(int64_t bytes, int64_t times = 1);
 
-  // Measures, and does what follows from it.
+  // Measures the memory and acts on it.
   void Look();
 
   Stage stage() const { return stage_; }
@@ -123,19 +123,19 @@ class OverloadManager {
   const Options options_;
   Metrics* const metrics_;
   ByteAccount account_;
-  std::atomic<int64_t> memory_ = 0;  // when it last looked
-  std::atomic<int64_t> came_ = 0;    // bytes that have come in since then
+  std::atomic<int64_t> memory_ = 0;  // as last measured
+  std::atomic<int64_t> came_ = 0;    // bytes that have arrived since then
   std::atomic<int64_t> since_ = 0;   // bytes admitted since then
   std::atomic<Stage> stage_ = Stage::kNormal;
   LogLimit refused_log_, shed_log_;
 
-  // Of whoever looks.
-  int64_t peak_ = 0;  // of held bytes, since the last trim
+  // Used by Look only.
+  int64_t peak_ = 0;  // the most held bytes since the last trim
   absl::Time trimmed_at_ = absl::InfinitePast();
 
   Mutex calls_mutex_;
   struct Entry {
-    uint64_t number = 0;  // in the order of coming
+    uint64_t number = 0;  // in the order of Add
     bool shed = false;
   };
   std::map<AccountedCall*, Entry> calls_ ABSL_GUARDED_BY(calls_mutex_);

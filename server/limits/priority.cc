@@ -17,9 +17,10 @@ absl::StatusOr<Priority> ParsePriority(std::string_view value) {
   }
   return InvalidField(
       kPriorityKey,
-      fmt::format("'{}' is no priority: send interactive, batch, or nothing, "
-                  "which is interactive",
-                  Shorten(value)));
+      fmt::format(
+          "'{}' is not a priority; send interactive, batch, or nothing, "
+          "which is interactive",
+          Shorten(value)));
 }
 
 absl::StatusOr<Priority> PriorityOf(const CallContext& context) {

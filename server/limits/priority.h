@@ -10,14 +10,15 @@ namespace trivium {
 
 struct CallContext;
 
-// The metadata key, or header, with a call's priority.
+// The metadata key or header with a call's priority.
 inline constexpr char kPriorityKey[] = "trivium-priority";
 
-// Its value: "interactive", "batch", or nothing, which is interactive.
-// INVALID_ARGUMENT for another.
+// Parses its value: "interactive", "batch", or nothing, which is interactive.
+// INVALID_ARGUMENT for any other.
 absl::StatusOr<Priority> ParsePriority(std::string_view value);
 
-// What a call asks for, or the lower one that is the highest of its token.
+// Returns the lower of the priority that a call asks for and the highest that
+// its token allows.
 absl::StatusOr<Priority> PriorityOf(const CallContext& context);
 
 }  // namespace trivium

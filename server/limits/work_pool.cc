@@ -1,19 +1,19 @@
 // Start-time fair queueing (Goyal, Vin and Cheng, 1996), in bytes. A line's
-// `served` is what it has cost since it came, on top of what the line served
-// last had when it came:
+// `served` is the cost of its work since it arrived, plus the `served` that the
+// line served last had at that time:
 //
-//   on coming:     served = now_served_
+//   on arrival:    served = now_served_
 //   on its turn:   now_served_ = served;  served += max(bytes, kLeastBytes)
 //
-// The line with the least `served` is next, so lines that have work differ by
-// at most the largest piece of work, and a new line waits for no backlog. It
-// gives the shares of deficit round robin (server/batching/fair_queue.h)
-// without its rounds, which pieces larger than a quantum would need many of.
+// The line with the least `served` is next. So lines with work differ by at
+// most the largest piece of work, and a new line waits for no backlog. The
+// shares are those of deficit round robin (server/batching/fair_queue.h), but
+// without its rounds, of which pieces larger than a quantum would need many.
 //
-// A line stays while its work runs: the piece it queues meanwhile goes on with
-// its count. Work that gives way has its bytes counted already, so that lines
-// with less are before it: of these, short work is done inside of it, on its
-// thread, up to kPieceBytes a time, so that it goes on as well.
+// A line stays while its work runs, so the piece that it queues meanwhile
+// continues its count. When work gives way, its own bytes are counted already,
+// so lines with less come before it. Their short work is done inside it, on its
+// thread, up to kPieceBytes each time, so that it makes progress as well.
 #include "server/limits/work_pool.h"
 
 #include <algorithm>
@@ -24,10 +24,10 @@
 namespace trivium {
 namespace {
 
-// What any work costs, however few its bytes.
+// The least cost of any work.
 constexpr int64_t kLeastBytes = 256;
 
-// What a thread of a pool does; no pool: nothing that may give way.
+// The work that this thread does for a pool. No pool: none that may give way.
 struct Doing {
   WorkPool* pool = nullptr;
   const void* call = nullptr;
@@ -63,8 +63,7 @@ void WorkPool::Run(const void* call, int64_t bytes,
   }
   if (line.work.empty()) turns_.insert({line.served, line.number, call});
   line.work.push_back({std::max(bytes, kLeastBytes), std::move(work)});
-  // Under the lock: the work may be the last of its call, and the pool gone
-  // as soon as it is done.
+  // Under the lock: once this work is done, nothing may keep the pool alive.
   changed_.Signal();
 }
 
@@ -82,7 +81,7 @@ int64_t WorkPool::RunLocked(Turn turn) {
   }
   mutex_.Unlock();
   work.run();
-  // What it holds goes before the lock is taken.
+  // Destroys its captures before the lock is taken.
   work.run = nullptr;
   mutex_.Lock();
   if (--line.running == 0 && line.work.empty()) lines_.erase(entry);

@@ -13,39 +13,40 @@
 
 namespace trivium {
 
-// A few threads for work that must hold up neither the transport's threads
+// A few threads for work that must delay neither the transport's threads
 // (tokenizing long texts) nor the batcher's workers (making texts of results).
 //
-// Fair between calls, by what their work costs in bytes: first in, first out
-// within a call; between calls, the one that was served least is next. So a
-// short text waits for at most one piece of work on each thread, whatever
-// else is queued, if calls hand over long work in pieces: each piece queues
-// the next one (kPieceBytes). Work that cannot be cut gives way. Work is never
-// taken back: that of a call that is no longer wanted asks Call::Wanted and
-// ends at once.
+// Fair between calls by the bytes that their work handles: first in, first out
+// within a call; between calls, the one that was served least is next. Calls
+// hand over long work in pieces (kPieceBytes), each of which queues the next
+// one. So a short text waits for at most one piece on each thread, whatever
+// else is queued. Work that cannot be cut calls GiveWay. Work is never removed
+// from the queue: the work of a cancelled call asks Call::Wanted and ends at
+// once.
 //
-// The queue needs no bound of its own: each call bounds what it has in it.
-// Thread-safe. The destructor does what is queued, then returns.
+// The queue needs no limit: each call bounds the work that it queues.
+// Thread-safe. The destructor does the queued work before it returns.
 class WorkPool {
  public:
-  // About how much a piece of work should handle.
+  // Bytes that a piece of work should handle, about.
   static constexpr int64_t kPieceBytes = 16 << 10;
 
-  // Where the system gives fewer threads it has fewer.
+  // Has fewer threads if the system gives fewer.
   explicit WorkPool(int threads);
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
 
-  // 0: it does nothing, and is of no use.
+  // 0: the pool cannot do any work.
   int threads() const { return static_cast<int>(threads_.size()); }
 
-  // `call` is whose work it is: any address that no other call has.
+  // Queues work that handles `bytes`. `call` identifies the call: any address
+  // that is unique to it.
   void Run(const void* call, int64_t bytes, std::function<void()> work);
 
-  // Called by long work again and again, with no lock held: on a pool's thread
-  // it first does a piece's worth of what is short and has its turn. It does
-  // nothing on other threads, and inside of what it does.
+  // Called by long work again and again, with no lock held. On a pool's thread,
+  // it does up to kPieceBytes of others' short work whose turn has come. Does
+  // nothing on other threads, or inside the work that it does.
   static void GiveWay();
 
  private:
@@ -53,16 +54,16 @@ class WorkPool {
     int64_t bytes;
     std::function<void()> run;
   };
-  // A call that has work here, or had when it was last served.
+  // A call that has queued or running work.
   struct Line {
     std::deque<Work> work;
     int running = 0;
     uint64_t served = 0;  // bytes, on the pool's own scale
-    uint64_t number = 0;  // in the order of coming
+    uint64_t number = 0;  // in the order of arrival
   };
   using Lines = std::map<const void*, Line>;
 
-  // A line that has work.
+  // The place of a line with queued work.
   struct Turn {
     uint64_t served;
     uint64_t number;
@@ -71,9 +72,9 @@ class WorkPool {
   };
 
   void Loop();
-  // Does the next work of the turn's line, without the lock; gives its bytes.
+  // Does the next work of the turn's line, without the lock. Returns its bytes.
   int64_t RunLocked(Turn turn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Does others' short work whose turn is before that of `call`.
+  // Does others' short work whose turn is before `call`'s.
   void RunOthers(const void* call);
   const Turn* NextShortLocked(const void* call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -78,6 +78,20 @@ class CheckIncludesTest(unittest.TestCase):
         self.assert_refused("client/client.cc", "model/model.h")
         self.assert_refused("client/client.cc", "server/options.h")
 
+    def test_libraries_of_the_network_are_each_in_one_place(self):
+        for header, file in (
+                ("openssl/ssl.h", "server/transports/net/stream.cc"),
+                ("openssl/sha.h", "server/limits/crypto.cc"),
+                ("microhttpd.h", "server/transports/http/daemon.cc"),
+                ("nghttp2/nghttp2.h", "server/transports/grpc/header_fields.h")):
+            path = str(pathlib.PurePath(file).with_suffix(".cc"))
+            self.assert_allowed(path, header)
+            for other in ("server/limits/access.cc", "server/calls/a.cc",
+                          "server/observability/a.cc",
+                          "server/transports/http/exchange.cc",
+                          "server/transports/grpc/relay.cc"):
+                self.assert_refused(other, header)
+
     def test_tests_may_see_all_and_only_they_see_gtest(self):
         self.assert_allowed("tests/model/a.cc", "dnnl.hpp")
         self.assert_refused("base/a.cc", "gtest/gtest.h")

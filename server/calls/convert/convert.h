@@ -12,12 +12,15 @@
 
 #include "absl/status/statusor.h"
 #include "server/batching/request.h"
-#include "server/calls/environment.h"
+#include "server/limits/request_limits.h"
+#include "server/observability/metrics.h"
 #include "trivium/v1/common.pb.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
 namespace trivium {
+
+struct Environment;
 
 // The messages of the API to and from the types of the batcher and the model.
 // `path` is a message's place in its call ("inputs[3]", "options.decoding");

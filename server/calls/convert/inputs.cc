@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/calls/convert/convert.h"
+#include "server/calls/environment.h"
 #include "server/errors/status.h"
 
 namespace trivium {

@@ -24,7 +24,7 @@ std::string Metadata(const Context& context, std::string_view key) {
   return {entry->second.data(), entry->second.size()};
 }
 
-// Several of a key are one list.
+// Joins all values of a key with commas.
 std::string AllMetadata(const Context& context, std::string_view key) {
   std::string out;
   const auto [begin, end] =

@@ -17,20 +17,21 @@
 
 namespace trivium {
 
-// What is known of a call as it comes.
+// Returns what gRPC knows of a call before its request is read.
 CallContext ToCallContext(const Environment& environment,
                           const grpc::CallbackServerContext& context);
 
-// The status to finish with, and the trailers. `shed`: the call was ended for
-// its memory.
+// Returns the status to finish with, and adds the trailers to `context`.
+// `shed`: the call was ended to free its memory.
 grpc::Status Close(const Environment& environment, const Ending& ending,
                    bool shed, grpc::CallbackServerContext* context);
 
-// What the kinds of calls share: the handler, and the account of what the call
-// holds. `Reactor` is gRPC's side, `Side` the handler's.
+// The base of all kinds of calls: owns the handler, and accounts for the memory
+// that the call holds. `Reactor` is gRPC's interface, `Side` the handler's.
 //
-// OnDone is the last thing that gRPC says, and both sides of the call go then:
-// the handler last, because the server may go once no handler is left.
+// OnDone is gRPC's last callback, and deletes both sides of the call. The
+// handler is destroyed last, because the server may be destroyed once no
+// handler is left.
 template <typename Reactor, typename Side>
 class CallReactor : public Reactor, public Side, public AccountedCall {
  public:
@@ -43,7 +44,7 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
   }
 
   const CallBytes& held() const override { return *held_; }
-  // What it does, and what it has said, goes with the stream.
+  // Cancelling drops its work and unsent responses.
   void Shed() override { context_->TryCancel(); }
 
  protected:
@@ -53,7 +54,8 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
         held_(std::make_shared<CallBytes>(environment->overload.account())) {}
   ~CallReactor() override = default;
 
-  // The last of a constructor: the handler may ask for anything at once.
+  // Makes and starts the handler. The last statement of a constructor, because
+  // the handler may use the transport at once.
   template <typename New>
   void Begin(New* new_handler) {
     CallContext context = ToCallContext(environment_->handlers, *context_);
@@ -63,7 +65,7 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
     environment_->overload.Add(this);
     handler_->Start();
   }
-  // Neither Shed nor ResumeReading come from now on.
+  // Neither Shed nor ResumeReading is called afterwards.
   void LeaveAccount() { environment_->overload.Remove(this); }
 
   absl::Status Parse(const grpc::ByteBuffer& bytes,
@@ -73,20 +75,20 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
     return ParseMessage(bytes, environment_->handlers.limits.max_request_bytes,
                         request);
   }
-  // The one request of a call, which is held as long as that.
+  // Parses the only request of a call, which gRPC holds as long as the call.
   absl::Status ParseOnly(const grpc::ByteBuffer& bytes,
                          google::protobuf::Message* request) {
     held_->Set(Held::kRequests, static_cast<int64_t>(bytes.Length()));
     return Parse(bytes, request);
   }
-  // Into `bytes`, which gRPC takes.
+  // Serializes into `bytes`, which must live until gRPC has written it (Free).
   grpc::ByteBuffer* Serialize(const google::protobuf::Message& message,
                               grpc::ByteBuffer* bytes) {
     *bytes = SerializeMessage(message);
     held_->Set(Held::kResponses, static_cast<int64_t>(bytes->Length()));
     return bytes;
   }
-  // gRPC has written `bytes`.
+  // Frees `bytes`, which gRPC has written.
   void Free(grpc::ByteBuffer* bytes) {
     bytes->Clear();
     held_->Set(Held::kResponses, 0);
@@ -97,7 +99,7 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
   Handler* handler() { return handler_.get(); }
 
  private:
-  std::unique_ptr<Handler> handler_;  // the first: it goes last
+  std::unique_ptr<Handler> handler_;  // first member: destroyed last
   RpcEnvironment* const environment_;
   grpc::CallbackServerContext* const context_;
   const std::shared_ptr<CallBytes> held_;

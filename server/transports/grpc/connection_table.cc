@@ -1,6 +1,6 @@
-// Invariant: idle_ has the ids of all connections without an open call, in the
-// order of their last_active(). It holds without sorting, because time moves on
-// and who is active goes to its end.
+// Invariant: limits_ knows all connections without an open call as idle, in the
+// order of their last_active(). Nothing is sorted for that: time moves on, and
+// a connection that was active goes to the end.
 #include "server/transports/grpc/connection_table.h"
 
 #include <algorithm>
@@ -31,15 +31,27 @@ void ConnectionTable::Add(uint64_t id,
   entry.grpc_events = entry.connection->grpc_events();
   Watch(EPOLL_CTL_ADD, entry.connection->client(), entry.client_events, 2 * id);
   Watch(EPOLL_CTL_ADD, entry.connection->grpc(), entry.grpc_events, 2 * id + 1);
+  limits_.Add(id);
   UpdateIdle(id, &entry);
   entries_.emplace(id, std::move(entry));
   metrics_->OnConnections(size());
 }
 
+bool ConnectionTable::MakeRoom() {
+  return limits_.HasRoom() || EndLongestIdle();
+}
+
+void ConnectionTable::Shrink(int max_connections) {
+  limits_.set_max_connections(max_connections);
+  while (size() > max_connections && EndLongestIdle()) {
+  }
+}
+
 bool ConnectionTable::EndLongestIdle() {
-  if (idle_.empty()) return false;
+  const auto id = limits_.LongestIdle();
+  if (!id) return false;
   metrics_->OnConnectionEnded("evicted");
-  End(idle_.front());
+  End(*id);
   return true;
 }
 
@@ -56,7 +68,7 @@ void ConnectionTable::OnEvent(const epoll_event& event, absl::Time now) {
   const uint64_t tag = event.data.u64;
   const uint64_t id = tag / 2;
   const auto entry = entries_.find(id);
-  if (entry == entries_.end()) return;  // ended by an event before
+  if (entry == entries_.end()) return;  // an earlier event ended it
   const bool in = (event.events & (EPOLLIN | EPOLLRDHUP)) != 0;
   const bool out = (event.events & EPOLLOUT) != 0;
   const bool closed = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
@@ -65,7 +77,7 @@ void ConnectionTable::OnEvent(const epoll_event& event, absl::Time now) {
     return Move(id, in, out, now);
   }
   if (closed && entry->second.grpc_watched) {
-    // It would be told again and again.
+    // Else epoll would report it again and again.
     RelayedConnection& connection = *entry->second.connection;
     connection.OnGrpcClosed();
     Watch(EPOLL_CTL_DEL, connection.grpc(), 0, tag);
@@ -148,23 +160,21 @@ void ConnectionTable::Move(uint64_t id, bool from_client, bool from_grpc,
 
 void ConnectionTable::UpdateIdle(uint64_t id, Entry* entry) {
   const RelayedConnection& connection = *entry->connection;
-  const bool idle = connection.idle();
-  if (entry->idle && idle && entry->idle_since == connection.last_active()) {
-    return;
-  }
-  if (entry->idle) idle_.erase(*std::exchange(entry->idle, std::nullopt));
-  if (idle) {
-    entry->idle = idle_.insert(idle_.end(), id);
+  if (!connection.idle()) {
+    limits_.SetBusy(id);
+    entry->idle_since.reset();
+  } else if (entry->idle_since != connection.last_active()) {
+    limits_.SetIdle(id);
     entry->idle_since = connection.last_active();
   }
 }
 
 void ConnectionTable::End(uint64_t id) {
   const auto entry = entries_.find(id);
-  if (entry->second.idle) idle_.erase(*entry->second.idle);
+  limits_.Remove(id);
   resting_.erase(id);
   ages_.erase({entry->second.leaves, id});
-  entries_.erase(entry);  // closes, and so leaves epoll
+  entries_.erase(entry);  // closes its sockets, which removes them from epoll
   metrics_->OnConnections(size());
 }
 

@@ -4,7 +4,6 @@
 #include <sys/epoll.h>
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,61 +15,69 @@
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 #include "server/transports/grpc/relayed_connection.h"
+#include "server/transports/net/connection_limits.h"
 
 namespace trivium {
 
-// The relay's connections: which events of epoll are whose, who moves when, who
-// has been idle the longest, who is old. Of one thread.
+// The relay's connections: maps epoll's events to them, and knows which one
+// moves when, which has been idle the longest, and which are old. Used by one
+// thread.
 //
+//   table.MakeRoom()             // false: refuse the new connection
 //   table.Add(id, connection, now)
-//   table.OnEvent(event, now)    // what epoll told of a tag from kFirstTag on
-//   table.MoveDue(now)           // whose rest is over, who must go
+//   table.OnEvent(event, now)    // epoll's events with tags from kFirstTag on
+//   table.MoveDue(now)           // resumes connections that rested, ends old
 class ConnectionTable {
  public:
-  // A connection's tags are 2 x id and 2 x id + 1 (gRPC's end); the lower ones
-  // are the relay's own. Ids are 1 and up.
+  // A connection's tags are 2 x id (the client) and 2 x id + 1 (gRPC's end).
+  // Lower tags are the relay's own. Ids start at 1.
   static constexpr uint64_t kFirstTag = 2;
 
-  // `epoll` is open as long as this lives. A connection is told to go when it
-  // is as old as Spread(age), and ends `grace` later.
-  ConnectionTable(int epoll, Metrics* metrics,
+  // `epoll` must stay open while this lives. A connection of age Spread(age) is
+  // told to go, and ends `grace` later.
+  ConnectionTable(int epoll, Metrics* metrics, int max_connections,
                   absl::Duration age = absl::InfiniteDuration(),
                   absl::Duration grace = absl::ZeroDuration())
-      : epoll_(epoll), metrics_(metrics), age_(age), grace_(grace) {}
+      : epoll_(epoll),
+        metrics_(metrics),
+        age_(age),
+        grace_(grace),
+        limits_(max_connections) {}
 
   int size() const { return static_cast<int>(entries_.size()); }
 
   void Add(uint64_t id, std::unique_ptr<RelayedConnection> connection,
            absl::Time now);
-  // Ends the one that has been idle the longest; false where none is idle. In
-  // O(1).
-  bool EndLongestIdle();
+  // Ends the connection that has been idle the longest if there is no room for
+  // one more. Returns false if there is no room and none is idle. O(1).
+  bool MakeRoom();
+  // Lowers the limit of connections and ends idle ones that exceed it.
+  void Shrink(int max_connections);
 
-  // Tells all clients to begin their next calls on other connections.
+  // Tells all clients to start their next calls on other connections.
   void GoAway(absl::Time now);
 
   void OnEvent(const epoll_event& event, absl::Time now);
-  // When MoveDue has something to do.
+  // Returns when MoveDue has something to do.
   absl::Time next_due(absl::Time now) const;
   void MoveDue(absl::Time now);
 
  private:
-  using Ids = std::list<uint64_t>;
   struct Entry {
     std::unique_ptr<RelayedConnection> connection;
-    uint32_t client_events = 0;  // that epoll was told
+    uint32_t client_events = 0;  // as registered with epoll
     uint32_t grpc_events = 0;
     bool grpc_watched = true;
-    std::optional<Ids::iterator> idle;  // its place in idle_ ...
-    absl::Time idle_since;              // ... and since when it is there
-    absl::Time leaves;                  // its time in ages_
-    bool told_to_go = false;            // then `leaves` is its end
+    std::optional<absl::Time> idle_since;  // as limits_ knows it
+    absl::Time leaves;                     // its time in ages_
+    bool told_to_go = false;               // then `leaves` is when it ends
   };
 
   void Watch(int operation, int fd, uint32_t events, uint64_t tag) const;
   void Move(uint64_t id, bool from_client, bool from_grpc, absl::Time now);
   void UpdateIdle(uint64_t id, Entry* entry);
   void EndOld(absl::Time now);
+  bool EndLongestIdle();
   void End(uint64_t id);
 
   const int epoll_;
@@ -78,8 +85,8 @@ class ConnectionTable {
   const absl::Duration age_;
   const absl::Duration grace_;
   absl::flat_hash_map<uint64_t, Entry> entries_;
-  absl::flat_hash_set<uint64_t> resting_;           // the guard lets them rest
-  Ids idle_;                                        // the longest first
+  ConnectionLimits limits_;
+  absl::flat_hash_set<uint64_t> resting_;           // paused by their guards
   std::set<std::pair<absl::Time, uint64_t>> ages_;  // Entry::leaves, id
   LogLimit abuse_log_;
 };

@@ -16,11 +16,11 @@
 namespace trivium {
 namespace {
 
-// gRPC itself refuses what is larger, as RESOURCE_EXHAUSTED, before we see it.
-// What is within so many times the limit gets our own INVALID_ARGUMENT, which
-// tells the limit.
+// gRPC refuses a message that is larger than this many times the limit, as
+// RESOURCE_EXHAUSTED, before we see it. A smaller one that exceeds the limit
+// gets our INVALID_ARGUMENT, which names the limit.
 constexpr int64_t kReceiveMargin = 4;
-// For what gRPC itself still has to say when all calls have ended.
+// Time for gRPC to send its last frames when all calls have ended.
 constexpr absl::Duration kShutdownGrace = absl::Milliseconds(500);
 
 }  // namespace
@@ -46,15 +46,15 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(std::min<int64_t>(receive, INT_MAX)));
   builder.SetMaxSendMessageSize(-1);  // handlers check
-  // A compressed message may become a thousand times as much before anybody
-  // looks at its size.
+  // A compressed message may grow a thousandfold before anything checks its
+  // size.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              options.max_streams);
-  // Notices clients that vanished, and lets those ping that look after
-  // their idle connections.
+  // Notices clients that vanished, and allows clients to ping over their idle
+  // connections.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   builder.AddChannelArgument(

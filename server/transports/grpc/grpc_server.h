@@ -26,7 +26,7 @@ class GrpcServer {
  public:
   using Options = Relay::Options;
 
-  // Listens when it returns. The error names the address. `environment` and
+  // Serves when it returns. The error names the address. `environment` and
   // `overload` outlive the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Create(
       const Options& options, const Environment& environment,
@@ -36,18 +36,18 @@ class GrpcServer {
 
   int port() const { return relay_->port(); }
 
-  // Whether a new client would be heard (as of the last second or so).
+  // True if a new client was answered within the last second or so.
   bool answering() const { return probe_->answering(); }
 
-  // What health says from now on.
+  // Sets what the health service answers.
   void SetServing(bool serving);
 
-  // Takes no new connections, and tells clients to begin their next calls
-  // elsewhere; what is under way goes on.
+  // Accepts no more connections and tells clients to start their next calls
+  // elsewhere. Open calls go on.
   void GoAway();
 
-  // Cancels the calls under way and waits until gRPC has done with them; their
-  // handlers may still be on their way out.
+  // Cancels the open calls and waits until gRPC is done with them. Their
+  // handlers may still be ending.
   void Stop();
 
  private:

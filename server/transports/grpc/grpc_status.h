@@ -13,12 +13,12 @@
 
 namespace trivium {
 
-// With code, message, and the payloads as google.rpc.Status. The message
-// names the request, so that a user's report leads to the log's line.
+// Converts a status: code, message, and the payloads as google.rpc.Status. The
+// message names the request, so that a user's report leads to the log's line.
 grpc::Status ToGrpcStatus(const absl::Status& status,
                           std::string_view request_id);
 
-// What clients are told in metadata beside the status: [name, value].
+// Returns the trailers beside the status: [name, value].
 std::vector<std::pair<std::string, std::string>> TrailersOf(
     const Ending& ending);
 

@@ -8,10 +8,12 @@
 namespace trivium {
 namespace {
 
+// Bytes that a field counts besides its name and value (RFC 9113,
+// section 6.5.2).
 constexpr size_t kBytesAField = 32;
 
-// RFC 7541, section 6.2: a literal field that is not put into the table, its
-// name in full; of a sensitive one nobody on the way may do otherwise.
+// RFC 7541, section 6.2: a literal field, with its name in full, that is not
+// put into the table. A sensitive one must not be indexed by any hop.
 constexpr char kNotIndexed = 0x00;
 constexpr char kNeverIndexed = 0x10;
 
@@ -19,7 +21,8 @@ std::string Text(const uint8_t* bytes, size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// Section 5.1: a number after a bit for Huffman coding, which is not used.
+// Writes a string (section 5.2) without Huffman coding: its length in 7 bits
+// and more (section 5.1), then its bytes.
 void WriteText(std::string_view text, std::string* block) {
   constexpr size_t kPrefix = 127;
   size_t length = text.size();
@@ -53,7 +56,7 @@ HeaderReader::HeaderReader() {
 absl::StatusOr<HeaderFields> HeaderReader::Read(std::string_view block,
                                                 size_t max_bytes) {
   const absl::Status unreadable =
-      absl::InvalidArgumentError("a header block that cannot be read");
+      absl::InvalidArgumentError("a header block that is not valid HPACK");
   if (inflater_ == nullptr) return unreadable;  // out of memory
   HeaderFields fields;
   size_t bytes = 0;
@@ -67,7 +70,7 @@ absl::StatusOr<HeaderFields> HeaderReader::Read(std::string_view block,
     if (taken < 0) return unreadable;
     block.remove_prefix(static_cast<size_t>(taken));
     if ((flags & NGHTTP2_HD_INFLATE_EMIT) == 0) {
-      if (taken == 0 && flags == 0) return unreadable;  // it gets no further
+      if (taken == 0 && flags == 0) return unreadable;  // no progress
       continue;
     }
     bytes += field.namelen + field.valuelen + kBytesAField;

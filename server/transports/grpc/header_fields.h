@@ -12,27 +12,28 @@
 
 namespace trivium {
 
-// A field of a message's head in HTTP/2: ":path", "grpc-timeout".
+// A field of an HTTP/2 header block: ":path", "grpc-timeout".
 struct HeaderField {
   std::string name;
   std::string value;
-  bool sensitive = false;  // to be kept out of all tables
+  bool sensitive = false;  // must not enter any table
 };
 using HeaderFields = std::vector<HeaderField>;
 
-// The value of the first field of that name; empty where there is none.
+// Returns the value of the first field with that name; empty if there is none.
 std::string_view FindField(const HeaderFields& fields, std::string_view name);
 
-// Reads the header blocks of one direction of a connection (HPACK, RFC 7541),
-// all of them, in their order: each may change the table that the next needs.
+// Reads the header blocks of one direction of a connection (HPACK, RFC 7541).
+// It must read all of them in order, because each may change the table that the
+// next one needs.
 class HeaderReader {
  public:
   HeaderReader();
 
-  // The fields of a whole block. INVALID_ARGUMENT where it is none,
-  // RESOURCE_EXHAUSTED where they would take more than `max_bytes`, each 32
-  // more than its name and value (RFC 9113, section 6.5.2): then nothing more
-  // can be read.
+  // Returns the fields of a whole block. INVALID_ARGUMENT: not a valid block.
+  // RESOURCE_EXHAUSTED: the fields would take more than `max_bytes`, where each
+  // counts 32 more than its name and value (RFC 9113, section 6.5.2). After an
+  // error no more blocks can be read.
   absl::StatusOr<HeaderFields> Read(std::string_view block, size_t max_bytes);
 
  private:
@@ -44,8 +45,8 @@ class HeaderReader {
   std::unique_ptr<nghttp2_hd_inflater, Free> inflater_;
 };
 
-// A header block that neither needs nor changes its reader's table, so that it
-// may come between any two others.
+// Returns a header block that neither needs nor changes its reader's table. So
+// it may be sent between any two others.
 std::string WriteFields(const HeaderFields& fields);
 
 }  // namespace trivium

@@ -1,5 +1,5 @@
-// All watchers share the service's mutex; gRPC is asked for writes under it,
-// and calls back on threads of its own.
+// All watchers share the service's mutex. Writes are started under it; gRPC
+// calls back on its own threads.
 #include "server/transports/grpc/health.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kHealthServices = {
 
 }  // namespace
 
-// A stream of what a service's status is, and becomes.
+// A stream of a service's status: its current one, then each change.
 class HealthService::Watcher final : public grpc::ServerWriteReactor<Response> {
  public:
   Watcher(HealthService* health, std::string service)
@@ -31,7 +31,7 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<Response> {
     TellLocked();
   }
 
-  // Where the client does not know yet; at most one message is on its way.
+  // Sends the status unless the client knows it or a message is being sent.
   void TellLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_->mutex_) {
     const Status status = health_->StatusOf(service_);
     if (writing_ || ended_ || (told_any_ && status == response_.status())) {
@@ -42,7 +42,7 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<Response> {
     StartWrite(&response_);
   }
 
-  // The same for who holds its HealthService's lock under another name.
+  // The same for callers that hold HealthService's lock under another name.
   void TellHeld() {
     health_->mutex_.AssertHeld();
     TellLocked();
@@ -73,7 +73,7 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<Response> {
 
   HealthService* const health_;
   const std::string service_;
-  Response response_;  // the last that was sent
+  Response response_;  // the last one sent
   bool told_any_ = false;
   bool writing_ = false;
   bool ended_ = false;
@@ -109,7 +109,7 @@ grpc::ServerUnaryReactor* HealthService::Check(
 
 grpc::ServerWriteReactor<HealthService::Response>* HealthService::Watch(
     grpc::CallbackServerContext* context, const Request* request) {
-  // One that ends at once.
+  // A stream that ends at once.
   class Refusal final : public grpc::ServerWriteReactor<Response> {
    public:
     explicit Refusal(const absl::Status& status) {

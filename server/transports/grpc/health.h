@@ -10,8 +10,8 @@
 
 namespace trivium {
 
-// grpc.health.v1, of the server as a whole ("") and of each of its services.
-// The library's own asks nobody for a token (Environment::open_health).
+// grpc.health.v1 for the server as a whole ("") and for each of its services.
+// gRPC's own implementation cannot demand a token (Environment::open_health).
 // Thread-safe.
 class HealthService final : public grpc::health::v1::Health::CallbackService {
  public:
@@ -22,7 +22,7 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   explicit HealthService(const Environment& environment)
       : environment_(environment) {}
 
-  // NOT_SERVING at first. Those who watch are told.
+  // Notifies watchers. Not serving at first.
   void SetServing(bool serving);
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
@@ -34,9 +34,9 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
  private:
   class Watcher;
 
-  // Why a call is refused.
+  // Returns why a call is refused, or OK.
   absl::Status Admit(const grpc::CallbackServerContext& context) const;
-  // SERVICE_UNKNOWN where there is none of that name.
+  // Returns SERVICE_UNKNOWN if there is no service of that name.
   Status StatusOf(const std::string& service) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -5,7 +5,7 @@
 namespace trivium {
 namespace {
 
-// What every peer takes, whatever its settings say.
+// The size that every peer accepts, whatever its settings.
 constexpr size_t kMaxFrameBytes = 16384;
 
 }  // namespace

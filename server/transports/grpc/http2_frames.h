@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// RFC 9113, section 6.
+// Types of frames (RFC 9113, section 6).
 enum FrameType : uint8_t {
   kData = 0,
   kHeaders = 1,
@@ -22,13 +22,13 @@ enum FrameType : uint8_t {
 };
 enum FrameFlags : uint8_t {
   kEndStream = 1,
-  kAcknowledges = 1,  // of SETTINGS
+  kAcknowledges = 1,  // on SETTINGS
   kEndHeaders = 4,
   kPadded = 8,
-  kPrioritized = 32,  // of HEADERS
+  kPrioritized = 32,  // on HEADERS
 };
 
-// The head of a frame of HTTP/2 (RFC 9113, section 4.1).
+// The head of an HTTP/2 frame (RFC 9113, section 4.1).
 struct FrameHead {
   uint32_t length = 0;  // of the payload
   uint8_t type = 0;
@@ -36,16 +36,16 @@ struct FrameHead {
   uint32_t stream = 0;
 };
 
-// Follows the frames of one direction of a connection, in pieces as they come.
+// Follows the frames of one direction of a connection as their bytes arrive.
 class FrameReader {
  public:
-  // At the begin of a frame?
+  // True between two frames.
   bool between() const { return have_ == 0 && payload_ == 0; }
   // Bytes of head()'s payload that are still to come.
   size_t payload() const { return payload_; }
 
-  // Takes bytes up to the end of a head, or of a payload. True if a head is
-  // complete: head() is it.
+  // Consumes bytes up to the end of a head or of a payload. Returns true if a
+  // head is complete, as head() then has it.
   bool Read(std::string_view* bytes);
   const FrameHead& head() const { return head_; }
 
@@ -58,19 +58,21 @@ class FrameReader {
   FrameHead head_;
 };
 
-// `value` in so many bytes, the most significant first.
+// Appends `value` in `bytes` bytes, the most significant first.
 void AppendNumber(uint32_t value, int bytes, std::string* out);
 void AppendHead(const FrameHead& head, std::string* out);
-// HEADERS of a whole block, in as many frames as it needs. `flags`: kEndStream.
+// Appends a whole header block in as many frames as it needs. `flags` may have
+// kEndStream.
 void AppendHeaders(uint32_t stream, uint8_t flags, std::string_view block,
                    std::string* out);
-// Of RST_STREAM (section 7): all is said; nothing was done, and the client may
-// try again.
+// Codes of RST_STREAM (section 7). kNoError: the answer is complete. kRefused:
+// nothing was done, and the client may try again.
 enum class ResetCode : uint32_t { kNoError = 0, kRefused = 7 };
-// RST_STREAM, WINDOW_UPDATE of the connection.
+// Append RST_STREAM, and WINDOW_UPDATE of the connection.
 void AppendReset(uint32_t stream, ResetCode code, std::string* out);
 void AppendWindowUpdate(uint32_t bytes, std::string* out);
-// GOAWAY that ends no stream: the client is to open no more (section 6.8).
+// Appends a GOAWAY that ends no stream: the client should open no more
+// (section 6.8).
 void AppendGoAway(std::string* out);
 
 }  // namespace trivium

@@ -1,20 +1,27 @@
-// A token bucket of units of work: balance' = min(kBurst, balance +
-// kUnitsPerSecond x seconds) - cost. A frame passes whole when the balance is
-// not negative as it begins, so the balance may fall below 0 by one frame, and
-// the connection rests until it is 0 again, and a few milliseconds at least.
+// Work is bounded by a token bucket:
 //
-// A client's stream is open from its first HEADERS until either side resets it
-// or the server has said its last (END_STREAM), after which gRPC holds nothing
-// of it that the client could prolong. A client may reset a stream while the
-// server's last is on its way: the handler, which ended before, has not been
-// cancelled, so that last tells that the server has done with the stream. Under
-// overload, where answers and deadlines meet, there are thousands a second.
+//   balance' = min(kBurst, balance + kUnitsPerSecond x seconds) - cost
 //
-// What is not for gRPC (refused calls, what still comes for streams that have
-// ended) it does not count, so what it took of the connection's window is given
-// back here. A header block of the guard's own neither needs nor changes the
-// client's table, so it may come between gRPC's; but not before the one with
-// which gRPC tells that the table is smaller.
+// A frame passes whole if the balance is not negative when it begins. So the
+// balance may fall below 0 by one frame; then the connection rests until it is
+// 0 again, and at least a few milliseconds.
+//
+// A stream is open from its first HEADERS until either side resets it or the
+// server ends it (END_STREAM). After that gRPC holds nothing of it that the
+// client could prolong.
+//
+// A client may reset a stream while the server's last frame is on its way. The
+// handler has then ended without being cancelled, so that last frame tells that
+// the server is done with the stream (ResetStreams). Under overload, where
+// answers and deadlines meet, this happens thousands of times a second.
+//
+// gRPC does not see refused calls, nor frames for streams that have ended. So
+// it does not return the part of the connection's window that they used; the
+// guard returns it.
+//
+// The guard's own header blocks neither need nor change the client's table, so
+// they may come between gRPC's. But they must not come before the block with
+// which gRPC acknowledges that the client made the table smaller.
 #include "server/transports/grpc/http2_guard.h"
 
 #include <fmt/format.h>
@@ -27,17 +34,18 @@ namespace {
 
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// So that the relay does not wake for every frame.
+// Keeps the relay from waking for every frame.
 constexpr absl::Duration kLeastRest = absl::Milliseconds(5);
 
-// How soon to ask again for room.
+// Time after which to ask for room again.
 constexpr absl::Duration kRoomRest = absl::Milliseconds(20);
 
-// So much of the window is given back at a time: an eighth of the least.
+// The part of the window that is returned at a time: an eighth of the smallest
+// window.
 constexpr uint32_t kWindowPart = 8 << 10;
 
-// A HEADERS frame's payload without padding and priority: false where it is
-// shorter than they are.
+// Removes padding and priority from a HEADERS frame's payload. Returns false if
+// it is too short to have them.
 bool Unpad(const FrameHead& head, std::string* payload) {
   size_t begin = 0, padding = 0;
   if ((head.flags & kPadded) != 0) {
@@ -70,7 +78,7 @@ absl::StatusOr<size_t> Http2Guard::OnClient(std::string_view bytes,
   const size_t all = bytes.size();
   while (!bytes.empty() && preface_ < kPreface.size()) {
     if (bytes.front() != kPreface[preface_]) {
-      return absl::InvalidArgumentError("no connection of HTTP/2");
+      return absl::InvalidArgumentError("not an HTTP/2 connection");
     }
     *to_grpc += bytes.front();
     bytes.remove_prefix(1);
@@ -103,7 +111,8 @@ absl::Status Http2Guard::OnClientFrame(const FrameHead& head,
   balance_ -= 1 + head.length / kBytesAUnit;
   if (in_headers_ != (head.type == kContinuation) ||
       (in_headers_ && head.stream != headers_head_.stream)) {
-    return absl::InvalidArgumentError("another frame within a header block");
+    return absl::InvalidArgumentError(
+        "a frame of another kind inside a header block");
   }
   if (IsHeaders(head)) return BeginHeaders(head);
   passes_ = head.stream == 0 || open_.contains(head.stream);
@@ -140,7 +149,7 @@ absl::Status Http2Guard::OnClientFrame(const FrameHead& head,
 }
 
 absl::Status Http2Guard::BeginHeaders(const FrameHead& head) {
-  passes_ = false;  // the block does, when it is whole
+  passes_ = false;  // the block passes when it is whole
   if (head.type == kHeaders) {
     in_headers_ = true;
     headers_head_ = head;
@@ -174,7 +183,7 @@ size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
   }
   const size_t data = std::min(data_, payload.size());
   const auto stream = open_.find(client_.head().stream);
-  // Of a stream that has ended gRPC takes nothing.
+  // gRPC ignores data of a stream that has ended.
   if (stream == open_.end()) return payload.size();
   Stream& its = stream->second;
   const size_t passing = its.messages.Read(payload.substr(0, data), now,
@@ -188,7 +197,7 @@ absl::Status Http2Guard::EndFrame(std::string* to_grpc) {
   const FrameHead& head = client_.head();
   if (!IsHeaders(head)) return absl::OkStatus();
   if (head.type == kHeaders && !Unpad(head, &block_)) {
-    return absl::InvalidArgumentError("HEADERS that are all padding");
+    return absl::InvalidArgumentError("HEADERS with more padding than payload");
   }
   return (head.flags & kEndHeaders) != 0 ? OnHeaders(to_grpc)
                                          : absl::OkStatus();
@@ -207,7 +216,7 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
     if (judge_) judgement = judge_(&*fields, /*may_refuse=*/table_settled_);
     if (judgement.refusal) {
       AppendHeaders(stream, kEndStream, *judgement.refusal, &said_);
-      // The rest of the request is not wanted.
+      // Tells the client not to send the rest of the request.
       if (end == 0) AppendReset(stream, ResetCode::kNoError, &said_);
       return absl::OkStatus();
     }
@@ -272,7 +281,7 @@ void Http2Guard::OnServerFrame(const FrameHead& head) {
   const bool ends = (head.type == kData || head.type == kHeaders) &&
                     (head.flags & kEndStream) != 0;
   if (head.type == kReset) {
-    // As a client's own: it may make the server reset by what it sends.
+    // Costs as much as the client's own reset: a client can provoke it.
     if (Close(head.stream)) balance_ -= kResetCost;
   } else if (ends && !Close(head.stream)) {
     resets_->OnDone();

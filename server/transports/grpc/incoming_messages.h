@@ -11,15 +11,15 @@
 
 namespace trivium {
 
-// Gives the messages that come in room in memory before they are read, on all
-// connections together. Room lasts for kLasts: who sends slowly asks again for
-// what is left, so that nobody keeps others out with messages of which little
-// comes. Of one thread, the relay's.
+// Reserves memory for request messages before they are read, on all connections
+// together. A reservation lasts for kLastsSeconds. A slow sender must then ask
+// again for what is left, so that announcing large messages and sending little
+// cannot keep others out. Used by the relay's thread only.
 class IncomingMessages {
  public:
   static constexpr int kLastsSeconds = 10;
 
-  // Room for a message, until it is gone.
+  // Room for a message until this is destroyed.
   class Room {
    public:
     Room(IncomingMessages* owner, int64_t bytes, int64_t second)
@@ -44,20 +44,20 @@ class IncomingMessages {
    private:
     IncomingMessages* owner_;
     int64_t bytes_;
-    int64_t second_;  // when it was given
+    int64_t second_;  // when it was reserved
   };
 
-  // gRPC holds nothing of messages of more than `max_message_bytes`. Both
-  // outlive it.
+  // `overload` and `metrics` outlive it. gRPC does not keep messages of more
+  // than `max_message_bytes`, so they need no room.
   IncomingMessages(OverloadManager* overload, Metrics* metrics,
                    int64_t max_message_bytes)
       : overload_(overload),
         metrics_(metrics),
         max_message_bytes_(max_message_bytes) {}
 
-  // Nothing where there is none now.
-  std::optional<Room> Take(int64_t bytes, absl::Time now);
-  // Forgets what was given too long ago.
+  // Returns nothing if there is no room now.
+  std::optional<Room> Reserve(int64_t bytes, absl::Time now);
+  // Forgets reservations that are too old.
   void Expire(absl::Time now);
 
   void OnPaused() { metrics_->OnOverload("paused"); }
@@ -69,9 +69,9 @@ class IncomingMessages {
   OverloadManager* const overload_;
   Metrics* const metrics_;
   const int64_t max_message_bytes_;
-  int64_t incoming_ = 0;  // the sum of given_
-  // Bytes given in each second from oldest_ on, at second % kLastsSeconds.
-  std::array<int64_t, kLastsSeconds> given_{};
+  int64_t incoming_ = 0;  // the sum of reserved_
+  // Bytes reserved in each second from oldest_ on, at second % kLastsSeconds.
+  std::array<int64_t, kLastsSeconds> reserved_{};
   int64_t oldest_ = 0;
 };
 

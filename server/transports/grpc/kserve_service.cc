@@ -36,7 +36,7 @@ class KserveService : public grpc::Service {
   }
 
  private:
-  std::deque<std::string> paths_;  // gRPC keeps no copies
+  std::deque<std::string> paths_;  // gRPC keeps pointers to them
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace trivium {
 
 inline constexpr char kKserveService[] = "inference.GRPCInferenceService";
 
-// KServe's service (server/adapters/kserve), as NewServices' others.
+// Returns KServe's service (server/adapters/kserve), to register like those of
+// NewServices.
 std::unique_ptr<grpc::Service> NewKserveService(RpcEnvironment* environment);
 
 }  // namespace trivium

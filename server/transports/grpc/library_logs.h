@@ -3,9 +3,9 @@
 
 namespace trivium {
 
-// Leads the messages of gRPC and protobuf into the server's log: gRPC's errors
-// as warnings, of which a client may cause as many as it likes, so at most ten
-// in a minute; the rest at debug level.
+// Redirects the messages of gRPC and protobuf into the server's log. gRPC's
+// errors become warnings, at most ten a minute, because clients can cause any
+// number of them; the rest is logged at debug level.
 void CaptureLibraryLogs();
 
 }  // namespace trivium

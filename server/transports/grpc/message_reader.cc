@@ -10,7 +10,7 @@ size_t MessageReader::Read(std::string_view bytes, absl::Time now,
   size_t at = 0;
   while (at < bytes.size()) {
     if (left_ == 0) {
-      // The first byte is the flag, and is shifted out.
+      // The first byte is the flag, which the next four shift out.
       length_ = length_ << 8 | static_cast<uint8_t>(bytes[at++]);
       if (++head_ == kHeadBytes) {
         head_ = 0;
@@ -45,7 +45,7 @@ bool MessageReader::HasRoom(absl::Time now, IncomingMessages* incoming,
     *small += small_;
     return true;
   }
-  room_ = incoming->Take(left_, now);
+  room_ = incoming->Reserve(left_, now);
   if (!room_ && !std::exchange(paused_, true)) incoming->OnPaused();
   return room_.has_value();
 }

@@ -11,26 +11,27 @@
 
 namespace trivium {
 
-// Follows gRPC's messages in the DATA of one stream, each a flag, a length of
-// four bytes and so many bytes more, and holds one back that is large until
-// there is room for it.
+// Follows gRPC's messages in the DATA of one stream, and holds a large one back
+// until there is room for it. A message is a flag byte, a length of four bytes,
+// and that many bytes.
 class MessageReader {
  public:
-  // A message of so many bytes needs no room ...
+  // A message of up to kSmall bytes needs no room, as long as such messages
+  // that are incomplete have at most kSmallOfAConnection bytes on its
+  // connection.
   static constexpr int64_t kSmall = 16 << 10;
-  // ... while those of its connection that are not whole are within this.
   static constexpr int64_t kSmallOfAConnection = 64 << 10;
 
-  // How many of the stream's next bytes may pass. Fewer than all: a message
-  // waits; offer the rest later. `small`: of the connection, of messages
-  // without room that are not whole.
+  // Returns how many of the stream's next bytes may pass. If it is fewer than
+  // all, a message waits for room; offer the rest later. `small` counts the
+  // connection's bytes of incomplete messages without room.
   size_t Read(std::string_view bytes, absl::Time now,
               IncomingMessages* incoming, int64_t* small);
 
-  // Whether the first message has passed.
+  // True once the first message has passed.
   bool any_whole() const { return any_whole_; }
 
-  // The stream has ended.
+  // Ends the stream; returns its room.
   void End(int64_t* small);
 
  private:
@@ -38,12 +39,12 @@ class MessageReader {
 
   bool HasRoom(absl::Time now, IncomingMessages* incoming, int64_t* small);
 
-  int head_ = 0;         // bytes of a head that have come
-  uint32_t length_ = 0;  // as far as the head has come
-  uint32_t left_ = 0;    // bytes of the message still to come
+  int head_ = 0;         // bytes of the head that have arrived
+  uint32_t length_ = 0;  // as far as the head has arrived
+  uint32_t left_ = 0;    // bytes of the message still to arrive
   bool any_whole_ = false;
   bool paused_ = false;
-  int64_t small_ = 0;  // of the message, in the connection's
+  int64_t small_ = 0;  // the message's part of the connection's `small`
   std::optional<IncomingMessages::Room> room_;
 };
 

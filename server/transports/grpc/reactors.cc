@@ -1,5 +1,5 @@
 // gRPC calls a reactor on one of its few callback threads, which must never
-// wait, and never from inside StartRead, StartWrite or Finish.
+// wait. It never calls back from inside StartRead, StartWrite or Finish.
 #include "server/transports/grpc/reactors.h"
 
 #include <atomic>
@@ -17,13 +17,13 @@ using google::protobuf::Message;
 using Bytes = grpc::ByteBuffer;
 using Context = grpc::CallbackServerContext;
 
-// Cancels a call whose client does not take its answer in time: ticked from the
-// answer on.
-class UnreadAnswer : public Handler {
+// Cancels a call whose client does not read its answer in time. CallRegistry
+// ticks it from Start on, when the answer is given to gRPC.
+class ResponseTimeout : public Handler {
  public:
-  UnreadAnswer(const Environment& environment, Context* context)
+  ResponseTimeout(const Environment& environment, Context* context)
       : environment_(environment), context_(context) {}
-  ~UnreadAnswer() override {
+  ~ResponseTimeout() override {
     if (answered_) environment_.calls->Remove(this);
   }
 
@@ -49,7 +49,7 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
   UnaryReactor(NewHandler* new_handler, RpcEnvironment* environment,
                Context* context, const Bytes* request, Bytes* response)
       : CallReactor(environment, context),
-        unread_(environment->handlers, context),
+        timeout_(environment->handlers, context),
         request_(request),
         response_(response) {
     Begin(new_handler);
@@ -61,11 +61,11 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
   void Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Serialize(*last, response_);
     finished_ = true;
-    unread_.Start();
+    timeout_.Start();
     grpc::ServerUnaryReactor::Finish(
         Close(environment()->handlers, ending, shed_, context()));
   }
-  // Tells the client why, where the call has not been answered.
+  // Tells the client why, unless the call has been answered.
   void Shed() override {
     if (finished_) return context()->TryCancel();
     shed_ = true;
@@ -73,7 +73,7 @@ class UnaryReactor : public CallReactor<grpc::ServerUnaryReactor, Transport> {
   }
 
  private:
-  UnreadAnswer unread_;
+  ResponseTimeout timeout_;
   std::atomic<bool> finished_ = false;
   std::atomic<bool> shed_ = false;
   const Bytes* const request_;
@@ -113,10 +113,11 @@ class GenerateReactor
 
  private:
   const Bytes* const request_;
-  Bytes outgoing_;  // of the write under way
+  Bytes outgoing_;  // the current write's
 };
 
-// RequestMessage: a stream's, one of whose kinds is an `item` with an id.
+// RequestMessage: the stream's request, one kind of which is an `item` with an
+// id.
 template <typename RequestMessage>
 class ItemStreamReactor
     : public CallReactor<grpc::ServerBidiReactor<Bytes, Bytes>, RequestStream> {
@@ -132,12 +133,12 @@ class ItemStreamReactor
   }
   void ResumeReading() override { StartRead(&incoming_); }
   absl::Status Take(Message* request) override {
-    // The handler counts what it keeps of it.
+    // The handler accounts for what it keeps.
     const absl::Status status = Parse(incoming_, request);
     if (!status.ok()) {
       request->Clear();
       if (std::optional<std::string> id = FindItemId(incoming_)) {
-        // The one message that comes in the stream.
+        // All requests of the stream have this type.
         auto* message = static_cast<RequestMessage*>(request);
         message->mutable_item()->set_id(*std::move(id));
       }
@@ -150,7 +151,7 @@ class ItemStreamReactor
   }
   void BreakOff() override { context()->TryCancel(); }
   void Finish(const Ending& ending, const Message*) override {
-    LeaveAccount();  // nothing may be read any more
+    LeaveAccount();  // nothing may be read from now on
     grpc::ServerBidiReactor<Bytes, Bytes>::Finish(
         Close(environment()->handlers, ending, /*shed=*/false, context()));
   }
@@ -162,8 +163,8 @@ class ItemStreamReactor
   }
 
  private:
-  Bytes incoming_;  // of the read that has ended
-  Bytes outgoing_;  // of the write under way
+  Bytes incoming_;  // the last read's
+  Bytes outgoing_;  // the current write's
 };
 
 }  // namespace

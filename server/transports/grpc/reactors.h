@@ -10,8 +10,8 @@
 
 namespace trivium {
 
-// gRPC's calls as transports: each makes its handler, starts it, and deletes
-// itself with it when gRPC is done with the call.
+// gRPC's calls as transports. Each makes and starts its handler, and deletes
+// itself and the handler when gRPC is done with the call.
 
 grpc::ServerUnaryReactor* StartUnary(NewHandler* new_handler,
                                      RpcEnvironment* environment,

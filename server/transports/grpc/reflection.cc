@@ -30,8 +30,8 @@ using google::protobuf::FileDescriptor;
 using reflection::ServerReflectionRequest;
 using reflection::ServerReflectionResponse;
 
-// Nobody asks much: no names are so long, and few look at a time. Of one who
-// reads no answers, no more is held.
+// Names are far shorter, and few clients look at a time. These also bound what
+// is held for clients that do not read their answers.
 constexpr size_t kMaxRequestBytes = 16 << 10;
 constexpr int kMaxStreams = 64;
 
@@ -50,7 +50,7 @@ void SetError(grpc::StatusCode code, const std::string& message,
   out->mutable_error_response()->set_error_message(message);
 }
 
-// The file and what it imports, once each: clients need them all.
+// Adds a file and its imports, each once: clients need them all.
 void AddFiles(const FileDescriptor* file, std::set<std::string>* seen,
               reflection::FileDescriptorResponse* out) {
   if (!seen->insert(file->name()).second) return;
@@ -62,8 +62,8 @@ void AddFiles(const FileDescriptor* file, std::set<std::string>* seen,
   }
 }
 
-// All that a client needs of a file, made when the first one asks: it takes far
-// longer than to send it.
+// Returns a file with its imports. Made when a client first asks, because that
+// takes far longer than to send it.
 const reflection::FileDescriptorResponse& FilesOf(const FileDescriptor* file) {
   using Answers =
       std::map<const FileDescriptor*, reflection::FileDescriptorResponse>;
@@ -145,7 +145,7 @@ void Answer(const ServerReflectionRequest& request,
   SetError(grpc::INVALID_ARGUMENT, "the request asks for nothing", out);
 }
 
-// Answers a question before it reads the next.
+// Answers each question before it reads the next.
 class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
                                                ServerReflectionResponse> {
  public:
@@ -158,7 +158,7 @@ class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
       StartRead(&request_);
     } else {
       Finish({grpc::RESOURCE_EXHAUSTED,
-              "too many streams of reflection are open; end others"});
+              "too many reflection streams are open; end others"});
     }
   }
 
@@ -188,7 +188,7 @@ class Reactor : public grpc::ServerBidiReactor<ServerReflectionRequest,
   ServerReflectionResponse response_;
 };
 
-// The messages of both versions are the same.
+// Serves both versions, whose messages are the same.
 class ReflectionService : public grpc::Service {
  public:
   ReflectionService(const char* method, const Environment& environment) {

@@ -10,9 +10,9 @@
 
 namespace trivium {
 
-// grpc.reflection.v1 and v1alpha over the descriptors that the program has. The
-// library's own takes a thread for each open stream. For those who may call
-// (Environment::access).
+// Returns the services grpc.reflection.v1 and v1alpha, for those who may call
+// (Environment::access). They serve the program's descriptors. gRPC's own
+// implementation would occupy a thread for each open stream.
 std::vector<std::unique_ptr<grpc::Service>> NewReflection(
     const Environment& environment);
 

@@ -1,11 +1,11 @@
-// A client's connection is a socket of TCP; gRPC gets one end of a pair of Unix
-// sockets and the relay moves bytes between (connection_table.h).
+// A client's connection is a TCP socket. gRPC gets one end of a pair of Unix
+// sockets, and the relay moves bytes between the two (connection_table.h).
 //
-// The loop: wait until something can be moved or some connection has rested for
-// long enough; move it; take new connections. While calls are refused a round
-// takes kRefusingRound at least: what comes meanwhile is read, judged and
-// answered at once, as under overload the thread would else wake for each call,
-// on a core that the workers need.
+// The loop: wait until something can be moved or a connection has rested long
+// enough; move it; accept new connections. A round in which calls are refused
+// takes at least kRefusingRound: what arrives meanwhile is read, judged and
+// answered together. Under overload the thread would otherwise wake for each
+// call, on a core that the workers need.
 #include "server/transports/grpc/relay.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,6 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,45 +31,42 @@
 #include "server/observability/log.h"
 #include "server/transports/grpc/connection_table.h"
 #include "server/transports/grpc/relayed_peer.h"
+#include "server/transports/net/connection_limits.h"
+#include "server/transports/net/pausing_acceptor.h"
 #include "server/transports/net/stream.h"
 #include "server/transports/net/terminator.h"
 
 namespace trivium {
 namespace {
 
-// What the process opens besides connections: metrics, models, gRPC's own.
+// Files that the process opens besides connections: metrics, models, gRPC's.
 constexpr int kOtherFiles = 192;
-constexpr int kFilesAConnection = 3;  // the client's, and a pair
-constexpr int kFilesOfTls = 2;        // one more pair
+constexpr int kFilesPerConnection = 3;  // the client's socket, and a pair
+constexpr int kFilesOfTls = 2;          // one more pair
 constexpr int kFewestConnections = 16;
-constexpr int kAcceptsAtOnce = 16;
-// Fewer than there are where the process has no descriptor left.
+// After the process ran out of file descriptors, this many fewer connections
+// are allowed than were open.
 constexpr int kSpareConnections = 16;
-// How long to wait where it has none.
-constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 constexpr absl::Duration kStopGrace = absl::Seconds(1);
 constexpr absl::Duration kRefusingRound = absl::Microseconds(1500);
 
-// Of epoll's events; the rest are the connections'.
+// Tags of epoll's events; the others are the connections'.
 constexpr uint64_t kWake = 0;
 constexpr uint64_t kListener = 1;
 static_assert(kListener < ConnectionTable::kFirstTag);
 
-int MostConnections(int wanted, bool tls) {
-  const int files_each = kFilesAConnection + (tls ? kFilesOfTls : 0);
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  const auto room =
-      static_cast<int64_t>(std::min<rlim_t>(files.rlim_cur, 1 << 30));
-  const auto most = static_cast<int>(
-      std::max<int64_t>(kFewestConnections, (room - kOtherFiles) / files_each));
+int MaxConnections(int wanted, bool tls) {
+  const int64_t files = OpenFilesLimit();
+  const int most = ConnectionsWithin(
+      files - kOtherFiles, kFilesPerConnection + (tls ? kFilesOfTls : 0),
+      kFewestConnections, wanted);
   if (most < wanted) {
     Log(spdlog::level::warn,
-        "fewer connections than --max-connections, as the limit of open files "
-        "(ulimit -n) is low",
-        {{"connections", most}, {"open_files", room}});
+        "fewer connections than --max-connections, because the limit of open "
+        "files (ulimit -n) is low",
+        {{"connections", most}, {"open_files", files}});
   }
-  return std::min(most, wanted);
+  return most;
 }
 
 class RelayImpl : public Relay {
@@ -83,17 +79,19 @@ class RelayImpl : public Relay {
         metrics_(metrics),
         resets_(resets),
         incoming_(incoming),
-        max_connections_(
-            MostConnections(options.max_connections, options.tls != nullptr)),
         max_streams_(options.max_streams),
         address_(acceptor->address()),
-        acceptor_(std::move(acceptor)),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         wake_(eventfd(0, EFD_CLOEXEC)),
-        connections_(epoll_.get(), metrics, options.max_connection_age,
-                     options.age_grace) {
-    Watch(EPOLL_CTL_ADD, wake_.get(), EPOLLIN, kWake);
-    Watch(EPOLL_CTL_ADD, acceptor_->fd(), EPOLLIN, kListener);
+        acceptor_(std::move(acceptor), epoll_.get(), kListener),
+        connections_(
+            epoll_.get(), metrics,
+            MaxConnections(options.max_connections, options.tls != nullptr),
+            options.max_connection_age, options.age_grace) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = kWake;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
     thread_ = std::thread([this] { Run(); });
   }
 
@@ -112,13 +110,6 @@ class RelayImpl : public Relay {
   sockaddr_storage address() const override { return address_; }
 
  private:
-  void Watch(int operation, int fd, uint32_t events, uint64_t tag) {
-    epoll_event event{};
-    event.events = events;
-    event.data.u64 = tag;
-    epoll_ctl(epoll_.get(), operation, fd, &event);
-  }
-
   void Wake() {
     const uint64_t one = 1;
     while (write(wake_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
@@ -127,9 +118,8 @@ class RelayImpl : public Relay {
   void Run();
   int WaitMilliseconds() const;
   void OnEvent(const epoll_event& event);
-  void ListenAgain(bool listen);
   void Accept();
-  void OutOfFiles();
+  void MakeRoomForFiles();
   void Add(UniqueFd client, const sockaddr_storage& address);
 
   const Connect connect_;
@@ -137,33 +127,31 @@ class RelayImpl : public Relay {
   Metrics* const metrics_;
   ResetStreams* const resets_;
   IncomingMessages* const incoming_;
-  int max_connections_;
   const int max_streams_;
   const sockaddr_storage address_;
   std::atomic<bool> going_away_ = false;
   std::atomic<bool> stopping_ = false;
 
-  // The thread's own.
-  const std::unique_ptr<Acceptor> acceptor_;
-  bool accepts_ = true;
+  // Used by the relay's thread only.
   const UniqueFd epoll_;
   const UniqueFd wake_;
+  PausingAcceptor acceptor_;
+  bool accepts_ = true;
   ConnectionTable connections_;
   uint64_t next_id_ = 1;
   absl::Time now_;
-  bool refused_ = false;                           // a call, in this round
-  absl::Time listen_from_ = absl::InfinitePast();  // paused until then
+  bool refused_ = false;  // a call was refused in this round
   LogLimit room_log_;
 
-  std::thread thread_;  // the last: it runs when all of the above is made
+  std::thread thread_;  // last member: it uses all of the above
 };
 
 int RelayImpl::WaitMilliseconds() const {
   if (stopping_) return 10;
-  absl::Time next = connections_.next_due(now_);
-  if (listen_from_ > now_) next = std::min(next, listen_from_);
+  const absl::Time next =
+      std::min(connections_.next_due(now_), acceptor_.resume());
   if (next == absl::InfiniteFuture()) return -1;
-  // One more: rounded up, so that it does not wake too early.
+  // Rounded up, so that it does not wake too early.
   const absl::Duration left =
       std::clamp(next - now_, absl::ZeroDuration(), absl::Hours(1));
   return static_cast<int>(absl::ToInt64Milliseconds(left) + 1);
@@ -179,8 +167,8 @@ void RelayImpl::Run() {
                    WaitMilliseconds());
     now_ = absl::Now();
     if ((going_away_ || stopping_) && std::exchange(accepts_, false)) {
-      acceptor_->Close();
-      // A server that has stopped has said so itself.
+      acceptor_.Close();
+      // A stopped gRPC server has sent its own GOAWAY.
       if (!stopping_) connections_.GoAway(now_);
     }
     if (stopping_) end = std::min(end, now_ + kStopGrace);
@@ -189,9 +177,7 @@ void RelayImpl::Run() {
     incoming_->Expire(now_);
     connections_.MoveDue(now_);
     if (refused_) absl::SleepFor(now_ + kRefusingRound - absl::Now());
-    if (listen_from_ != absl::InfinitePast() && listen_from_ <= now_) {
-      ListenAgain(true);
-    }
+    acceptor_.Resume(now_);
   }
 }
 
@@ -207,45 +193,24 @@ void RelayImpl::OnEvent(const epoll_event& event) {
   connections_.OnEvent(event, now_);
 }
 
-void RelayImpl::ListenAgain(bool listen) {
-  Watch(EPOLL_CTL_MOD, acceptor_->fd(), listen ? uint32_t{EPOLLIN} : 0,
-        kListener);
-  listen_from_ = listen ? absl::InfinitePast() : now_ + kAcceptPause;
-}
-
-void RelayImpl::OutOfFiles() {
+void RelayImpl::MakeRoomForFiles() {
   room_log_.Log(
       spdlog::level::err, "cannot accept a connection",
       {{"error", strerror(errno)}, {"connections", connections_.size()}});
-  // So many are too many: from now on some descriptors stay free.
-  max_connections_ =
-      std::max(kFewestConnections, connections_.size() - kSpareConnections);
-  while (connections_.size() > max_connections_ &&
-         connections_.EndLongestIdle()) {
-  }
-  ListenAgain(false);
+  // Some descriptors stay free afterwards.
+  connections_.Shrink(
+      std::max(kFewestConnections, connections_.size() - kSpareConnections));
 }
 
 void RelayImpl::Accept() {
-  for (int i = 0; i < kAcceptsAtOnce; ++i) {
-    sockaddr_storage address{};
-    UniqueFd client = acceptor_->Accept(&address);
-    if (!client) {
-      const bool none_left = errno == EMFILE || errno == ENFILE ||
-                             errno == ENOBUFS || errno == ENOMEM;
-      if (!none_left) return;
-      return OutOfFiles();
-    }
-    if (connections_.size() >= max_connections_ &&
-        !connections_.EndLongestIdle()) {
-      metrics_->OnConnectionEnded("refused");
-      room_log_.Log(
-          spdlog::level::warn, "a connection was refused: all are in use",
-          {{"peer", AddressText(address)}, {"connections", max_connections_}});
-      continue;
-    }
-    Add(std::move(client), address);
-  }
+  const auto take = [this](UniqueFd client, const sockaddr_storage& address) {
+    if (connections_.MakeRoom()) return Add(std::move(client), address);
+    metrics_->OnConnectionEnded("refused");
+    room_log_.Log(
+        spdlog::level::warn, "a connection was refused: all are in use",
+        {{"peer", AddressText(address)}, {"connections", connections_.size()}});
+  };
+  if (!acceptor_.Accept(now_, take)) MakeRoomForFiles();
 }
 
 void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
@@ -253,7 +218,8 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
   std::string peer = AddressText(address);
   std::optional<RelayedPair> pair = NewRelayedPair(peer, id);
   if (!pair) {
-    OutOfFiles();
+    MakeRoomForFiles();
+    acceptor_.PauseForFiles(now_);
     return metrics_->OnConnectionEnded("refused");
   }
   const int yes = 1;
@@ -284,8 +250,8 @@ absl::StatusOr<std::unique_ptr<Relay>> Relay::Create(
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
                            NewAcceptor(options.host, options.port));
   if (options.tls != nullptr) {
-    acceptor = NewTlsAcceptor({.protocol = &kHttp2Protocol},
-                              std::move(acceptor), options.tls, metrics);
+    acceptor = NewTlsTerminator({.protocol = &kHttp2Protocol},
+                                std::move(acceptor), options.tls, metrics);
   }
   return std::make_unique<RelayImpl>(std::move(acceptor), options,
                                      std::move(connect), metrics, resets,

@@ -19,15 +19,16 @@ namespace trivium {
 
 // Accepts the clients' connections and carries their bytes to gRPC and back.
 // gRPC's own listener never accepts again after a moment without file
-// descriptors, counts no connections, and lets a few of them take all of its
-// threads; this one
-//   - takes at most max_connections, fewer where the limit of open files asks
-//     for it; for one more, the one that has been idle the longest goes;
-//   - lets pass what Http2Guard lets pass, and reads from all in turn;
-//   - answers calls that are refused as soon as their heads are there;
-//   - tells connections of max_connection_age to go;
-//   - holds at most 64 KiB of each in either direction: who does not read is
-//     not read from.
+// descriptors, does not bound connections, and lets a few of them occupy all of
+// its threads. The relay:
+//   - allows max_connections, or fewer if the limit of open files is low; at
+//     the limit, a new connection evicts the one idle longest;
+//   - forwards only what Http2Guard lets pass, and reads from all connections
+//     in turn;
+//   - answers refused calls as soon as their heads have arrived;
+//   - tells connections older than max_connection_age to go;
+//   - holds at most 64 KiB of each connection in either direction: it does not
+//     read from a side while the other does not read.
 // One thread, which never waits for a client.
 class Relay {
  public:
@@ -35,34 +36,33 @@ class Relay {
     std::string host = "127.0.0.1";
     int port = 0;  // 0: any that is free
     int max_connections = 4096;
-    int max_streams = 1024;  // of a connection
-    // A connection of this age is told to go, and is ended when what is under
-    // way has had its grace.
+    int max_streams = 1024;  // per connection
+    // A connection of this age is told to go, and ends `age_grace` later.
     absl::Duration max_connection_age = absl::InfiniteDuration();
     absl::Duration age_grace = absl::Seconds(30);
-    // Null: bytes come as they are; else it outlives the relay.
+    // Null: no TLS. Else it outlives the relay.
     TlsCredentials* tls = nullptr;
   };
-  // Gives gRPC its end of a new connection: a socket that it closes.
+  // Gives gRPC its end of a new connection. gRPC closes the socket.
   using Connect = std::function<void(int socket)>;
-  // Http2Guard::Judge, of a client's address; empty: gRPC gets all calls. On
-  // the relay's thread.
+  // Http2Guard::Judge with the client's address. If empty, gRPC gets all calls.
+  // Called on the relay's thread.
   using Judge = std::function<Http2Guard::Judgement(
       HeaderFields* fields, const std::string& peer, bool may_refuse)>;
 
-  // Listens when it returns. UNAVAILABLE tells why it cannot.
+  // Listens when it returns. Returns UNAVAILABLE with the reason if it cannot.
   static absl::StatusOr<std::unique_ptr<Relay>> Create(
       const Options& options, Connect connect, Metrics* metrics,
       ResetStreams* resets, IncomingMessages* incoming, Judge judge = nullptr);
 
-  // Sends what gRPC has still said (for at most a second), then ends all
-  // connections. Only after gRPC's server has shut down.
+  // Forwards gRPC's last bytes (for at most a second), then ends all
+  // connections. gRPC's server must have shut down before.
   virtual ~Relay() = default;
-  // Takes no new connections, and tells the clients of those there are to begin
-  // their next calls elsewhere; what is under way goes on.
+  // Accepts no more connections and tells clients to start their next calls
+  // elsewhere. Open calls go on.
   virtual void GoAway() = 0;
   virtual int port() const = 0;
-  // Where it listens (the first address, where there are several).
+  // The address it listens on; the first if there are several.
   virtual sockaddr_storage address() const = 0;
 };
 

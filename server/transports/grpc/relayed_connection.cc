@@ -19,17 +19,18 @@ bool WouldWait() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-// What a socket has, at most a piece; empty where it has nothing now, `closed`
-// where it never will.
+// Returns what a socket has, at most one piece. Empty if it has nothing now;
+// `closed` is set if it will never have more.
 std::string ReadPiece(int socket, bool* closed) {
-  // The thread's own, so that a connection holds no more than what is read.
+  // A buffer per thread, so that a connection holds only what it has read.
   thread_local std::string piece(kPieceBytes, '\0');
   const ssize_t got = recv(socket, piece.data(), piece.size(), 0);
   *closed = got == 0 || (got < 0 && !WouldWait());
   return got > 0 ? piece.substr(0, static_cast<size_t>(got)) : std::string();
 }
 
-// Sends what the socket takes, and removes it. False when the socket is closed.
+// Sends what the socket takes and removes it from `piece`. Returns false if the
+// socket is closed.
 bool SendPiece(int socket, std::string* piece) {
   if (piece->empty()) return true;
   const ssize_t sent = send(socket, piece->data(), piece->size(), MSG_NOSIGNAL);
@@ -52,7 +53,7 @@ RelayedConnection::RelayedConnection(UniqueFd client, UniqueFd grpc,
 
 bool RelayedConnection::SendToGrpc() {
   if (!SendPiece(grpc_.get(), &to_grpc_)) {
-    // gRPC wants no more, but may have said something.
+    // gRPC reads no more, but what it wrote before may be left.
     to_grpc_.clear();
     from_client_.clear();
     client_closed_ = true;

@@ -12,32 +12,34 @@
 
 namespace trivium {
 
-// A client's connection and gRPC's end of it, and the bytes on their way from
-// one to the other. Never waits; of each direction it holds a piece or two.
+// A client's connection, the socket that leads to gRPC, and the bytes on their
+// way between the two. Never waits. Holds one or two pieces of 64 KiB in each
+// direction.
 class RelayedConnection {
  public:
-  // The sockets do not block. `peer` is the client's address.
+  // The sockets are non-blocking. `peer` is the client's address.
   RelayedConnection(UniqueFd client, UniqueFd grpc, std::string peer,
                     Http2Guard guard, absl::Time now);
 
-  // Moves what can be moved. An error ends the connection: CANCELLED where it
-  // is over, else what the client did.
+  // Move what can be moved now. An error ends the connection: CANCELLED if it
+  // is over, else what the client did wrong.
   absl::Status MoveFromClient(absl::Time now);
   absl::Status MoveFromGrpc(absl::Time now);
 
-  // The client hears of it with the next MoveFromGrpc.
+  // Tells the client, with the next MoveFromGrpc, to go.
   void GoAway() { guard_.GoAway(); }
 
-  // gRPC has closed its end; what it has said before is still to be moved.
+  // gRPC has closed its end. What it wrote before is still moved.
   void OnGrpcClosed() { grpc_closed_ = true; }
 
-  // Of epoll: what it waits for.
+  // The events of epoll that each side waits for.
   uint32_t client_events() const;
   uint32_t grpc_events() const;
-  // When to call MoveFromClient though nothing happens: the guard lets it rest.
+  // Returns when to call MoveFromClient without an event, because the guard
+  // lets the connection rest. Nothing: it does not rest.
   std::optional<absl::Time> resume() const;
 
-  // No call is open.
+  // True if no call is open.
   bool idle() const { return grpc_closed_ || guard_.open_streams() == 0; }
   absl::Time last_active() const { return last_active_; }
 
@@ -46,9 +48,9 @@ class RelayedConnection {
   const std::string& peer() const { return peer_; }
 
  private:
-  // What is for gRPC has gone; false where it takes no more now.
+  // Sends bytes to gRPC. Returns true if none are left.
   bool SendToGrpc();
-  // Nothing more is made for the client before it reads.
+  // True while the client must read before more is prepared for it.
   bool client_is_behind() const {
     return to_client_.size() + guard_.unsaid() >= Http2Guard::kMostMade;
   }
@@ -57,7 +59,7 @@ class RelayedConnection {
   const UniqueFd grpc_;
   const std::string peer_;
   Http2Guard guard_;
-  std::string from_client_;  // which the guard has not taken
+  std::string from_client_;  // not yet consumed by the guard
   std::string to_grpc_;
   std::string to_client_;
   bool client_closed_ = false;

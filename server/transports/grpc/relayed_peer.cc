@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kAbstractScheme = "unix-abstract:";
 
-// Abstract names are the network's, which processes may share that are not of
-// one space of process ids.
+// Returns a random number for this process. Abstract names belong to the
+// network namespace, which processes with equal process ids may share.
 uint32_t ThisProcess() {
   static const uint32_t number = std::random_device{}();
   return number;
@@ -42,7 +42,7 @@ std::optional<RelayedPair> NewRelayedPair(const std::string& peer,
     return std::nullopt;
   }
   RelayedPair result{UniqueFd(pair[0]), UniqueFd(pair[1])};
-  // Without a name its calls would be told apart from nobody's.
+  // Without a name, clients could not be told apart.
   if (!BindTo(result.ours,
               fmt::format("{}@{:x}.{}", peer, ThisProcess(), id))) {
     return std::nullopt;

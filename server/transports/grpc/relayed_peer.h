@@ -9,8 +9,9 @@
 
 namespace trivium {
 
-// gRPC knows a peer by its socket's name only. So the relay's end of each pair
-// of Unix sockets is bound to an abstract name that has the client's address.
+// gRPC knows a peer by its socket's name only. So the relay binds its end of
+// each pair of Unix sockets to an abstract name that contains the client's
+// address.
 
 // The two ends of a connection to gRPC.
 struct RelayedPair {
@@ -18,12 +19,13 @@ struct RelayedPair {
   UniqueFd grpcs;
 };
 
-// Sockets that do not block, for a client at `peer`; `id` is of no other
-// connection of this process. Nothing, with errno, where the system gives none.
+// Returns two non-blocking sockets for a client at `peer`. `id` must be unique
+// among this process's connections. Nothing, with errno, if the system gives
+// none.
 std::optional<RelayedPair> NewRelayedPair(const std::string& peer, uint64_t id);
 
-// The address of a client, "ipv4:127.0.0.1:5000", of what gRPC knows as the
-// peer of a connection that has come through a Relay.
+// Returns the client's address, "ipv4:127.0.0.1:5000", from the peer that gRPC
+// names for a connection of the relay.
 std::string PeerOfRelayed(const std::string& peer);
 
 }  // namespace trivium

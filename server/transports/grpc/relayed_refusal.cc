@@ -1,4 +1,4 @@
-// What is read and written here is gRPC's protocol over HTTP/2:
+// The relay's view of gRPC's protocol over HTTP/2:
 // github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 #include "server/transports/grpc/relayed_refusal.h"
 
@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "server/calls/early_refusal.h"
+#include "server/calls/call.h"
 #include "server/limits/client_id.h"
+#include "server/limits/early_refusal.h"
 #include "server/limits/priority.h"
 #include "server/transports/grpc/grpc_status.h"
 
@@ -33,7 +34,7 @@ std::optional<Rpc> FindRpc(std::string_view path) {
   return std::nullopt;
 }
 
-// grpc-message: what is not plain ASCII is escaped, and the escape itself.
+// Encodes grpc-message: escapes '%' and everything but printable ASCII.
 std::string PercentEncoded(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -47,7 +48,8 @@ std::string PercentEncoded(std::string_view text) {
   return out;
 }
 
-// `load_asked`: what the call asks to hear of the server's load.
+// Returns the header block that ends a call. `load_asked` is the format in
+// which the call asks for the server's load.
 std::string ToBlock(const Environment& environment,
                     const std::string& load_asked, const Ending& ending) {
   const grpc::Status status = ToGrpcStatus(ending.status, ending.request_id);
@@ -120,7 +122,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   context.priority = field(kPriorityKey);
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
-  // Not counted against its rate: the handler does that.
+  // The handler counts the call against its token's rate.
   Identify(environment.access, field("authorization"), &context);
   const std::optional<Rpc> rpc = FindRpc(FindField(*fields, ":path"));
   const auto to_block = [&environment, &field](const Ending& ending) {
@@ -149,12 +151,16 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
     context.deadline = environment.clock->Now() + *left;
   }
   if (may_refuse) {
-    if (const auto ending = RefuseEarly(environment, *rpc, context)) {
-      return {.refusal = to_block(*ending)};
+    const absl::Status status =
+        CheckEarly(environment.batcher, environment.limits, *rpc, context,
+                   environment.clock->Now());
+    if (!status.ok()) {
+      return {.refusal =
+                  to_block(EndEarly(environment, *rpc, context, status))};
     }
   }
   if (!context.access.ok()) return judgement;  // its handler refuses it
-  judgement.call = TrackCallInTransit(environment, *rpc, context);
+  judgement.call = TrackCallInTransit(environment.batcher, *rpc, context);
   if (judgement.call != nullptr) {
     fields->push_back({std::string(kInTransitField),
                        fmt::format("{}", judgement.call->id())});

@@ -13,22 +13,24 @@
 
 namespace trivium {
 
-// The field with which the relay tells the server which CallInTransit it is; of
-// clients nobody takes it.
+// The header field in which the relay passes a call's CallInTransit::id() to the
+// call's handler. Stripped from client requests.
 inline constexpr std::string_view kInTransitField = "trivium-expected";
 
-// Of a call with these fields from a client at `peer`: the header block (of
-// trailers alone) that refuses it as its handler would in a moment
-// (RefuseEarly), where it may be refused; else, what counts it on its way to
-// its handler. Neither of one that is none of ours, or not as gRPC has calls:
-// gRPC tells that. But any has a place among those that are open, or is
-// refused.
+// Judges a call with these header fields from a client at `peer`:
+//   - Every call needs a place among the open calls (OpenCalls), or is refused.
+//   - A call that its handler would refuse anyway (CheckEarly) gets the header
+//     block, trailers only, that refuses it.
+//   - Another call that goes to the batcher is counted on its way
+//     (TrackCallInTransit), and its id is added to `fields`.
+//   - gRPC answers calls that are not ours or not valid.
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
                                    OpenCalls* open_calls,
                                    const std::string& peer, bool may_refuse,
                                    HeaderFields* fields);
 
-// The value of grpc-timeout ("200m" is 0.2 s); nothing where it is none.
+// Parses the value of grpc-timeout ("200m" is 0.2 s). Nothing if it is not
+// valid.
 std::optional<absl::Duration> ParseTimeout(std::string_view value);
 
 }  // namespace trivium

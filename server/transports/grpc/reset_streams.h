@@ -9,19 +9,19 @@
 
 namespace trivium {
 
-// How many streams clients have reset that the server has not done with yet.
-// HTTP/2 counts a reset stream as closed at once, so that its limit of open
-// streams does not bound how many calls a client begins and drops ("rapid
-// reset"); gRPC 1.51 keeps some 20 KB for each until its handler has ended.
+// Counts the streams that clients have reset and that the server is not done
+// with. HTTP/2 counts a reset stream as closed at once, so its limit of open
+// streams does not bound how many calls a client starts and drops ("rapid
+// reset"). gRPC 1.51 keeps about 20 KB for each until its handler has ended.
 class ResetStreams {
  public:
-  // Where so many are left, clients that reset streams are read no further.
+  // At this number, clients that reset streams are read no further.
   static constexpr int64_t kMost = 500;
-  // Streams of which no handler hears (of health, or of no method at all) are
-  // taken to be done at this rate.
+  // Streams without a handler of ours (health, unknown methods) never call
+  // OnDone; they are assumed to be done at this rate.
   static constexpr double kForgottenPerSecond = 1000;
 
-  // Of one thread, the relay's.
+  // Called on the relay's thread only.
   void OnReset(absl::Time now) {
     Count(now);
     left_ += 1;
@@ -31,8 +31,8 @@ class ResetStreams {
     return left_ >= kMost;
   }
 
-  // Of any thread: the handler of a cancelled call has ended, or what it sent
-  // before that has passed.
+  // The handler of a cancelled call has ended, or its last frame has passed.
+  // Called on any thread.
   void OnDone() { done_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

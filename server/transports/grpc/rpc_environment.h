@@ -7,7 +7,7 @@
 
 namespace trivium {
 
-// What every call of gRPC works with; it outlives them.
+// Objects shared by all gRPC calls. Outlives the calls.
 struct RpcEnvironment {
   const Environment& handlers;
   ResetStreams resets;

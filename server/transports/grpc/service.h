@@ -10,8 +10,8 @@
 
 namespace trivium {
 
-// The services of trivium.v1, KServe's and reflection, to register with a
-// grpc::ServerBuilder. They and `environment` outlive the server.
+// Returns the services of trivium.v1, KServe's and reflection, to register with
+// a grpc::ServerBuilder. They and `environment` outlive the server.
 std::vector<std::unique_ptr<grpc::Service>> NewServices(
     RpcEnvironment* environment);
 

@@ -1,5 +1,7 @@
-// A socket is shut down, watched and forgotten under the mutex, and the library
-// closes it after Close: so none is touched that has become another's.
+// A socket is shut down, watched and forgotten under mutex_, and the library
+// closes it only after Close. So no call here touches a socket number that has
+// been reused. A connection counts from the moment it is accepted, before the
+// library knows it, so a burst cannot exceed the limits.
 #include "server/transports/http/connections.h"
 
 #include <sys/epoll.h>
@@ -8,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -17,7 +21,11 @@
 namespace trivium {
 namespace {
 
-constexpr HttpConnections::Id kWakeId = 0;
+// Tags of epoll's events; the others are connections' ids.
+constexpr uint64_t kWake = 0;
+constexpr uint64_t kListener = 1;
+// Pause of accepting while kMaxGoing connections wait to be closed.
+constexpr absl::Duration kGoingPause = absl::Milliseconds(1);
 
 }  // namespace
 
@@ -25,68 +33,100 @@ HttpConnections::HttpConnections(const Options& options, Metrics* metrics)
     : options_(options),
       metrics_(metrics),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      limits_(options.max_connections,
+              std::max(1, options.max_connections / 2)) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u64 = kWakeId;
+  event.data.u64 = kWake;
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+}
+
+HttpConnections::~HttpConnections() { Stop(); }
+
+void HttpConnections::Start(std::unique_ptr<Acceptor> acceptor,
+                            Deliver deliver) {
+  {
+    MutexLock lock(&accept_mutex_);
+    acceptor_.emplace(std::move(acceptor), epoll_.get(), kListener);
+    deliver_ = std::move(deliver);
+  }
   thread_ = std::thread([this] { Run(); });
 }
 
-HttpConnections::~HttpConnections() {
+void HttpConnections::StopAccepting() {
+  MutexLock lock(&accept_mutex_);
+  if (acceptor_) acceptor_->Close();
+}
+
+void HttpConnections::Stop() {
+  if (!thread_.joinable()) return;
   {
     MutexLock lock(&mutex_);
     stopping_ = true;
   }
   Wake();
   thread_.join();
+  MutexLock lock(&accept_mutex_);
+  acceptor_.reset();
 }
 
-bool HttpConnections::Admit(const sockaddr_storage& client) {
+void HttpConnections::Accept(absl::Time now) {
+  int going = 0;
+  {
+    MutexLock lock(&mutex_);
+    going = static_cast<int>(connections_.size()) - limits_.size();
+  }
+  MutexLock lock(&accept_mutex_);
+  const int most = std::min(PausingAcceptor::kAtOnce, kMaxGoing - going);
+  if (most <= 0) return acceptor_->Pause(now + kGoingPause);
+  const auto take = [this, &deliver = deliver_](
+                        UniqueFd socket, const sockaddr_storage& client) {
+    const std::optional<Id> id = Add(socket.get(), client);
+    if (id && !deliver(std::move(socket), client)) Close(*id);
+  };
+  if (acceptor_->Accept(now, take, most)) return;
+  room_log_.Log(spdlog::level::err, "cannot accept a connection",
+                {{"error", strerror(errno)}});
+  MutexLock connections_lock(&mutex_);
+  EndLongestIdle("");
+}
+
+std::optional<HttpConnections::Id> HttpConnections::Add(
+    int socket, const sockaddr_storage& client) {
   const std::string network = NetworkOf(AddressText(client));
   MutexLock lock(&mutex_);
-  if (closed_) return false;
-  bool room = true;
-  const auto of_client = of_network_.find(network);
-  if (of_client != of_network_.end() &&
-      of_client->second >= std::max(1, options_.max_connections / 2)) {
-    room = EndLongestIdle(&network);
-  } else if (static_cast<int>(connections_.size()) >=
-             options_.max_connections) {
-    room = EndLongestIdle(nullptr);
+  if (broken_) return std::nullopt;
+  if (!limits_.HasRoom(network) && !EndLongestIdle(network)) {
+    metrics_->OnConnectionEnded("refused");
+    return std::nullopt;
   }
-  if (!room) metrics_->OnConnectionEnded("refused");
-  return room;
+  const Id id = ++last_id_;
+  limits_.Add(id, network);
+  delivered_[socket] = id;
+  Connection& connection = connections_[id];
+  connection.socket = socket;
+  connection.grows_old = absl::Now() + Spread(options_.max_age);
+  SetPhaseLocked(id, &connection, Phase::kConnected);
+  return id;
 }
 
-bool HttpConnections::EndLongestIdle(const std::string* network) {
-  Connection* longest = nullptr;
-  for (auto& [id, connection] : connections_) {
-    if (connection.phase <= Phase::kIdle &&
-        connection.deadline != absl::InfiniteFuture() &&
-        (network == nullptr || connection.network == *network) &&
-        (longest == nullptr || connection.since < longest->since)) {
-      longest = &connection;
-    }
-  }
-  if (longest == nullptr) return false;
-  shutdown(longest->socket, SHUT_RDWR);
-  longest->deadline = absl::InfiniteFuture();  // has its end
+bool HttpConnections::EndLongestIdle(const std::string& network) {
+  const std::optional<Id> id = limits_.LongestIdle(network);
+  if (!id) return false;
+  limits_.Remove(*id);
+  Connection& connection = connections_.at(*id);
+  connection.deadline = absl::InfiniteFuture();
+  shutdown(connection.socket, SHUT_RDWR);
   metrics_->OnConnectionEnded("evicted");
   return true;
 }
 
-HttpConnections::Id HttpConnections::Open(int socket,
-                                          const sockaddr_storage& client) {
+HttpConnections::Id HttpConnections::Opened(int socket) {
   MutexLock lock(&mutex_);
-  const Id id = ++last_id_;
-  Connection& connection = connections_[id];
-  connection.socket = socket;
-  connection.network = NetworkOf(AddressText(client));
-  connection.grows_old = absl::Now() + Spread(options_.max_age);
-  ++of_network_[connection.network];
-  SetPhaseLocked(&connection, Phase::kConnected);
-  if (closed_) shutdown(socket, SHUT_RDWR);
+  const auto delivered = delivered_.find(socket);
+  const Id id = delivered->second;
+  delivered_.erase(delivered);
   return id;
 }
 
@@ -94,22 +134,28 @@ void HttpConnections::Close(Id id) {
   MutexLock lock(&mutex_);
   const auto entry = connections_.find(id);
   if (entry == connections_.end()) return;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry->second.socket, nullptr);
-  const auto of_client = of_network_.find(entry->second.network);
-  if (--of_client->second == 0) of_network_.erase(of_client);
+  const int socket = entry->second.socket;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
+  limits_.Remove(id);
+  delivered_.erase(socket);
   connections_.erase(entry);
 }
 
 void HttpConnections::SetPhase(Id id, Phase phase) {
   MutexLock lock(&mutex_);
   const auto entry = connections_.find(id);
-  if (entry != connections_.end()) SetPhaseLocked(&entry->second, phase);
+  if (entry != connections_.end()) SetPhaseLocked(id, &entry->second, phase);
 }
 
-void HttpConnections::SetPhaseLocked(Connection* connection, Phase phase) {
+void HttpConnections::SetPhaseLocked(Id id, Connection* connection,
+                                     Phase phase) {
   const absl::Time now = absl::Now();
   connection->phase = phase;
-  connection->since = now;
+  if (phase <= Phase::kIdle) {
+    limits_.SetIdle(id);
+  } else {
+    limits_.SetBusy(id);
+  }
   switch (phase) {
     case Phase::kIdle:
       connection->deadline =
@@ -152,7 +198,7 @@ void HttpConnections::Watch(Id id, std::weak_ptr<HangUpListener> listener) {
   const auto entry = connections_.find(id);
   if (entry == connections_.end()) return;
   entry->second.listener = std::move(listener);
-  SetPhaseLocked(&entry->second, Phase::kWorking);
+  SetPhaseLocked(id, &entry->second, Phase::kWorking);
   epoll_event event{};
   event.events = EPOLLRDHUP | EPOLLONESHOT;
   event.data.u64 = id;
@@ -165,7 +211,7 @@ void HttpConnections::Unwatch(Id id) {
   if (entry == connections_.end()) return;
   entry->second.listener.reset();
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry->second.socket, nullptr);
-  SetPhaseLocked(&entry->second, Phase::kAnswering);
+  SetPhaseLocked(id, &entry->second, Phase::kAnswering);
 }
 
 void HttpConnections::Break(Id id) {
@@ -176,7 +222,7 @@ void HttpConnections::Break(Id id) {
 
 void HttpConnections::BreakAll() {
   MutexLock lock(&mutex_);
-  closed_ = true;
+  broken_ = true;
   for (const auto& [id, connection] : connections_) {
     shutdown(connection.socket, SHUT_RDWR);
   }
@@ -185,27 +231,36 @@ void HttpConnections::BreakAll() {
 void HttpConnections::Run() {
   std::array<epoll_event, 64> events;
   while (true) {
-    const absl::Time now = absl::Now();
-    const absl::Time next = BreakLate(now);
+    absl::Time now = absl::Now();
+    absl::Time next = BreakLate(now);
+    {
+      MutexLock lock(&accept_mutex_);
+      acceptor_->Resume(now);
+      next = std::min(next, acceptor_->resume());
+    }
     int milliseconds = -1;
     if (next != absl::InfiniteFuture()) {
-      // One more: rounded up, so that it does not wake too early.
+      // Rounded up, so that it does not wake too early.
       milliseconds = static_cast<int>(absl::ToInt64Milliseconds(std::clamp(
                          next - now, absl::ZeroDuration(), absl::Hours(1)))) +
                      1;
     }
     const int count =
         epoll_wait(epoll_.get(), events.data(), events.size(), milliseconds);
+    now = absl::Now();
     for (int i = 0; i < count; ++i) {
-      if (events[i].data.u64 != kWakeId) {
-        HangUp(events[i].data.u64);
-        continue;
+      const uint64_t tag = events[i].data.u64;
+      if (tag == kListener) {
+        Accept(now);
+      } else if (tag != kWake) {
+        HangUp(tag);
+      } else {
+        uint64_t times = 0;
+        [[maybe_unused]] const ssize_t got =
+            read(wake_.get(), &times, sizeof(times));
+        MutexLock lock(&mutex_);
+        if (stopping_) return;
       }
-      uint64_t times = 0;
-      [[maybe_unused]] const ssize_t got =
-          read(wake_.get(), &times, sizeof(times));
-      MutexLock lock(&mutex_);
-      if (stopping_) return;
     }
   }
 }

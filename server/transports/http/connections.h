@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,95 +12,123 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "base/acceptor.h"
 #include "base/mutex.h"
 #include "base/socket.h"
+#include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/transports/net/connection_limits.h"
+#include "server/transports/net/pausing_acceptor.h"
 
 namespace trivium {
 
-// Who is told that a client has gone.
+// Notified when a client disconnects.
 class HangUpListener {
  public:
   virtual ~HangUpListener() = default;
-  // On the connections' thread; must not block.
+  // Called on the connections' thread; must not block.
   virtual void OnHangUp() = 0;
 };
 
-// The connections of an HTTP server, of which its library does not know
-// enough: how many there are, in all and of one client; how long each may take
-// for what it does; and whether the client of a call under way is still there.
-// It ends connections by shutting their sockets down, of which the library then
-// hears. One thread, which never waits for a client. Thread-safe.
+// The connections of an HTTP server. Its library, libmicrohttpd, serves them;
+// this class does what the library does not: it accepts them, bounds their
+// number (in all and per client) and the time that each phase may take, and
+// notices a client that disconnects while its call works. It ends a connection
+// by shutting down its socket, which the library then notices. One thread,
+// which never waits for a client. Thread-safe.
+//
+//   connections.Start(acceptor, deliver)
+//   deliver(socket, client)           // the library owns the socket from here,
+//   id = connections.Opened(socket)   // has begun to serve it,
+//   connections.SetPhase(id, ...)     // ...
+//   connections.Close(id)             // and closes it after this
 class HttpConnections {
  public:
-  using Id = uint64_t;
+  using Id = ConnectionLimits::Id;
 
   struct Options {
+    // Half of them may come from one client (NetworkOf). At either limit, a new
+    // connection evicts the one that has been idle the longest.
     int max_connections = 4096;
-    // Without a request; one more connection may end such a one at any time.
+    // Time between two requests.
     absl::Duration idle_timeout = absl::Minutes(2);
-    // For the whole of a head, and for the whole of a body.
+    // Time for a whole head, and for a whole body.
     absl::Duration request_timeout = absl::Seconds(30);
-    // To take an answer, or the next piece of a stream.
+    // Time for the client to read an answer, or the next piece of a stream.
     absl::Duration stall_timeout = absl::Seconds(30);
-    // An older one ends with the answer under way, or at once where it is idle.
+    // An older connection ends with its current answer, or at once if it is
+    // idle.
     absl::Duration max_age = absl::InfiniteDuration();
   };
 
   enum class Phase {
-    kConnected,  // no head of a request has come
+    kConnected,  // before the first head
     kIdle,       // between requests
-    kReceiving,  // a body
-    kWorking,    // a call; no time is set for it here
+    kReceiving,  // a body arrives
+    kWorking,    // a call runs; no time limit here
     kAnswering,
   };
 
+  // Gives the library a new connection. Returns false, having closed the
+  // socket, if the library does not take it. Called on the connections' thread.
+  using Deliver =
+      std::function<bool(UniqueFd socket, const sockaddr_storage& client)>;
+
+  // `metrics` outlives it.
   HttpConnections(const Options& options, Metrics* metrics);
+  // Like Stop.
   ~HttpConnections();
 
-  // Whether one more may be accepted. Where there are max_connections, or half
-  // of these from one client (NetworkOf), the one that has been without a
-  // request for the longest ends for it.
-  bool Admit(const sockaddr_storage& client);
+  // Starts the thread, which delivers new connections. Called once.
+  void Start(std::unique_ptr<Acceptor> acceptor, Deliver deliver);
+  // Closes the port; open connections stay.
+  void StopAccepting();
+  // Ends the thread. The library may still close connections afterwards.
+  void Stop();
 
-  // From here to Close the socket is open.
-  Id Open(int socket, const sockaddr_storage& client);
+  // Returns the id of a delivered connection. From here to Close its socket
+  // must stay open.
+  Id Opened(int socket);
   void Close(Id id);
 
   void SetPhase(Id id, Phase phase);
-  // Whether this answer is to be the last of its connection, for its age.
+  // True if the connection is too old for another request after this one.
   bool IsOld(Id id);
-  // While it is working: `listener` hears, once, if the client closes.
+  // Begins kWorking: `listener` is notified, once, if the client disconnects.
   void Watch(Id id, std::weak_ptr<HangUpListener> listener);
-  // The call is answered, or a piece of it.
+  // Begins kAnswering: the answer, or the next piece of it, is ready.
   void Unwatch(Id id);
 
   void Break(Id id);
-  // That, of all; and none is admitted any more.
+  // Breaks all connections, also those that are opened later.
   void BreakAll();
 
  private:
+  // At most this many evicted connections wait for the library to close them.
+  static constexpr int kMaxGoing = 64;
+
   struct Connection {
     int socket = -1;
-    std::string network;
-    Phase phase = Phase::kIdle;
-    absl::Time since;     // of the phase
+    Phase phase = Phase::kConnected;
     absl::Time deadline;  // when it is broken
     absl::Time grows_old;
     bool counted_old = false;
     std::weak_ptr<HangUpListener> listener;
   };
 
-  // Whether it is old, which the metrics hear once.
+  // Evicts for a new connection if it must. Nothing: the connection is refused.
+  std::optional<Id> Add(int socket, const sockaddr_storage& client);
+  bool EndLongestIdle(const std::string& network)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Accept(absl::Time now);
+  // Returns true if the connection is old; the first time, counts it.
   bool CountOld(Connection* connection, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SetPhaseLocked(Connection* connection, Phase phase)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of a network, or of all.
-  bool EndLongestIdle(const std::string* network)
+  void SetPhaseLocked(Id id, Connection* connection, Phase phase)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
-  // Breaks who is late; when to look again.
+  // Breaks connections that are past their deadlines; returns the next
+  // deadline.
   absl::Time BreakLate(absl::Time now);
   void HangUp(Id id);
   void Wake();
@@ -109,13 +137,23 @@ class HttpConnections {
   Metrics* const metrics_;
   const UniqueFd epoll_;
   const UniqueFd wake_;
+
+  // Held while connections are accepted and delivered; before mutex_.
+  Mutex accept_mutex_;
+  std::optional<PausingAcceptor> acceptor_ ABSL_GUARDED_BY(accept_mutex_);
+  Deliver deliver_ ABSL_GUARDED_BY(accept_mutex_);
+  LogLimit room_log_ ABSL_GUARDED_BY(accept_mutex_);
+
   Mutex mutex_;
-  Id last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  Id last_id_ ABSL_GUARDED_BY(mutex_) = 1;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // BreakAll
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // BreakAll
   absl::Time sleeps_until_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  // All sockets that are open; `limits_` lacks those that were evicted.
   absl::flat_hash_map<Id, Connection> connections_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int> of_network_ ABSL_GUARDED_BY(mutex_);
+  ConnectionLimits limits_ ABSL_GUARDED_BY(mutex_);
+  // Sockets that were delivered and not opened yet.
+  absl::flat_hash_map<int, Id> delivered_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

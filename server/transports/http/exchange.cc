@@ -1,7 +1,14 @@
-// Threads. The network's thread calls in turns; a handler calls from any
-// thread, one at a time. What they share is under mutex_, which is never held
-// while a handler or a codec is called. An exchange sleeps from the moment that
-// the network's thread asked for what is not there; whoever brings it wakes it.
+// Threads: the network's thread calls one function at a time. The handler calls
+// from any thread, also one function at a time. Their shared state is under
+// mutex_, which is never held while a handler or a codec is called.
+//
+// The request sleeps from when the network's thread asks for something that is
+// not there until the handler provides it:
+//
+//   network:  Answer, ReadStream ── nothing there: Sleep ┐
+//   handler:  Write, Finish ── Wake ── the network asks ─┘
+//
+// Watching for the client's disconnection begins and ends with the sleep.
 #include "server/transports/http/exchange.h"
 
 #include <fmt/format.h>
@@ -16,22 +23,22 @@
 #include "server/adapters/json_body.h"
 #include "server/calls/call.h"
 #include "server/calls/convert/message_checks.h"
-#include "server/calls/early_refusal.h"
 #include "server/errors/status.h"
+#include "server/limits/early_refusal.h"
 #include "server/limits/priority.h"
 
 namespace trivium {
 namespace {
 
-// A larger body than this many times what the server takes is not read to its
-// end, whatever its client then makes of the answer.
+// A body of more than this many times the limit is not read to its end, even if
+// its client then misses the answer.
 constexpr int64_t kReceiveMargin = 4;
 constexpr int kStreamStatus = 200;
 constexpr absl::Duration kComeBack = absl::Seconds(1);
-// Connect's bound of the digits of a timeout in milliseconds.
+// Connect's bound on the digits of a timeout in milliseconds.
 constexpr size_t kTimeoutDigits = 10;
 
-// Connect's header, for every kind of client.
+// Reads Connect's header for the deadline, whichever protocol the client uses.
 absl::Status ReadTimeout(const RequestHead& head, absl::Time now,
                          CallContext* context) {
   const std::string text = head.header("Connect-Timeout-Ms");
@@ -91,11 +98,13 @@ bool Exchange::Begin(const RequestHead& head, const std::string& peer,
     Refuse({status, ""});
   } else if (status = CheckRequestBytes(content_length, most); !status.ok()) {
     Refuse({status, ""}, 413);
-  } else if (auto ending = RefuseEarly(handlers, route_.rpc, context_)) {
-    Refuse(*ending);
+  } else if (status = CheckEarly(handlers.batcher, handlers.limits, route_.rpc,
+                                 context_, handlers.clock->Now());
+             !status.ok()) {
+    Refuse(EndEarly(handlers, route_.rpc, context_, status));
   }
-  // Who waits for leave to send need not send it at all; others may not look at
-  // an answer before they have sent everything.
+  // A client that waits for "100 Continue" need not send the body at all.
+  // Others may not read an answer before they have sent everything.
   return refused_ && (!head.header("Expect").empty() ||
                       content_length > kReceiveMargin * most);
 }
@@ -140,19 +149,19 @@ void Exchange::AddBody(std::string_view bytes) {
   if (refused_) return;
   OverloadManager& overload = environment_->overload;
   const auto size = static_cast<int64_t>(body_.size() + bytes.size());
-  // Of a body whose length nobody told before.
+  // The head may not have told the length.
   const absl::Status status =
       CheckRequestBytes(size, environment_->handlers.limits.max_request_bytes);
   if (!status.ok()) return Refuse({status, ""}, 413);
   const int64_t incoming = overload.account()->bytes(Held::kIncoming);
-  // What is small is bounded by the number of connections.
+  // The number of connections bounds the small ones.
   if (size > OverloadManager::kSmallRequest &&
       !overload.MayComeIn(static_cast<int64_t>(bytes.size()), incoming)) {
-    return Refuse(
-        {WithRetry(absl::ResourceExhaustedError(
-                       "the server has no memory for the request now"),
-                   kComeBack),
-         ""});
+    return Refuse({WithRetry(absl::ResourceExhaustedError(
+                                 "the server has no memory for this request "
+                                 "now; send it again later"),
+                             kComeBack),
+                   ""});
   }
   body_.append(bytes);
   held_->Set(Held::kIncoming, static_cast<int64_t>(body_.capacity()));
@@ -187,7 +196,7 @@ void Exchange::StartCall() {
                  : route_.stream(handlers, std::move(context_), this);
   environment_->overload.Add(this);
   if (size <= kInlineTextBytes) return handler_->Start();
-  // Parsing takes its time.
+  // Parsing a long body takes time.
   handlers.tokenizing->Run(this, size, [this] { handler_->Start(); });
 }
 
@@ -224,7 +233,7 @@ void Exchange::OnCompleted() {
     working = self_ != nullptr;
     if (working && std::exchange(writing_, false)) PostWritten(false);
   }
-  // This thread holds the exchange meanwhile.
+  // The caller keeps the exchange alive meanwhile.
   if (working) handler_->OnCancel();
 }
 
@@ -233,7 +242,7 @@ void Exchange::OnHangUp() { handler_->OnCancel(); }
 absl::Status Exchange::Take(google::protobuf::Message* request) {
   const auto size = static_cast<int64_t>(body_.size());
   held_->Set(Held::kIncoming, 0);
-  // The account expects less of a request than JSON may take.
+  // JSON may need more memory than the account assumes.
   static_assert(kJsonMemoryOfAByte % OverloadManager::kBytesARequestByte == 0);
   constexpr int64_t kTimes =
       kJsonMemoryOfAByte / OverloadManager::kBytesARequestByte;
@@ -278,7 +287,7 @@ void Exchange::Finish(const Ending& ending,
   } else {
     answer = AnswerOf(told, last);
   }
-  // Outlives the lock; with it, this may go.
+  // Outlives the lock: releasing it may destroy this.
   std::shared_ptr<Exchange> self;
   MutexLock lock(&mutex_);
   if (streams) {
@@ -306,14 +315,14 @@ void Exchange::StreamLocked(const std::string& piece) {
 
 void Exchange::BreakOff() { environment_->connections.Break(connection_); }
 
-// Tells the client why, where nothing has been said yet.
+// Tells the client why, unless the answer has begun.
 void Exchange::Shed() {
-  bool said = false;
+  bool begun = false;
   {
     MutexLock lock(&mutex_);
-    said = ready_;
+    begun = ready_;
   }
-  if (said) BreakOff();
+  if (begun) BreakOff();
   shed_ = true;
   handler_->OnCancel();
 }

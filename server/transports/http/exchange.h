@@ -19,13 +19,14 @@
 
 namespace trivium {
 
-// How many exchanges there are, until the server stops. Thread-safe.
+// Counts the open exchanges, so that the server can wait for their end.
+// Thread-safe.
 class ExchangeCount {
  public:
-  // False where there may be no more. Else Leave follows.
+  // Returns false after Stop. Else Leave must follow.
   bool Enter();
   void Leave();
-  // There may be no more; returns when none is left.
+  // Admits no more exchanges, and waits until none is left.
   void Stop();
 
  private:
@@ -35,7 +36,7 @@ class ExchangeCount {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// What every call of HTTP works with; it outlives them.
+// Objects shared by all HTTP calls. Outlives the calls.
 struct HttpEnvironment {
   const Environment& handlers;
   OverloadManager& overload;
@@ -43,58 +44,58 @@ struct HttpEnvironment {
   ExchangeCount count;
 };
 
-// Lets the network's thread leave a request alone for a while. Called under the
-// exchange's lock.
+// Lets the network's thread leave a request alone while there is nothing to
+// send. Called under the exchange's lock.
 class RequestSleep {
  public:
   virtual ~RequestSleep() = default;
-  // On the network's thread.
+  // Called on the network's thread.
   virtual void Sleep() = 0;
-  // On any, once after each Sleep.
+  // Called on any thread, once after each Sleep.
   virtual void Wake() = 0;
 };
 
-// A request of HTTP and its answer, as a transport of the call's handler. The
+// An HTTP request and its answer, as a transport for the call's handler. The
 // network's thread brings the body and takes the answer:
 //
-//   Begin                           // the head is there
-//   AddBody...
-//   Answer                          // the body is there: the call begins;
-//   null:
-//                                   // it sleeps, and is asked again
-//   ReadStream...                   // of an answer that streams
-//   OnCompleted                     // the answer is sent, or the client gone
+//   Begin           the head has arrived
+//   AddBody...      a piece of the body has arrived
+//   Answer          the body is complete. The first time, the call starts.
+//                   Null: the request sleeps, and Answer is called again when
+//                   it wakes.
+//   ReadStream...   the next bytes of an answer that streams
+//   OnCompleted     the answer is sent, or the client has gone
 //
-// The handler lives as long as the exchange, which goes when both the network
-// and the handler are done with it.
+// Only the network's thread calls these. The exchange is destroyed when both
+// the network and the handler are done with it, and the handler with it.
 class Exchange final : public ResponseStream,
                        public AccountedCall,
                        public HangUpListener,
                        public std::enable_shared_from_this<Exchange> {
  public:
-  // environment->count has been entered. `sleep` is the network's, until
+  // ExchangeCount::Enter must have returned true. `sleep` lives until
   // OnCompleted.
   Exchange(HttpEnvironment* environment, const Route& route,
            HttpConnections::Id connection, RequestSleep* sleep);
   ~Exchange() override;
 
-  // The network's side. True where the rest of the request need not come: the
-  // answer is there. `content_length`: as the head has it, -1 where it does
-  // not.
+  // The network's side. Returns true if the answer is ready and the rest of the
+  // request is not needed. `content_length` is -1 if the head does not tell it.
   bool Begin(const RequestHead& head, const std::string& peer,
              int64_t content_length);
   void AddBody(std::string_view bytes);
-  // The answer; where streams(), without its body.
+  // Returns the answer, without its body if it streams(). Null: it is not
+  // ready.
   const HttpAnswer* Answer();
   bool streams() const { return streams_; }
-  // The body that Answer gave, which is not needed here any more.
+  // Moves out the body of the answer. Called once.
   std::string TakeBody();
-  // The next bytes of a stream, as many as there are; 0: none yet, it sleeps;
-  // -1: there are no more.
+  // Copies the next bytes of a stream, as many as there are. Returns 0 if there
+  // are none yet (then the request sleeps), and -1 at the end.
   ssize_t ReadStream(char* to, size_t most);
   void OnCompleted();
 
-  // HangUpListener: the client has closed its side.
+  // HangUpListener: the client has disconnected.
   void OnHangUp() override;
 
   // The handler's side.
@@ -109,28 +110,30 @@ class Exchange final : public ResponseStream,
   void Shed() override;
 
  private:
-  // Ends without a handler. `status`: of HTTP, where the code's is too general.
+  // Ends without a handler. `status` is an HTTP status that is more exact than
+  // the code's; 0: the code's.
   void Refuse(const Ending& ending, int status = 0);
-  // The whole answer.
+  // Returns the answer of a call that does not stream.
   HttpAnswer AnswerOf(const Ending& ending,
                       const google::protobuf::Message* last);
-  // What the server reports of its load, where that is asked for.
+  // Adds the report of the server's load, if the client asks for one.
   void AddLoad(HttpAnswer* answer) const;
   void StartCall();
-  // What the client is told of a call that ended with `status`.
+  // Returns the status for the client of a call that ended with `status`.
   absl::Status AsTold(const absl::Status& status) const;
-  // Whether the answer is a stream, which has begun or is all in its last
+  // Returns true if the answer is a stream that has begun or has only a last
   // message.
   bool Streams(const absl::Status& told) const;
-  // Adds to what is sent of a stream, which so begins.
+  // Adds a piece to the stream, and begins it with the first.
   void StreamLocked(const std::string& piece)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SleepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Tells the handler, from another thread than this.
+  // Calls OnWritten on a pool: it must not be called from inside Write.
   void PostWritten(bool ok);
 
-  // The first: it goes last, because the server may go once no handler is left.
+  // First member, so it is destroyed last: the server may be destroyed once no
+  // handler is left.
   std::unique_ptr<Handler> handler_;
   HttpEnvironment* const environment_;
   const Route& route_;
@@ -138,25 +141,25 @@ class Exchange final : public ResponseStream,
   RequestSleep* const sleep_;
   const std::shared_ptr<CallBytes> held_;
   std::unique_ptr<Codec> codec_;
-  std::string load_format_;  // the header of kLoadFormatKey
+  std::string load_format_;  // the value of kLoadFormatKey
   CallContext context_;
   std::atomic<bool> shed_ = false;
 
-  // The network's until the call begins, then the handler's.
+  // Used by the network until the call starts, then by the handler.
   std::string body_;
-  bool refused_ = false;  // the rest of the body is dropped
+  bool refused_ = false;  // the rest of the body is ignored
 
   Mutex mutex_;
-  // While the handler may still speak.
+  // Keeps the exchange alive while the handler may use it.
   std::shared_ptr<Exchange> self_ ABSL_GUARDED_BY(mutex_);
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;      // the network is done
-  bool ready_ ABSL_GUARDED_BY(mutex_) = false;     // answer_ is there
+  bool ready_ ABSL_GUARDED_BY(mutex_) = false;     // answer_ is set
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;  // nothing follows pieces_
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;   // the handler waits for that
-  std::string pieces_ ABSL_GUARDED_BY(mutex_);     // of a stream, to be sent
-  size_t read_ ABSL_GUARDED_BY(mutex_) = 0;        // of them
-  // Once it is ready, the network's.
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;   // OnWritten is due
+  std::string pieces_ ABSL_GUARDED_BY(mutex_);     // the stream's next bytes
+  size_t read_ ABSL_GUARDED_BY(mutex_) = 0;        // bytes read from pieces_
+  // Used by the network only, once ready_.
   HttpAnswer answer_;
   std::atomic<bool> streams_ = false;
 };

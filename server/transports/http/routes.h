@@ -10,27 +10,28 @@
 
 namespace trivium {
 
-// What a path of HTTP does: which call, and how it is written.
+// Maps a method and path to a call, and to the codec for its messages.
 struct Route {
   std::string_view method;
-  std::string_view path;  // one that ends with / is the beginning of others
+  std::string_view path;  // one that ends with / is a prefix
   Rpc rpc;
-  // One of the two.
+  // One of the two is set.
   NewHandler* unary = nullptr;
   decltype(NewGenerate)* stream = nullptr;
   NewCodec* codec = nullptr;
 };
 
-// All of them; docs/openapi.json describes each, and kHealthPath.
+// All routes. docs/openapi.json describes each, and kHealthPath.
 std::span<const Route> Routes();
-// Whether the server is ready: 200 or 503. It is no call.
+// Tells whether the server is ready: 200 or 503. It is not a call.
 inline constexpr std::string_view kHealthPath = "/health";
 
 struct RouteMatch {
-  const Route* route = nullptr;  // null: there is none for the method ...
-  std::string_view allowed;      // ... but for this one; empty: no such path
+  const Route* route = nullptr;  // null: none for this method and path
+  // If `route` is null: the methods that the path allows; empty: no such path.
+  std::string_view allowed;
 };
-// HEAD is GET's, too: the library leaves out the body.
+// HEAD finds the routes of GET; libmicrohttpd leaves out the body.
 RouteMatch FindRoute(std::string_view method, std::string_view path);
 
 }  // namespace trivium

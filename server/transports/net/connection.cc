@@ -9,13 +9,13 @@ namespace trivium {
 namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
-constexpr size_t kRecordBytes = 16 << 10;  // the most that a record of TLS has
+constexpr size_t kRecordBytes = 16 << 10;  // the largest TLS record
 
 bool WouldWait() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-// The thread's own, so that a connection holds no more than what is read.
+// A buffer per thread, so that a connection holds only what it has read.
 std::array<char, kPieceBytes>& Piece() {
   thread_local std::array<char, kPieceBytes> piece;
   return piece;
@@ -36,7 +36,7 @@ void TlsConnection::Handshake() {
       state_ = State::kOpen;
       return;
     case TlsStream::Progress::kFailed:
-      // The client has been told why, if it speaks TLS.
+      // A client that speaks TLS has received an alert with the reason.
       shutdown(stream_.socket(), SHUT_WR);
       state_ = State::kClosing;
       return;
@@ -54,8 +54,8 @@ UniqueFd TlsConnection::Connect() {
   return UniqueFd(pair[1]);
 }
 
-// Whole records: of a part of one, the rest would wait inside the stream, where
-// epoll does not see it.
+// Reads whole records. The rest of a record that was read in part would wait
+// inside OpenSSL, where epoll does not see it.
 void TlsConnection::ReadFromClient() {
   std::array<char, kPieceBytes>& piece = Piece();
   size_t have = 0;
@@ -77,7 +77,7 @@ void TlsConnection::SendToServer() {
       send(server_.get(), to_server_.data(), to_server_.size(), MSG_NOSIGNAL);
   if (sent >= 0) return RemoveSent(sent, &to_server_);
   if (WouldWait()) return;
-  // The server wants no more, but may have said something.
+  // The server reads no more, but what it wrote before may be left.
   to_server_ = std::string();
   client_closed_ = true;
 }

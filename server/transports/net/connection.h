@@ -12,16 +12,16 @@
 
 namespace trivium {
 
-// A client's connection with TLS, the pair of sockets that leads to the server,
-// and the bytes on their way from one to the other. Never waits; of each
-// direction it holds a piece.
+// A client's TLS connection, the pair of sockets that leads to the server, and
+// the bytes on their way between the two. Never waits. Holds at most one piece
+// of 64 KiB in each direction.
 class TlsConnection {
  public:
   enum class State {
     kHandshake,
     kOpen,
-    kClosing,  // all is said; what the client still sends is thrown away, as to
-               // close at once might take the last answer from it
+    kClosing,  // everything is sent; what the client still sends is discarded,
+               // because closing at once might cost it the last answer
     kOver,
   };
 
@@ -30,20 +30,21 @@ class TlsConnection {
       : stream_(std::move(context), std::move(client), true, protocol),
         address_(address) {}
 
-  // kOpen when it is done: Connect is next. kClosing: it failed (error()).
+  // Continues the handshake. Then the state is kOpen if it is done, and Connect
+  // is next, or kClosing if it failed (error()).
   void Handshake();
-  // The server's end of a new pair; none, with errno, where there is none.
+  // Returns the server's end of a new pair, or none, with errno, if the system
+  // gives none.
   UniqueFd Connect();
 
-  // When it is open or closing: move what can be moved.
+  // Move what can be moved now. The state is kOpen or kClosing.
   void MoveFromClient();
   void MoveFromServer();
-  // The server has closed its end; what it has said before is still to be
-  // moved.
+  // The server has closed its end. What it wrote before is still moved.
   void OnServerClosed() { server_hung_up_ = true; }
 
   State state() const { return state_; }
-  // Of epoll: what it waits for.
+  // The events of epoll that each side waits for.
   uint32_t client_events() const;
   uint32_t server_events() const;
 

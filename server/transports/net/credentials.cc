@@ -1,5 +1,5 @@
-// Invariant: contexts_ are never changed, only replaced as a whole, so that a
-// connection keeps those that it has begun with.
+// Invariant: the contexts are never changed, only replaced as a whole. So a
+// connection keeps the one that it began with.
 #include "server/transports/net/credentials.h"
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ namespace trivium {
 namespace {
 
 constexpr size_t kMaxFileBytes = 1 << 20;
-// With TLS 1.2; what HTTP/2 allows (RFC 9113, appendix A, lists what it does
-// not). Those of TLS 1.3 are all good.
+// Ciphers for TLS 1.2: those that HTTP/2 allows (RFC 9113, appendix A, lists
+// those that it does not). All ciphers of TLS 1.3 are good.
 constexpr char kCiphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 template <auto kFree>
@@ -43,10 +43,10 @@ absl::Status Wrong(const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", path, what));
 }
 
-// Nobody is asked for a password.
+// Never asks for a password.
 int NoPassword(char*, int, int, void*) { return -1; }
 
-// All certificates of a file, at least one.
+// Returns all certificates of a file, at least one.
 absl::StatusOr<std::vector<Certificate>> ParseCertificates(
     const std::string& path, const std::string& text) {
   const Bio bio = BioOf(text);
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<Certificate>> ParseCertificates(
   }
   const auto error = ERR_peek_last_error();
   if (ERR_GET_REASON(error) != PEM_R_NO_START_LINE) {
-    return Wrong(path, "it has a certificate that is broken");
+    return Wrong(path, "it has a broken certificate");
   }
   ERR_clear_error();  // the file's end
   if (certificates.empty()) {
@@ -73,7 +73,8 @@ absl::StatusOr<Key> ParseKey(const std::string& path, const std::string& text) {
       PEM_read_bio_PrivateKey(BioOf(text).get(), nullptr, NoPassword, nullptr));
   if (key != nullptr) return key;
   if (text.find("ENCRYPTED") != std::string::npos) {
-    return Wrong(path, "the key is encrypted; give one that is not");
+    return Wrong(path,
+                 "the key is encrypted; give a key that is not encrypted");
   }
   return Wrong(path,
                "it has no private key in PEM (-----BEGIN PRIVATE "
@@ -102,8 +103,8 @@ absl::Status CheckTimes(const std::string& path, const X509* certificate) {
   return absl::OkStatus();
 }
 
-// A client that shows the server's own certificate, and so has its key, is the
-// server.
+// Also accepts a client that shows the server's own certificate: it has the
+// server's key, so it is the server itself (ListenerProbe).
 int VerifyClient(int ok, X509_STORE_CTX* chain) {
   const auto* const ssl = static_cast<SSL*>(
       X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
@@ -111,8 +112,8 @@ int VerifyClient(int ok, X509_STORE_CTX* chain) {
   return ok != 0 || X509_cmp(X509_STORE_CTX_get0_cert(chain), own) == 0 ? 1 : 0;
 }
 
-// Of the protocols that a client speaks, the one that a connection is of
-// (TlsStream's constructor); a client that speaks others is refused.
+// Chooses the connection's protocol (TlsStream's constructor) if it is among
+// those that the client offers; else refuses the client.
 int ChooseProtocol(SSL* ssl, const unsigned char** out, unsigned char* size,
                    const unsigned char* theirs, unsigned int theirs_size,
                    void*) {
@@ -135,8 +136,9 @@ std::shared_ptr<SSL_CTX> NewContext(const SSL_METHOD* method) {
                                          SSL_OP_NO_COMPRESSION |
                                          SSL_OP_CIPHER_SERVER_PREFERENCE |
                                          SSL_OP_IGNORE_UNEXPECTED_EOF);
-  // A call does one thing and returns, so that a client that sends nothing but
-  // changes of keys keeps nobody busy; idle connections hold no buffers.
+  // Each call processes one record and returns, so that a client that sends
+  // only key updates cannot keep the thread busy. Idle connections hold no
+  // buffers.
   SSL_CTX_clear_mode(context.get(), SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -249,12 +251,12 @@ absl::Status TlsCredentials::Reload() {
   MutexLock lock(&reload_mutex_);
   const absl::Status status = ReloadLocked();
   const std::string problem(status.message());
-  if (!status.ok() && problem != told_) {
+  if (!status.ok() && problem != logged_) {
     Log(spdlog::level::err,
-        "the files of TLS are not good; new connections get those before",
+        "the TLS files are not good; new connections get the last good ones",
         {{"error", problem}});
   }
-  told_ = problem;
+  logged_ = problem;
   return status;
 }
 
@@ -265,7 +267,7 @@ absl::Status TlsCredentials::ReloadLocked() {
   contents_ = std::move(contents);
   const X509* const certificate =
       SSL_CTX_get0_certificate(contexts.server.get());
-  Log(spdlog::level::info, "certificate of TLS",
+  Log(spdlog::level::info, "TLS certificate",
       {{"file", files_.certificate},
        {"expires", TimeText(X509_get0_notAfter(certificate))}});
   MutexLock lock(&mutex_);

@@ -14,15 +14,16 @@ struct ssl_ctx_st;  // OpenSSL's SSL_CTX
 
 namespace trivium {
 
-// What a server shows its clients and asks of them, read of PEM files:
-//   certificate  its certificate, then those between it and the root
+// The server's certificate, and what it demands of clients, from PEM files:
+//   certificate  the certificate, then those between it and the root
 //   key          the certificate's private key, not encrypted
-//   client_ca    certificates of who signs clients' certificates; clients
-//                without one are refused. Empty: clients show none.
+//   client_ca    certificates of the authorities that sign clients'
+//                certificates; clients without one are refused. Empty: clients
+//                need no certificate.
 //
 // A thread reads the files again every `interval`. When all of them are good,
-// new connections get what they say; else the log tells what is wrong, once,
-// and what was good stays. So files may be replaced in any order. Thread-safe.
+// new connections use them. Else the log says once what is wrong, and the last
+// good ones stay, so files may be replaced in any order. Thread-safe.
 class TlsCredentials {
  public:
   struct Files {
@@ -31,17 +32,17 @@ class TlsCredentials {
     std::string client_ca = "";
   };
 
-  // The error names the file, and says what is wrong with it.
+  // The error names the file and says what is wrong with it.
   static absl::StatusOr<std::unique_ptr<TlsCredentials>> Load(
       const Files& files, absl::Duration interval = absl::Seconds(5));
 
-  // For the next connection of a client.
+  // The context for a client's next connection.
   std::shared_ptr<ssl_ctx_st> server() const;
-  // With which this process may ask its own port how it is: it trusts any
-  // server, and shows the server's own certificate, which the server knows.
+  // The context with which this process probes its own port. It trusts any
+  // server and shows the server's own certificate, which the server accepts.
   std::shared_ptr<ssl_ctx_st> own_client() const;
 
-  // Looks at the files now, as the thread does. What is wrong with them.
+  // Reads the files now, as the thread does. Returns what is wrong with them.
   absl::Status Reload();
 
  private:
@@ -62,14 +63,14 @@ class TlsCredentials {
   mutable Mutex mutex_;
   Contexts contexts_ ABSL_GUARDED_BY(mutex_);
   Mutex reload_mutex_;  // taken before mutex_
-  // Of contexts_.
+  // The files' contents that contexts_ was made of.
   std::optional<Contents> contents_ ABSL_GUARDED_BY(reload_mutex_);
-  std::string told_ ABSL_GUARDED_BY(reload_mutex_);  // the last problem
+  std::string logged_ ABSL_GUARDED_BY(reload_mutex_);  // the last problem
   std::optional<RepeatingThread> reloading_;
 };
 
-// Whether a PEM file has certificates that may be trusted, as one for a client
-// of this process. The error names the file, and says what is wrong with it.
+// Returns OK if a PEM file has certificates that a client of this process may
+// trust. The error names the file and says what is wrong with it.
 absl::Status CheckCertificates(const std::string& path);
 
 }  // namespace trivium

@@ -15,7 +15,7 @@
 namespace trivium {
 namespace {
 
-// False when `end` has come first.
+// Returns false if `end` comes first.
 bool WaitFor(int socket, short events, absl::Time end) {
   pollfd entry{socket, events, 0};
   while (true) {
@@ -27,8 +27,8 @@ bool WaitFor(int socket, short events, absl::Time end) {
   }
 }
 
-// A connection that can write at once. `write` and `read` are send() and recv()
-// of it.
+// Greets a server over a connection that is open. `write` and `read` are its
+// send() and recv().
 template <typename Write, typename Read>
 bool HelloIsAnswered(const ProbeProtocol& protocol, int socket, absl::Time end,
                      const Write& write, const Read& read) {
@@ -95,12 +95,12 @@ bool IsAnswered(const ProbeProtocol& protocol, const sockaddr_storage& address,
 
 const ProbeProtocol kProbeHttp2 = {
     .name = "gRPC",
-    // The preface, and settings that change nothing.
+    // HTTP/2's preface, and settings that change nothing.
     .hello = std::string_view(
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33),
     .is_answer =
         [](std::string_view begin) {
-          constexpr char kSettings = 4;  // the type of a frame
+          constexpr char kSettings = 4;  // a type of frame
           return begin[3] == kSettings;
         },
     .tls = &kHttp2Protocol};
@@ -128,8 +128,8 @@ void ListenerProbe::Probe() {
   if (answering != answering_) {
     Log(answering ? spdlog::level::info : spdlog::level::err,
         answering ? "new connections are answered again"
-                  : "new connections are not answered: not ready until they "
-                    "are; are there files left to open (ulimit -n)?",
+                  : "new connections are not answered, so the server is not "
+                    "ready; check the limit of open files (ulimit -n)",
         {{"port", protocol_.name}});
   }
   answering_ = answering;

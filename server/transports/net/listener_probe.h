@@ -14,30 +14,32 @@
 
 namespace trivium {
 
-// What is said to a server, and how its answer begins: its first kProbeBytes.
+// A greeting for a server, and how its answer begins: kProbeBytes bytes.
 inline constexpr size_t kProbeBytes = 9;
 struct ProbeProtocol {
   const char* name;  // "gRPC", for the log
   std::string_view hello;
   bool (*is_answer)(std::string_view begin);
-  const std::string* tls;  // as ALPN has it
+  const std::string* tls;  // the protocol in ALPN's encoding (stream.h)
 };
-// A server's first word in HTTP/2 is its settings.
+// An HTTP/2 server answers with its settings.
 extern const ProbeProtocol kProbeHttp2;
-// Any answer; "/" is nothing that is served.
+// Any answer of HTTP/1 will do; nothing is served at "/".
 extern const ProbeProtocol kProbeHttp1;
 
-// Whether a new client would be heard: connects to the server's own address
-// every `interval`, says hello and waits for an answer, on a thread of its own.
-// With `tls`, which outlives it, it begins TLS first.
+// Finds out whether the server would answer a new client: connects to the
+// server's own address every `interval`, sends a greeting and waits for an
+// answer, on a thread of its own. With `tls`, which outlives it, it does a TLS
+// handshake first.
 class ListenerProbe {
  public:
-  // The first try is over when it is made.
+  // Tries once before it returns.
   ListenerProbe(const ProbeProtocol& protocol, const sockaddr_storage& address,
                 const TlsCredentials* tls = nullptr,
                 absl::Duration interval = absl::Seconds(1),
                 absl::Duration timeout = absl::Seconds(2));
 
+  // True if the last try was answered.
   bool answering() const { return answering_; }
   // Tries no more.
   void Stop() { probing_.reset(); }

@@ -13,7 +13,7 @@
 namespace trivium {
 namespace {
 
-// What OpenSSL last said is wrong, of this connection.
+// Returns OpenSSL's last error for this connection.
 std::string ErrorOf(const SSL* ssl) {
   if (const long chain = SSL_get_verify_result(ssl); chain != X509_V_OK) {
     return std::string("the client's certificate: ") +
@@ -34,7 +34,7 @@ TlsStream::TlsStream(std::shared_ptr<SSL_CTX> context, UniqueFd socket,
     : socket_(std::move(socket)), ssl_(SSL_new(context.get()), SSL_free) {
   SSL_set_fd(ssl_.get(), socket_.get());
   if (is_server) {
-    // For TlsCredentials' choice of the protocol.
+    // TlsCredentials reads it when it chooses the protocol.
     SSL_set_app_data(ssl_.get(), const_cast<std::string*>(protocol));
     SSL_set_accept_state(ssl_.get());
   } else {
@@ -48,7 +48,8 @@ TlsStream::TlsStream(std::shared_ptr<SSL_CTX> context, UniqueFd socket,
 TlsStream::~TlsStream() = default;
 
 TlsStream::Progress TlsStream::Handshake() {
-  // Else an older error would be taken for this one's; so everywhere.
+  // Here and below: an error that another connection left in OpenSSL's queue
+  // would be taken for this one's.
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) return Progress::kDone;

@@ -14,12 +14,11 @@ struct ssl_st;
 
 namespace trivium {
 
-// Protocols above TLS, as ALPN writes them: each with its length before it.
+// Names of the protocols above TLS, in ALPN's encoding: the length comes first.
 inline const std::string kHttp2Protocol = "\x02h2";
 inline const std::string kHttp1Protocol = "\x08http/1.1";
 
-// TLS over a socket that does not block; none of its functions waits. Of one
-// thread.
+// TLS over a non-blocking socket. No function waits. Used by one thread.
 //
 //   TlsStream stream(context, std::move(socket), true, &kHttp2Protocol);
 //   while (stream.Handshake() == TlsStream::Progress::kWaits) { ... poll ... }
@@ -28,31 +27,31 @@ class TlsStream {
  public:
   enum class Progress { kDone, kWaits, kFailed };
 
-  // `context` is TlsCredentials' for that side. `protocol` outlives the stream;
-  // a server refuses clients that offer others only.
+  // `context` comes from TlsCredentials, for the same side. `protocol` outlives
+  // the stream; a server refuses clients that only offer others.
   TlsStream(std::shared_ptr<ssl_ctx_st> context, UniqueFd socket,
             bool is_server, const std::string* protocol);
   ~TlsStream();
 
-  // Until it is done, nothing may be read or written.
+  // Continues the handshake. Nothing may be read or written before it is done.
   Progress Handshake();
-  // Why it failed.
+  // Why the handshake failed.
   std::string error() const { return error_; }
 
-  // As recv() and send(): 0 where the other side is done; -1 with errno EAGAIN
-  // where they would wait, else where the connection is over. What Write has
-  // not taken is to be offered again first.
+  // Like recv() and send(). Return 0 if the other side is done; -1 with errno
+  // EAGAIN if they would wait; -1 with another errno if the connection is over.
+  // The next Write must begin with the bytes that the last one did not take.
   ssize_t Read(char* to, size_t size);
   ssize_t Write(const char* from, size_t size);
   // Tells the other side that nothing more comes.
   void CloseWrite();
 
-  // What Handshake or Read waits for: that the socket can be written?
+  // True if Handshake or Read waits until the socket can be written.
   bool wants_write() const;
   int socket() const { return socket_.get(); }
 
  private:
-  // Of what a function of OpenSSL returned.
+  // Translates what a function of OpenSSL returned into Read's result.
   ssize_t Outcome(int result) const;
 
   const UniqueFd socket_;

@@ -3,7 +3,6 @@
 
 #include <sys/socket.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,45 +14,33 @@
 
 namespace trivium {
 
-// Ends TLS in front of a server that knows none: accepts clients' connections,
-// does their handshakes, and gives the server one end of a pair of Unix sockets
-// for each, on which it reads and writes what is inside. What one side closes
-// is closed for the other.
-//
-// One thread, which waits for no client: a handshake has handshake_timeout, at
-// most max_handshakes are under way (for one more the oldest ends), few advance
-// between two looks at the others, and of a connection at most 64 KiB in either
-// direction are held. How many connections there are is the server's matter.
-class TlsTerminator {
- public:
-  struct Options {
-    // What is spoken inside (stream.h); outlives the terminator.
-    const std::string* protocol;
-    int max_handshakes = 1024;
-    absl::Duration handshake_timeout = absl::Seconds(10);
-  };
-  // A connection whose handshake is done: a socket that does not block, and its
-  // client's address. On the terminator's thread; must not wait.
-  using Deliver = std::function<void(UniqueFd socket, sockaddr_storage client)>;
-
-  // `credentials` and `metrics` outlive it.
-  static std::unique_ptr<TlsTerminator> Create(
-      const Options& options, std::unique_ptr<Acceptor> acceptor,
-      TlsCredentials* credentials, Metrics* metrics, Deliver deliver);
-
-  // Sends what the server has still said (for at most a second), then ends all
-  // connections.
-  virtual ~TlsTerminator() = default;
-  // Takes no new connections, and delivers none when it has returned.
-  virtual void StopAccepting() = 0;
-  virtual sockaddr_storage address() const = 0;
+struct TlsTerminatorOptions {
+  // The protocol inside TLS (stream.h); outlives the terminator.
+  const std::string* protocol;
+  int max_handshakes = 1024;
+  absl::Duration handshake_timeout = absl::Seconds(10);
 };
 
-// The connections of such a terminator, for servers that accept themselves.
-std::unique_ptr<Acceptor> NewTlsAcceptor(const TlsTerminator::Options& options,
-                                         std::unique_ptr<Acceptor> acceptor,
-                                         TlsCredentials* credentials,
-                                         Metrics* metrics);
+// An Acceptor that terminates TLS in front of a server that does not speak it.
+// It accepts clients' connections, does their handshakes, and gives the server
+// one end of a pair of Unix sockets for each connection, on which it reads and
+// writes plain bytes. When one side closes, the other side is closed, too.
+//
+//   client ── TLS ── terminator ── pair of Unix sockets ── server
+//
+// One thread, which waits for no client:
+//   - a handshake has handshake_timeout;
+//   - at most max_handshakes are under way; one more ends the oldest;
+//   - few handshakes advance in one round, so that open connections go on;
+//   - of a connection, at most 64 KiB are held in either direction.
+// The server bounds the number of open connections. The destructor sends what
+// the server has written (for at most a second), then ends all connections.
+//
+// `acceptor` has the port; `credentials` and `metrics` outlive the terminator.
+std::unique_ptr<Acceptor> NewTlsTerminator(const TlsTerminatorOptions& options,
+                                           std::unique_ptr<Acceptor> acceptor,
+                                           TlsCredentials* credentials,
+                                           Metrics* metrics);
 
 }  // namespace trivium
 

@@ -15,7 +15,6 @@
 #include "server/adapters/kserve/parameters.h"
 #include "server/adapters/kserve/tensors.h"
 #include "server/limits/access.h"
-#include "server/observability/http_request.h"
 #include "server/tracing/trace_context.h"
 #include "server/translation/glossary.h"
 #include "server/translation/markup.h"
@@ -37,20 +36,6 @@ uint8_t TakeByte(std::string_view* bytes) {
   const auto byte = static_cast<uint8_t>(bytes->front());
   bytes->remove_prefix(1);
   return byte;
-}
-
-// The first byte says in how large pieces the rest comes.
-void RunHttpRequest(std::string_view bytes) {
-  const size_t piece = size_t{TakeByte(&bytes)} + 1;
-  HttpRequest request;
-  while (!bytes.empty() && request.state() == HttpRequest::State::kMore) {
-    request.Add(bytes.substr(0, piece));
-    bytes.remove_prefix(std::min(piece, bytes.size()));
-  }
-  if (request.state() != HttpRequest::State::kComplete) return;
-  Ensure(
-      request.method().size() + request.path().size() < HttpRequest::kMaxBytes,
-      "a request is within its limit");
 }
 
 // What gRPC would see: frames that are whole in themselves, whose header blocks
@@ -351,7 +336,6 @@ void RunTimeout(std::string_view bytes) {
 
 std::span<const FuzzTarget> ServerTargets() {
   static constexpr FuzzTarget kTargets[] = {
-      {"http_request", RunHttpRequest},
       {"http2_guard", RunHttp2Guard},
       {"messages", RunMessages},
       {"kserve", RunKserve},

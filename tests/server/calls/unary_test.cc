@@ -1,6 +1,6 @@
 // Calls with one response, without gRPC.
-#include "server/calls/early_refusal.h"
 #include "server/errors/status.h"
+#include "server/limits/early_refusal.h"
 #include "tests/server/calls/handlers_fixture.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
@@ -113,13 +113,12 @@ TEST_F(UnaryTest, WhatWouldBeLateIsRefusedBeforeItIsTokenized) {
 
 TEST_F(UnaryTest, WhatComesTooLateIsNotHandled) {
   const auto refused = [this](absl::Duration left) {
-    return RefuseEarly(environment_, Rpc::kTranslate,
-                       {.deadline = clock_.Now() + left});
+    return CheckEarly(environment_.batcher, environment_.limits,
+                      Rpc::kTranslate, {.deadline = clock_.Now() + left},
+                      clock_.Now());
   };
-  EXPECT_FALSE(refused(absl::Milliseconds(1)));
-  const std::optional<Ending> ending = refused(absl::ZeroDuration());
-  ASSERT_TRUE(ending);
-  EXPECT_TRUE(absl::IsDeadlineExceeded(ending->status)) << ending->status;
+  EXPECT_EQ(refused(absl::Milliseconds(1)), absl::OkStatus());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(refused(absl::ZeroDuration())));
 }
 
 TEST_F(UnaryTest, WhatNeedsNoBatcherIsNotRefused) {

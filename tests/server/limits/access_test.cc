@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Of first-token-of-the-test and second-token-of-the-test.
+// Hashes of first-token-of-the-test and second-token-of-the-test.
 constexpr char kFirstHash[] =
     "9623d8e3d27101a8f59325a2ba180a14b33d063104bf113fc65b1bf62c99dd40";
 constexpr char kSecondHash[] =
@@ -55,7 +55,7 @@ class AccessTest : public testing::Test {
   std::unique_ptr<Access> access_;
 };
 
-TEST_F(AccessTest, FindsTheTokensOwner) {
+TEST_F(AccessTest, FindsTheOwnerOfAToken) {
   Load(File(Entry("one", kFirstHash) + "," + Entry("two", kSecondHash)));
   const auto one = access_->Find("Bearer first-token-of-the-test");
   ASSERT_TRUE(one.ok()) << one.status();
@@ -74,7 +74,7 @@ TEST_F(AccessTest, FindsTheTokensOwner) {
       access_->Find("Bearer " + std::string(1 << 20, 'x')).status()));
 }
 
-TEST_F(AccessTest, ATokenIsAClient) {
+TEST_F(AccessTest, ATokensNameIsItsClient) {
   Load(File(Entry("one", kFirstHash) + "," + Entry("two", kSecondHash)));
   CallContext one, two, none;
   one.peer = two.peer = none.peer = "ipv4:127.0.0.1:5000";
@@ -86,7 +86,7 @@ TEST_F(AccessTest, ATokenIsAClient) {
   EXPECT_EQ(none.grant, nullptr);
 }
 
-TEST_F(AccessTest, ARateHasABurst) {
+TEST_F(AccessTest, ARateAllowsABurst) {
   Load(File(Entry("one", kFirstHash, R"(, "rate": 2, "burst": 3)")));
   const auto call = [this] {
     CallContext context;
@@ -105,7 +105,7 @@ TEST_F(AccessTest, ARateHasABurst) {
   EXPECT_FALSE(call().ok());
 }
 
-TEST_F(AccessTest, ATokenHasAHighestPriority) {
+TEST_F(AccessTest, ATokenLimitsThePriority) {
   Load(File(Entry("one", kFirstHash, R"(, "priority": "batch")") + "," +
             Entry("two", kSecondHash)));
   const auto priority_of = [this](const char* token, const char* asked) {
@@ -126,7 +126,7 @@ TEST_F(AccessTest, ATokenHasAHighestPriority) {
       priority_of("Bearer first-token-of-the-test", "first").status()));
 }
 
-TEST_F(AccessTest, WhatIsRevokedIsRefused) {
+TEST_F(AccessTest, RefusesARevokedToken) {
   Load(File(Entry("one", kFirstHash)));
   const auto before = access_->Find("Bearer first-token-of-the-test");
   ASSERT_TRUE(before.ok());
@@ -140,7 +140,7 @@ TEST_F(AccessTest, WhatIsRevokedIsRefused) {
   EXPECT_EQ((*before)->rules().name, "one") << "of a call under way";
 }
 
-TEST_F(AccessTest, ErrorsNameTheEntryAndWhatIsWrong) {
+TEST_F(AccessTest, ErrorsNameTheEntryAndTheMistake) {
   EXPECT_EQ(ErrorOf(File("")), "");
   EXPECT_THAT(ErrorOf(""), HasSubstr(path_));
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("tokens"));
@@ -166,7 +166,7 @@ TEST_F(AccessTest, ErrorsNameTheEntryAndWhatIsWrong) {
   }
 }
 
-TEST_F(AccessTest, AnEntryIsThatOfItsToken) {
+TEST_F(AccessTest, TokenEntryHasTheTokensHash) {
   const auto entry = TokenEntry("first-token-of-the-test");
   ASSERT_TRUE(entry.ok()) << entry.status();
   EXPECT_THAT(*entry, HasSubstr(kFirstHash));

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 class OpenCallsTest : public testing::Test {
  protected:
-  // As many as there is room for.
+  // Opens as many calls as there is room for.
   int Open(ClientId client) {
     for (int opened = 0;; ++opened) {
       auto place = calls_.Take(client);
@@ -31,11 +31,11 @@ class OpenCallsTest : public testing::Test {
   absl::Status last_;
 };
 
-TEST_F(OpenCallsTest, WhatTheyTakeIsBounded) {
+TEST_F(OpenCallsTest, BoundsTheMemoryOfOpenCalls) {
   EXPECT_LE(Open(1) * OpenCalls::kBytesACall,
             (512 << 20) / OpenCalls::kPartOfMemory);
   EXPECT_TRUE(absl::IsResourceExhausted(last_)) << last_;
-  EXPECT_THAT(last_.message(), HasSubstr("as many calls open"));
+  EXPECT_THAT(last_.message(), HasSubstr("as many open calls"));
   EXPECT_TRUE(RetryDelay(last_).has_value());
   EXPECT_THAT(
       metrics_.Text(),
@@ -53,7 +53,7 @@ TEST_F(OpenCallsTest, AClientWithManyLeavesRoomForOthers) {
   EXPECT_EQ(Open(2), greedy);
 }
 
-TEST_F(OpenCallsTest, LittleMemoryIsEnoughForSome) {
+TEST_F(OpenCallsTest, SomeCallsFitHoweverLittleMemoryThereIs) {
   OpenCalls few(1, &metrics_);
   std::vector<std::unique_ptr<OpenCalls::Place>> places;
   for (int i = 0; i < OpenCalls::kFewest / 2; ++i) {

@@ -33,7 +33,7 @@ class OverloadManagerTest : public testing::Test {
                            /*watch=*/false};
 };
 
-// A call of the account.
+// A call that holds bytes.
 class FakeCall : public AccountedCall {
  public:
   FakeCall(OverloadManager* manager, int64_t requests, int64_t responses = 0)
@@ -58,8 +58,8 @@ class FakeCall : public AccountedCall {
   CallBytes held_;
 };
 
-TEST_F(OverloadManagerTest, RefusesWhatWouldNotFitBeforeItLooksAgain) {
-  // 850 - 100 MiB are free; a request of 10 MiB comes to 40.
+TEST_F(OverloadManagerTest, RefusesRequestsThatWouldNotFitBeforeTheNextLook) {
+  // 850 - 100 MiB are free; a request of 10 MiB needs 40 MiB.
   int admitted = 0;
   while (admitted < 1000 && manager_.AdmitRequest(10 * kMiB).ok()) ++admitted;
   EXPECT_EQ(admitted, 18);
@@ -69,7 +69,7 @@ TEST_F(OverloadManagerTest, RefusesWhatWouldNotFitBeforeItLooksAgain) {
   EXPECT_TRUE(manager_.AdmitRequest(kMiB).ok()) << "a smaller one fits";
 }
 
-TEST_F(OverloadManagerTest, WhatItSeesCounts) {
+TEST_F(OverloadManagerTest, MeasuredMemoryCounts) {
   memory_ = 851 * kMiB;
   manager_.Look();
   EXPECT_FALSE(manager_.AdmitRequest(kMiB).ok());
@@ -83,7 +83,7 @@ TEST_F(OverloadManagerTest, WhatItSeesCounts) {
   EXPECT_TRUE(manager_.AdmitRequest(10 * kMiB).ok());
 }
 
-TEST_F(OverloadManagerTest, CountsAndGivesBackAfterAPeak) {
+TEST_F(OverloadManagerTest, ReturnsMemoryAfterAPeak) {
   auto call = std::make_unique<FakeCall>(&manager_, 50 * kMiB, 30 * kMiB);
   manager_.Look();
   EXPECT_THAT(
@@ -124,7 +124,7 @@ TEST_F(OverloadManagerTest, StagesFollowTheMemory) {
   EXPECT_GE(trims_, 1) << "what is free goes back while memory is short";
 }
 
-TEST_F(OverloadManagerTest, MessagesComeInWhileThereIsRoom) {
+TEST_F(OverloadManagerTest, MessagesAreReadWhileThereIsRoom) {
   EXPECT_TRUE(manager_.MayComeIn(600 * kMiB, 50 * kMiB));
   EXPECT_FALSE(manager_.MayComeIn(600 * kMiB, 51 * kMiB));
   SetMemory(850);
@@ -132,7 +132,7 @@ TEST_F(OverloadManagerTest, MessagesComeInWhileThereIsRoom) {
   EXPECT_TRUE(manager_.MayComeIn(kMiB, 0)) << "one at a time";
   SetMemory(900);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, 0));
-  // What came since the last look may not be in the memory yet.
+  // Bytes that arrived since the last look may not be in the memory yet.
   SetMemory(850);
   manager_.OnCame(kMiB);
   EXPECT_FALSE(manager_.MayComeIn(kMiB, 0)) << "one at a look";
@@ -153,7 +153,7 @@ TEST_F(OverloadManagerTest, MessagesComeInWhileThereIsRoom) {
   manager_.account()->Add(Held::kIncoming, -740 * kMiB);
 }
 
-TEST_F(OverloadManagerTest, StreamsAreReadWhereTheMemoryIsNotTheirs) {
+TEST_F(OverloadManagerTest, StreamsAreReadIfClientsHoldLittle) {
   FakeCall reader(&manager_, 1000);
   SetMemory(800);
   EXPECT_TRUE(manager_.MayRead(&reader));
@@ -164,7 +164,7 @@ TEST_F(OverloadManagerTest, StreamsAreReadWhereTheMemoryIsNotTheirs) {
   EXPECT_EQ(reader.resumed, 1);
 }
 
-TEST_F(OverloadManagerTest, StreamsReadOnWhenThereIsMemoryAgain) {
+TEST_F(OverloadManagerTest, StreamsAreReadAgainWhenMemoryIsFree) {
   FakeCall reader(&manager_, 2 * kMiB), gone(&manager_, 0);
   EXPECT_TRUE(manager_.MayRead(&reader));
   SetMemory(800);
@@ -181,7 +181,7 @@ TEST_F(OverloadManagerTest, StreamsReadOnWhenThereIsMemoryAgain) {
   EXPECT_TRUE(manager_.MayRead(&reader));
 }
 
-TEST_F(OverloadManagerTest, TheLargestAndYoungestAreShed) {
+TEST_F(OverloadManagerTest, ShedsTheLargestAndYoungestCalls) {
   FakeCall old(&manager_, 10 * kMiB);  // a request counts four times
   FakeCall largest(&manager_, 0, 60 * kMiB);
   FakeCall young(&manager_, 10 * kMiB);
@@ -198,7 +198,7 @@ TEST_F(OverloadManagerTest, TheLargestAndYoungestAreShed) {
       << "they are ending";
 }
 
-TEST_F(OverloadManagerTest, NoMoreAreShedThanMust) {
+TEST_F(OverloadManagerTest, ShedsNoMoreCallsThanNecessary) {
   FakeCall largest(&manager_, 0, 120 * kMiB), other(&manager_, 0, 110 * kMiB);
   SetMemory(960);
   EXPECT_EQ(largest.shed, 1);

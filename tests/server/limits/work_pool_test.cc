@@ -11,7 +11,7 @@
 namespace trivium {
 namespace {
 
-TEST(WorkPoolTest, DoesAllBeforeItEnds) {
+TEST(WorkPoolTest, DoesAllQueuedWorkBeforeItEnds) {
   std::atomic<int> done = 0;
   {
     WorkPool pool(3);
@@ -20,7 +20,7 @@ TEST(WorkPoolTest, DoesAllBeforeItEnds) {
   EXPECT_EQ(done, 1000);
 }
 
-// One thread, which does nothing until all is queued; what it does is noted.
+// One thread, which starts when all work is queued. Records what it does.
 class WorkPoolOrderTest : public testing::Test {
  protected:
   WorkPoolOrderTest() : pool_(std::in_place, 1) {
@@ -34,7 +34,7 @@ class WorkPoolOrderTest : public testing::Test {
   void Run(const char* call, int64_t bytes) {
     pool_->Run(call, bytes, [this, call] { done_ += call; });
   }
-  // What was done, in order.
+  // Work that was done, in order.
   std::string Finish() {
     go_.set_value();
     pool_.reset();
@@ -47,14 +47,14 @@ class WorkPoolOrderTest : public testing::Test {
   std::optional<WorkPool> pool_;
 };
 
-TEST_F(WorkPoolOrderTest, AShortTextWaitsForNoBacklog) {
+TEST_F(WorkPoolOrderTest, AShortTextDoesNotWaitForABacklog) {
   for (int i = 0; i < 4; ++i) Run(kA, 1 << 20);
   for (int i = 0; i < 4; ++i) Run(kB, 1 << 20);
   Run(kC, 1000);
   EXPECT_EQ(Finish(), "abcababab");
 }
 
-TEST_F(WorkPoolOrderTest, CallsShareInBytes) {
+TEST_F(WorkPoolOrderTest, CallsShareByBytes) {
   for (int i = 0; i < 8; ++i) Run(kA, 1000);
   for (int i = 0; i < 4; ++i) Run(kB, 4000);
   EXPECT_EQ(Finish(), "abaaaabaaabb");
@@ -66,8 +66,8 @@ TEST_F(WorkPoolOrderTest, WorkWithoutBytesIsNotFree) {
   EXPECT_EQ(Finish(), "ababab");
 }
 
-// What long work does: a piece queues the next one.
-TEST_F(WorkPoolOrderTest, APieceQueuedByAPieceGoesOnWithTheCallsCount) {
+// Long work: each piece queues the next one.
+TEST_F(WorkPoolOrderTest, APieceThatAPieceQueuesContinuesTheCallsCount) {
   int left = 4;
   std::function<void()> next = [&] {
     done_ += kA;
@@ -78,7 +78,7 @@ TEST_F(WorkPoolOrderTest, APieceQueuedByAPieceGoesOnWithTheCallsCount) {
   EXPECT_EQ(Finish(), "abbbabbbabbba");
 }
 
-TEST_F(WorkPoolOrderTest, ALateCallHasNotSavedUp) {
+TEST_F(WorkPoolOrderTest, ALateCallHasNoCredit) {
   std::promise<void> half, go_on;
   for (int i = 0; i < 3; ++i) Run(kA, 1000);
   pool_->Run(kA, 1000, [&] {
@@ -95,8 +95,8 @@ TEST_F(WorkPoolOrderTest, ALateCallHasNotSavedUp) {
   EXPECT_EQ(done_, "aaabababa");
 }
 
-// What long work does that cannot be cut.
-TEST_F(WorkPoolOrderTest, LongWorkGivesWayToWhatIsShort) {
+// Long work that cannot be cut.
+TEST_F(WorkPoolOrderTest, LongWorkGivesWayToShortWork) {
   pool_->Run(kA, 1 << 20, [&] {
     done_ += kA;
     Run(kB, 1 << 20);
@@ -108,7 +108,7 @@ TEST_F(WorkPoolOrderTest, LongWorkGivesWayToWhatIsShort) {
   EXPECT_EQ(Finish(), "acccaba");
 }
 
-TEST_F(WorkPoolOrderTest, LongWorkGoesOnBesideWhatIsShort) {
+TEST_F(WorkPoolOrderTest, LongWorkMakesProgressBesideShortWork) {
   constexpr int64_t kHalf = WorkPool::kPieceBytes / 2;
   pool_->Run(kA, 1 << 20, [&] {
     for (int i = 0; i < 5; ++i) Run(kC, kHalf);
@@ -120,7 +120,7 @@ TEST_F(WorkPoolOrderTest, LongWorkGoesOnBesideWhatIsShort) {
   EXPECT_EQ(Finish(), "ccaccacaa");
 }
 
-TEST_F(WorkPoolOrderTest, WorkThatIsDoneInsideOfOtherGivesNoWay) {
+TEST_F(WorkPoolOrderTest, WorkInsideOtherWorkDoesNotGiveWay) {
   pool_->Run(kA, 1 << 20, [&] {
     pool_->Run(kC, 1000, [&] {
       done_ += kC;
@@ -134,7 +134,7 @@ TEST_F(WorkPoolOrderTest, WorkThatIsDoneInsideOfOtherGivesNoWay) {
   EXPECT_EQ(Finish(), "ccba");
 }
 
-TEST_F(WorkPoolOrderTest, WorkThatHasHadLessGivesNoWay) {
+TEST_F(WorkPoolOrderTest, WorkOfACallServedLessDoesNotGiveWay) {
   Run(kC, 3000);
   Run(kC, 3000);
   pool_->Run(kA, 1000, [&] {
@@ -144,7 +144,7 @@ TEST_F(WorkPoolOrderTest, WorkThatHasHadLessGivesNoWay) {
   EXPECT_EQ(Finish(), "cac");
 }
 
-TEST(WorkPoolTest, NothingGivesWayElsewhere) { WorkPool::GiveWay(); }
+TEST(WorkPoolTest, GiveWayDoesNothingOnOtherThreads) { WorkPool::GiveWay(); }
 
 }  // namespace
 }  // namespace trivium

@@ -28,7 +28,7 @@ class ConnectionTableTest : public testing::Test {
                    UniqueFd(client[1]), UniqueFd(grpc[1]), "ipv4:127.0.0.1:1",
                    Http2Guard(100, now_, &resets_, &incoming_), now_),
                now_);
-    // gRPC begins with its settings, after which the guard may speak.
+    // gRPC starts with its settings; after them the guard may send.
     const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
     send(grpc_.get(), settings.data(), settings.size(), 0);
     table_.OnEvent({EPOLLIN, {.u64 = 2 * id + 1}}, now_);
@@ -51,11 +51,11 @@ class ConnectionTableTest : public testing::Test {
                             /*watch=*/false};
   IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
   UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
-  ConnectionTable table_{epoll_.get(), &metrics_, kAge, kGrace};
+  ConnectionTable table_{epoll_.get(), &metrics_, 100, kAge, kGrace};
   UniqueFd client_, grpc_;  // the far ends of the last that was added
 };
 
-TEST_F(ConnectionTableTest, AnOldOneIsToldToGoAndEndsAfterItsGrace) {
+TEST_F(ConnectionTableTest, AnOldConnectionIsToldToGoAndEndsAfterItsGrace) {
   Add(1);
   const absl::Time due = table_.next_due(now_);
   EXPECT_GE(due, now_ + 0.9 * kAge);
@@ -73,7 +73,7 @@ TEST_F(ConnectionTableTest, AnOldOneIsToldToGoAndEndsAfterItsGrace) {
   EXPECT_EQ(table_.next_due(due), absl::InfiniteFuture());
 }
 
-TEST_F(ConnectionTableTest, WhoHasGoneByItselfIsForgotten) {
+TEST_F(ConnectionTableTest, ForgetsAConnectionThatEndedByItself) {
   Add(1);
   const absl::Time due = table_.next_due(now_);
   client_ = UniqueFd();

@@ -21,14 +21,15 @@ std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
              &frame);
   return frame + payload;
 }
-// Of so many bytes; a whole header block has as many fields.
+// A frame with a payload of `bytes` bytes. As HEADERS, it is a block of that
+// many fields.
 std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
                   size_t bytes = 0) {
   const char filling = type == kHeaders ? '\x82' : 'x';
   return Frame(type, flags, stream, std::string(bytes, filling));
 }
 
-// A frame of DATA, 16 KiB or less, of `payload`.
+// A DATA frame of 16 KiB or less with `payload`.
 std::string Data(uint32_t stream, const std::string& payload,
                  uint8_t flags = 0) {
   return Frame(kData, flags, stream, payload);
@@ -38,8 +39,8 @@ class Http2GuardTest : public testing::Test {
  protected:
   Http2GuardTest() { Client(std::string(kPreface)); }
 
-  // The bytes that are taken, offered in pieces of one size; to_grpc_ is what
-  // comes of them.
+  // Offers bytes in pieces of one size and returns how many are consumed.
+  // to_grpc_ gets what passes.
   size_t Client(const std::string& bytes, size_t piece = SIZE_MAX) {
     to_grpc_.clear();
     size_t taken = 0;
@@ -58,7 +59,7 @@ class Http2GuardTest : public testing::Test {
     std::string made;
     return guard_.OnClient(bytes, now_, &made).status();
   }
-  // What the client gets when gRPC says so much more.
+  // Returns what the client gets after gRPC has sent these bytes.
   std::string Server(std::string_view bytes) {
     std::string to_client;
     guard_.OnServer(bytes, &to_client);
@@ -118,9 +119,9 @@ class Http2GuardTest : public testing::Test {
   Http2Guard guard_ = NewGuard();
 };
 
-// From the whole message on, in however many pieces it comes, until the stream
-// ends in any way.
-TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
+// A call is expected from its first complete message on, however it is cut,
+// until the stream ends in any way.
+TEST_F(Http2GuardTest, CallsThatPassAreExpectedUntilTheirStreamEnds) {
   const std::string message = Message(20) + std::string(20, 'x');
   const auto call = [&](uint32_t stream) {
     Client(Frame(kHeaders, kEndHeaders, stream) + Data(stream, message));
@@ -138,7 +139,7 @@ TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
   call(5);
   Server(Frame(kReset, 0, 5, 4));
   EXPECT_EQ(batcher_.in_transit(), 0u);
-  // No message came at all.
+  // No message arrived.
   Client(Frame(kHeaders, kEndHeaders | kEndStream, 7));
   EXPECT_EQ(batcher_.in_transit(), 0u);
   // The connection ends.
@@ -149,7 +150,7 @@ TEST_F(Http2GuardTest, CallsThatPassAreExpectedWhileTheyAreOpen) {
   EXPECT_EQ(batcher_.in_transit(), 0u);
 }
 
-TEST_F(Http2GuardTest, CallsHaveAPlaceWhileTheyAreOpen) {
+TEST_F(Http2GuardTest, CallsKeepTheirPlaceUntilTheirStreamEnds) {
   OpenCalls calls(1, &metrics_);
   const auto full = [&calls] { return !calls.Take(1).ok(); };
   std::vector<std::unique_ptr<OpenCalls::Place>> others;
@@ -161,13 +162,13 @@ TEST_F(Http2GuardTest, CallsHaveAPlaceWhileTheyAreOpen) {
                       });
   Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1));
   while (!full()) others.push_back(*calls.Take(1));
-  // The client hears that it may try again, gRPC nothing.
+  // The client learns that it may try again; gRPC gets nothing.
   Server(Frame(kSettings, 0, 0));
   Client(Frame(kHeaders, kEndHeaders, 3) + Data(3, Message(0)));
   EXPECT_EQ(to_grpc_, "");
   EXPECT_EQ(guard_.open_streams(), 1u);
   EXPECT_EQ(Server(""), Frame(kReset, 0, 3, std::string("\0\0\0\7", 4)));
-  // Whoever ends it.
+  // Either side may end it.
   Server(Frame(kHeaders, kEndHeaders | kEndStream, 1));
   EXPECT_FALSE(full());
   Client(Frame(kHeaders, kEndHeaders, 5));
@@ -180,7 +181,7 @@ TEST_F(Http2GuardTest, CallsHaveAPlaceWhileTheyAreOpen) {
   EXPECT_FALSE(full());
 }
 
-TEST_F(Http2GuardTest, CallsPassHoweverTheyAreCut) {
+TEST_F(Http2GuardTest, CallsPassHoweverTheirBytesAreCut) {
   for (const size_t piece : {1, 7, 9, 100, 100000}) {
     guard_ = NewGuard();
     Client(std::string(kPreface), piece);
@@ -204,13 +205,13 @@ TEST_F(Http2GuardTest, CallsPassHoweverTheyAreCut) {
   }
 }
 
-TEST_F(Http2GuardTest, WhatIsNoHttp2Ends) {
+TEST_F(Http2GuardTest, EndsAConnectionThatIsNotHttp2) {
   guard_ = NewGuard();
   EXPECT_TRUE(absl::IsInvalidArgument(Error("GET / HTTP/1.1\r\n\r\n")));
 }
 
-TEST_F(Http2GuardTest, AHeaderBlockHasAnEnd) {
-  // Of HEADERS alone, of CONTINUATION with little in each, and with nothing.
+TEST_F(Http2GuardTest, EndsAConnectionWhoseHeaderBlockIsTooLong) {
+  // HEADERS alone, and small and empty CONTINUATION frames.
   for (const size_t bytes : {16384, 5, 0}) {
     guard_ = NewGuard();
     Client(std::string(kPreface));
@@ -224,7 +225,7 @@ TEST_F(Http2GuardTest, AHeaderBlockHasAnEnd) {
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << bytes;
     EXPECT_LE(sent, size_t{Http2Guard::kMaxHeaderBytes} + 9 + bytes);
   }
-  // Blocks that end are counted anew.
+  // Each block is counted by itself.
   guard_ = NewGuard();
   Client(std::string(kPreface));
   for (int i = 0; i < 10; ++i) {
@@ -236,22 +237,22 @@ TEST_F(Http2GuardTest, AHeaderBlockHasAnEnd) {
   }
 }
 
-TEST_F(Http2GuardTest, StreamsAtATimeAreBounded) {
+TEST_F(Http2GuardTest, BoundsTheOpenStreams) {
   uint32_t stream = 1;
   for (int i = 0; i < kMaxStreams; ++i, stream += 2) {
     EXPECT_TRUE(Error(Frame(kHeaders, kEndHeaders, stream)).ok());
   }
   EXPECT_EQ(guard_.open_streams(), size_t{kMaxStreams});
-  // One that ends makes room, for one.
+  // A stream that ends makes room for one more.
   Server(Frame(kReset, 0, 1, 4));
   EXPECT_TRUE(Error(Frame(kHeaders, kEndHeaders, stream)).ok());
-  // Trailers are no new stream.
+  // Trailers do not open a stream.
   EXPECT_TRUE(Error(Frame(kHeaders, kEndHeaders | kEndStream, stream)).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(
       Error(Frame(kHeaders, kEndHeaders, stream + 2))));
 }
 
-TEST_F(Http2GuardTest, SmallFramesPassAtTheirRate) {
+TEST_F(Http2GuardTest, SmallFramesPassAtTheAllowedRate) {
   for (const uint8_t type : {kData, kSettings}) {
     guard_ = NewGuard();
     Client(std::string(kPreface));
@@ -271,7 +272,7 @@ TEST_F(Http2GuardTest, SmallFramesPassAtTheirRate) {
   }
 }
 
-TEST_F(Http2GuardTest, ARestSavesUpNoMoreThanABurst) {
+TEST_F(Http2GuardTest, ARestingConnectionSavesUpAtMostABurst) {
   now_ += absl::Hours(1);
   const std::string flood = Repeated(Frame(kData, 0, 1), 200000);
   EXPECT_LT(Client(flood) / 9, Http2Guard::kBurst + 2);
@@ -287,14 +288,14 @@ TEST_F(Http2GuardTest, ResetsWaitForTheServer) {
   EXPECT_EQ(Client(flood), pair * ResetStreams::kMost);
   flood.erase(0, pair * ResetStreams::kMost);
   EXPECT_EQ(Client(flood), 0u);
-  // Another connection that resets nothing is not held up.
+  // A connection that resets nothing is not delayed.
   Http2Guard other = NewGuard();
   const std::string call =
       std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1, 50);
   EXPECT_EQ(other.OnClient(call, now_, &to_grpc_).value(), call.size());
   for (int i = 0; i < 100; ++i) resets_.OnDone();
   EXPECT_EQ(Client(flood), pair * 100);
-  // Those that no handler hears of are forgotten in time.
+  // Streams without a handler are forgotten after a while.
   now_ += absl::Seconds(0.2);
   const size_t forgotten =
       pair * static_cast<size_t>(ResetStreams::kForgottenPerSecond / 5);
@@ -302,7 +303,7 @@ TEST_F(Http2GuardTest, ResetsWaitForTheServer) {
               pair);
 }
 
-TEST_F(Http2GuardTest, IsDoneWithAStreamThatIsResetWhenTheAnswerIsOnItsWay) {
+TEST_F(Http2GuardTest, AStreamResetWhileItsAnswerIsOnItsWayIsDone) {
   now_ += absl::Seconds(10);
   constexpr uint32_t kStreams = 4 * ResetStreams::kMost;
   for (uint32_t stream = 1; stream < 2 * kStreams; stream += 2) {
@@ -313,7 +314,7 @@ TEST_F(Http2GuardTest, IsDoneWithAStreamThatIsResetWhenTheAnswerIsOnItsWay) {
   }
 }
 
-TEST_F(Http2GuardTest, WhatMakesTheServerResetCostsAsMuch) {
+TEST_F(Http2GuardTest, ProvokingTheServersResetCostsAsMuch) {
   now_ += absl::Seconds(10);
   const int times = 100000;
   for (uint32_t stream = 1; stream < 2 * times; stream += 2) {
@@ -325,12 +326,12 @@ TEST_F(Http2GuardTest, WhatMakesTheServerResetCostsAsMuch) {
   EXPECT_EQ(Client(Frame(kHeaders, kEndHeaders, 2 * times + 1)), 0u);
 }
 
-TEST_F(Http2GuardTest, LargeMessagesTakeRoomUntilTheyAreWhole) {
+TEST_F(Http2GuardTest, LargeMessagesHoldRoomUntilTheyAreComplete) {
   for (const size_t piece : {1, 3, 1000, 100000}) {
     guard_ = NewGuard();
     Client(std::string(kPreface) + Frame(kHeaders, kEndHeaders, 1), piece);
     constexpr uint32_t kBytes = 40000;
-    // Two messages, the second padded, as a stream may have them.
+    // Two messages of one stream, the second padded.
     Client(Data(1, Message(kBytes) + std::string(15000, 'x')), piece);
     EXPECT_EQ(incoming(), kBytes);
     Client(Data(1, std::string(15000, 'x')), piece);
@@ -341,7 +342,7 @@ TEST_F(Http2GuardTest, LargeMessagesTakeRoomUntilTheyAreWhole) {
     EXPECT_EQ(incoming(), kBytes);
     Client(Data(1, std::string(kBytes - 3, 'x')), piece);
     EXPECT_EQ(incoming(), 0);
-    // One whose stream ends in the middle.
+    // A message whose stream ends in the middle.
     Client(Data(1, Message(kBytes) + "x"), piece);
     EXPECT_EQ(incoming(), kBytes);
     Client(Frame(kReset, 0, 1, 4), piece);
@@ -363,7 +364,7 @@ TEST_F(Http2GuardTest, LargeMessagesWaitForMemory) {
   EXPECT_EQ(incoming(), 0);
 }
 
-TEST_F(Http2GuardTest, SmallMessagesDoNotWaitUnlessTheyAreMany) {
+TEST_F(Http2GuardTest, OnlyManySmallMessagesWait) {
   SetMemory(kLimit);
   uint32_t passed = 0;
   for (uint32_t stream = 1; stream < 2 * kMaxStreams; stream += 2) {
@@ -375,7 +376,7 @@ TEST_F(Http2GuardTest, SmallMessagesDoNotWaitUnlessTheyAreMany) {
   EXPECT_EQ(passed, MessageReader::kSmallOfAConnection / (16 << 10));
 }
 
-TEST_F(Http2GuardTest, RoomForWhatDoesNotComeIsGivenToOthers) {
+TEST_F(Http2GuardTest, RoomOfASlowMessageIsGivenToOthers) {
   Client(Frame(kHeaders, kEndHeaders, 1));
   Client(Data(1, Message(49 << 20) + "x"));
   EXPECT_EQ(incoming(), 49 << 20);
@@ -388,12 +389,12 @@ TEST_F(Http2GuardTest, RoomForWhatDoesNotComeIsGivenToOthers) {
   now_ += absl::Seconds(IncomingMessages::kLastsSeconds);
   EXPECT_EQ(Client("x"), 1u);
   EXPECT_EQ(incoming(), 40 << 20);
-  // The slow one asks again for the rest.
+  // The slow message asks again for the rest.
   std::swap(guard_, other);
   EXPECT_EQ(Client(Data(1, "x")), 9u);
 }
 
-TEST_F(Http2GuardTest, WhatGrpcRefusesNeedsNoRoom) {
+TEST_F(Http2GuardTest, MessagesThatGrpcRefusesNeedNoRoom) {
   Client(Frame(kHeaders, kEndHeaders, 1));
   SetMemory(kLimit);
   const std::string data = Data(1, Message(51 << 20) + "x");
@@ -401,9 +402,9 @@ TEST_F(Http2GuardTest, WhatGrpcRefusesNeedsNoRoom) {
   EXPECT_EQ(incoming(), 0);
 }
 
-TEST_F(Http2GuardTest, HeadersAreWrittenAnew) {
-  // What the client has put into its table, gRPC gets in full; padding and
-  // priority have gone.
+TEST_F(Http2GuardTest, RewritesHeaders) {
+  // gRPC gets fields from the client's table in full, without padding and
+  // priority.
   const std::string first = std::string("\x40\1a\1b", 5) + "\x83";
   const std::string padded =
       std::string(1, 2) + std::string(5, '\0') + "\xbe" + "pp";
@@ -421,18 +422,18 @@ TEST_F(Http2GuardTest, HeadersAreWrittenAnew) {
     EXPECT_EQ(to_grpc_, Frame(kHeaders, kEndStream | kEndHeaders, 3,
                               WriteFields({{"a", "b"}, {"a", "b"}})));
   }
-  // What nobody may put into a table stays so.
+  // A field that must not be indexed stays so.
   Client(Frame(kHeaders, kEndHeaders, 5, std::string("\x10\1a\1b", 5)));
   EXPECT_EQ(to_grpc_,
             Frame(kHeaders, kEndHeaders, 5, std::string("\x10\1a\1b", 5)));
-  // In as many frames as it takes.
+  // A long block needs several frames.
   std::string large;
   AppendHeaders(7, 0, WriteFields({{"a", std::string(20000, 'x')}}), &large);
   Client(large);
   EXPECT_EQ(to_grpc_, large);
 }
 
-TEST_F(Http2GuardTest, HeadersThatMakeNoSenseEnd) {
+TEST_F(Http2GuardTest, EndsAConnectionWithInvalidHeaders) {
   const std::string bad[] = {
       Frame(kHeaders, kEndHeaders, 1, "\xff"),           // no block
       Frame(kHeaders, kEndHeaders, 1, "\xbe"),           // no such field
@@ -445,7 +446,7 @@ TEST_F(Http2GuardTest, HeadersThatMakeNoSenseEnd) {
     guard_ = NewGuard();
     EXPECT_TRUE(absl::IsInvalidArgument(Error(std::string(kPreface) + bytes)));
   }
-  // A bomb: a field of 4,000 bytes, named again and again.
+  // A header bomb: a field of 4,000 bytes, referred to again and again.
   guard_ = NewGuard();
   const std::string big =
       "\x40\x01"
@@ -459,7 +460,7 @@ TEST_F(Http2GuardTest, HeadersThatMakeNoSenseEnd) {
 
 class RefusingGuardTest : public Http2GuardTest {
  protected:
-  // A call that gRPC has answered, so that the settings are known.
+  // gRPC has answered a call, so the settings are known.
   RefusingGuardTest() {
     Client(Frame(kSettings, 0, 0) +
            Frame(kHeaders, kEndHeaders | kEndStream, 1, "\x83"));
@@ -477,7 +478,7 @@ class RefusingGuardTest : public Http2GuardTest {
   }
 };
 
-TEST_F(RefusingGuardTest, GrpcHearsNothingOfWhatIsRefused) {
+TEST_F(RefusingGuardTest, GrpcNeverSeesARefusedCall) {
   const std::string call =
       Frame(kHeaders, kEndHeaders, 3, std::string("\x40\1a\1b", 5)) +
       Data(3, Message(20) + std::string(20, 'x'), kEndStream) +
@@ -486,14 +487,15 @@ TEST_F(RefusingGuardTest, GrpcHearsNothingOfWhatIsRefused) {
   EXPECT_EQ(to_grpc_, "");
   EXPECT_EQ(FindField(seen_, "a"), "b");
   EXPECT_EQ(guard_.open_streams(), 0u);
-  // The stream's end, as the client has not said all yet.
+  // Resets the stream, because the client has not sent everything.
   EXPECT_EQ(Server(""), Answer(3) + Frame(kReset, 0, 3, std::string(4, '\0')));
-  // One that was whole, and trailers for what has ended.
+  // A call that was complete, and trailers for a stream that has ended.
   Client(Frame(kHeaders, kEndHeaders | kEndStream, 5, "\xbe") +
          Frame(kHeaders, kEndHeaders | kEndStream, 3, "\xbe"));
   EXPECT_EQ(to_grpc_, "");
   EXPECT_EQ(Server(""), Answer(5));
-  // gRPC gets the next, also the field that came with the refused one.
+  // gRPC gets the next call, with the field that the refused call put into the
+  // table.
   answer_.reset();
   Client(Frame(kHeaders, kEndHeaders, 7, "\xbe"));
   EXPECT_EQ(to_grpc_,
@@ -501,7 +503,7 @@ TEST_F(RefusingGuardTest, GrpcHearsNothingOfWhatIsRefused) {
   EXPECT_EQ(guard_.open_streams(), 1u);
 }
 
-TEST_F(RefusingGuardTest, GivesBackTheWindowOfWhatGrpcDoesNotGet) {
+TEST_F(RefusingGuardTest, ReturnsTheWindowOfDataThatGrpcDoesNotGet) {
   std::string said;
   Client(Frame(kHeaders, kEndHeaders, 3));
   Server("");
@@ -514,7 +516,7 @@ TEST_F(RefusingGuardTest, GivesBackTheWindowOfWhatGrpcDoesNotGet) {
   EXPECT_EQ(said, Window(8192));
 }
 
-TEST_F(RefusingGuardTest, SpeaksBetweenGrpcsFrames) {
+TEST_F(RefusingGuardTest, SendsItsFramesBetweenGrpcs) {
   Client(Frame(kHeaders, kEndHeaders | kEndStream, 3));
   const std::string first = Frame(kHeaders, 0, 5, 10);
   const std::string rest = Frame(kContinuation, kEndHeaders, 5, 10);
@@ -530,7 +532,7 @@ TEST_F(RefusingGuardTest, SpeaksBetweenGrpcsFrames) {
   EXPECT_EQ(Server(data.substr(20)), data.substr(20) + Answer(9));
 }
 
-TEST_F(Http2GuardTest, GoesAwayAfterTheSettingsAndBetweenFrames) {
+TEST_F(Http2GuardTest, SendsGoAwayAfterTheSettingsAndBetweenFrames) {
   guard_.GoAway();
   EXPECT_EQ(Server(""), "");
   std::string away = Frame(
@@ -538,13 +540,13 @@ TEST_F(Http2GuardTest, GoesAwayAfterTheSettingsAndBetweenFrames) {
   const std::string settings = Frame(kSettings, 0, 0, 6);
   EXPECT_EQ(Server(settings.substr(0, 12)), settings.substr(0, 12));
   EXPECT_EQ(Server(settings.substr(12)), settings.substr(12) + away);
-  // Calls that cross it are served as ever.
+  // Calls that cross the GOAWAY are served.
   EXPECT_EQ(Client(Frame(kHeaders, kEndHeaders | kEndStream, 1)), 9u);
   EXPECT_EQ(guard_.open_streams(), 1u);
 }
 
-TEST_F(RefusingGuardTest, WaitsUntilGrpcHasSaidHowLargeItsTableIs) {
-  // The client may have asked for a smaller one.
+TEST_F(RefusingGuardTest, RefusesOnlyAfterGrpcHasAnnouncedItsTableSize) {
+  // The client may have asked for a smaller table.
   Client(Frame(kSettings, 0, 0, 6));
   for (int i = 0; i < 3; ++i) {
     Client(Frame(kHeaders, kEndHeaders, 3 + 2 * i));
@@ -558,7 +560,7 @@ TEST_F(RefusingGuardTest, WaitsUntilGrpcHasSaidHowLargeItsTableIs) {
   EXPECT_EQ(Server(""), Answer(9));
 }
 
-TEST_F(RefusingGuardTest, RefusesNoMoreThanTheClientReads) {
+TEST_F(RefusingGuardTest, RefusesNoFasterThanTheClientReads) {
   now_ += absl::Seconds(1);
   std::string calls;
   for (uint32_t stream = 3; stream < 20000; stream += 2) {

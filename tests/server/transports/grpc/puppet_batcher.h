@@ -39,24 +39,24 @@ class PuppetBatcher : public Batcher {
   void Release() {
     Set([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_ = false; });
   }
-  // What Submit answers from now on.
+  // Sets what Submit answers.
   void Refuse(Submission refusal) {
     MutexLock lock(&mutex_);
     refusal_ = std::move(refusal);
     refusal_.retry_after = absl::Milliseconds(200);
   }
-  // What CheckAdmission answers from now on.
+  // Sets what CheckAdmission answers.
   void RefuseBeforehand(Submission refusal) {
     MutexLock lock(&mutex_);
     foreseen_ = std::move(refusal);
     foreseen_.retry_after = absl::Milliseconds(200);
   }
-  // Of how many calls it was asked before their requests were read.
+  // Number of calls that were checked before their requests were read.
   int asked_early() const {
     MutexLock lock(&mutex_);
     return asked_early_;
   }
-  // Calls that are on their way now, and those that were until Submit.
+  // Calls that are in transit now, and those that were until Submit.
   size_t in_transit() const {
     MutexLock lock(&mutex_);
     return in_transit_.size();
@@ -65,12 +65,12 @@ class PuppetBatcher : public Batcher {
     MutexLock lock(&mutex_);
     return arrived_;
   }
-  // What requests end with from now on.
+  // Sets how requests end.
   void Fail(absl::Status status) {
     MutexLock lock(&mutex_);
     failure_ = std::move(status);
   }
-  // What requests for logits get; [rows, outputs] as the engine gives them.
+  // Sets the logits that requests get: [rows, outputs], as the engine has them.
   void set_logits(std::function<std::vector<float>(const Request&)> logits) {
     MutexLock lock(&mutex_);
     logits_ = std::move(logits);
@@ -92,7 +92,7 @@ class PuppetBatcher : public Batcher {
     MutexLock lock(&mutex_);
     return refused_;
   }
-  // Every request that was taken, without its observer.
+  // All accepted requests, without their observers.
   std::vector<Request> submitted() const {
     MutexLock lock(&mutex_);
     return submitted_;
@@ -176,7 +176,7 @@ class PuppetBatcher : public Batcher {
         }
         failure = failure_;
         if (!next && dropped.empty()) {
-          // Cancellation and deadlines make no noise.
+          // Cancellation and deadlines do not wake it.
           changed_.WaitFor(&mutex_, absl::Milliseconds(1));
         }
       }
@@ -198,7 +198,7 @@ class PuppetBatcher : public Batcher {
            Clock::Real()->Now() >= request.deadline;
   }
 
-  // As an engine does it, from all of a row's logits.
+  // Computes it like an engine, from all of a row's logits.
   static void KeepBest(const Request& request, RequestResult* result) {
     const size_t rows = request.logits_positions.size();
     const size_t outputs = result->logits.size() / rows;

@@ -1,4 +1,4 @@
-// What tools that know grpc.reflection.v1 only (grpcurl, Postman) ask for.
+// Requests of tools that use grpc.reflection.v1 (grpcurl, Postman).
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.pb.h>
 
@@ -71,7 +71,7 @@ TEST_F(ReflectionTest, ListsTheServices) {
                                     "grpc.reflection.v1.ServerReflection"}));
 }
 
-TEST_F(ReflectionTest, GivesFilesWithWhatTheyImport) {
+TEST_F(ReflectionTest, ReturnsFilesWithTheirImports) {
   const std::set<std::string> files = FilesOf("trivium.v1.Inference");
   EXPECT_THAT(files,
               testing::IsSupersetOf(
@@ -84,7 +84,7 @@ TEST_F(ReflectionTest, GivesFilesWithWhatTheyImport) {
       Ask(request).file_descriptor_response().file_descriptor_proto_size(), 2);
 }
 
-TEST_F(ReflectionTest, WhatIsNotThereIsToldAndTheStreamGoesOn) {
+TEST_F(ReflectionTest, AnUnknownNameDoesNotEndTheStream) {
   ServerReflectionRequest request;
   const auto code = [&] { return Ask(request).error_response().error_code(); };
   EXPECT_EQ(code(), grpc::INVALID_ARGUMENT);
@@ -101,7 +101,7 @@ TEST_F(ReflectionTest, WhatIsNotThereIsToldAndTheStreamGoesOn) {
             "trivium.v1.Input");
 }
 
-// As of one whose answers nobody reads, and who asks for more.
+// A client that keeps asking and does not read the answers.
 TEST_F(ReflectionTest, StreamsAndQuestionsAreBounded) {
   for (const char* version : {"v1", "v1alpha"}) {
     const std::string method = std::string("/grpc.reflection.") + version +

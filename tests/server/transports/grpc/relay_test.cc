@@ -1,4 +1,5 @@
-// The relay with tests in gRPC's place: they get the socket that gRPC would.
+// The relay with tests that act as gRPC: they get the socket that gRPC would
+// get.
 #include "server/transports/grpc/relay.h"
 
 #include <arpa/inet.h>
@@ -60,7 +61,7 @@ class RelayTest : public testing::Test {
               0);
     return client;
   }
-  // gRPC's end of the next connection.
+  // Returns gRPC's end of the next connection.
   UniqueFd Accepted() {
     MutexLock lock(&mutex_);
     while (accepted_.empty()) changed_.Wait(&mutex_);
@@ -128,7 +129,7 @@ TEST_F(RelayTest, GrpcKnowsTheClientsAddress) {
   EXPECT_EQ(PeerOfRelayed("ipv4:1.2.3.4:5"), "ipv4:1.2.3.4:5");
 }
 
-TEST_F(RelayTest, WhatOneSideClosesIsClosedForTheOther) {
+TEST_F(RelayTest, ClosesBothSidesWhenOneCloses) {
   Start();
   UniqueFd client = Connect();
   UniqueFd grpc = Accepted();
@@ -139,7 +140,7 @@ TEST_F(RelayTest, WhatOneSideClosesIsClosedForTheOther) {
 
   client = Connect();
   grpc = Accepted();
-  // More than the relay holds: it is sent when the client reads.
+  // More bytes than the relay holds; they are sent when the client reads.
   const std::string last(1 << 20, 'x');
   std::thread writer([&] {
     Send(grpc, last);
@@ -150,13 +151,13 @@ TEST_F(RelayTest, WhatOneSideClosesIsClosedForTheOther) {
   EXPECT_TRUE(IsClosed(client));
 }
 
-TEST_F(RelayTest, WhoDoesNotReadIsNotReadFrom) {
+TEST_F(RelayTest, DoesNotReadFromASideWhileTheOtherDoesNotRead) {
   Start();
   const UniqueFd client = Connect();
   const UniqueFd grpc = Accepted();
   fcntl(grpc.get(), F_SETFL, O_NONBLOCK);
   size_t sent = 0;
-  // Until nothing more goes for a while: the buffers of the sockets are full.
+  // Writes until nothing is taken for a while: the sockets' buffers are full.
   const std::string piece(1 << 16, 'x');
   pollfd writable{grpc.get(), POLLOUT, 0};
   while (sent < (64 << 20) && poll(&writable, 1, 500) > 0) {
@@ -168,18 +169,18 @@ TEST_F(RelayTest, WhoDoesNotReadIsNotReadFrom) {
   EXPECT_EQ(Receive(client, sent), std::string(sent, 'x'));
 }
 
-TEST_F(RelayTest, TheLongestIdleMakesRoom) {
+TEST_F(RelayTest, EvictsTheConnectionIdleTheLongest) {
   Start(16);
   std::vector<UniqueFd> clients, grpcs;
   for (int i = 0; i < 16; ++i) {
     clients.push_back(Connect());
     grpcs.push_back(Accepted());
-    // The first has a call.
+    // The first connection has a call.
     Send(clients[i], kHello);
     if (i == 0) Send(clients[i], kCall);
     Receive(grpcs[i], kHello.size() + (i == 0 ? kCall.size() : 0));
   }
-  // The second is used once more; so the third is the one.
+  // The second is used once more, so the third is idle the longest.
   Send(clients[1], kCall);
   Receive(grpcs[1], kCall.size());
   Send(grpcs[1], kAnswer);
@@ -198,7 +199,7 @@ TEST_F(RelayTest, TheLongestIdleMakesRoom) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("trivium_connections 16"));
 }
 
-TEST_F(RelayTest, WhereAllAreInUseOneMoreIsRefused) {
+TEST_F(RelayTest, RefusesAConnectionIfAllAreInUse) {
   Start(16);
   std::vector<UniqueFd> clients, grpcs;
   for (int i = 0; i < 16; ++i) {
@@ -224,11 +225,11 @@ TEST_F(RelayTest, AbuseEndsTheConnection) {
               HasSubstr("trivium_connections_ended_total{reason=\"abuse\"} 1"));
 }
 
-TEST_F(RelayTest, AFloodIsReadInTheEnd) {
+TEST_F(RelayTest, AFloodIsEventuallyRead) {
   Start();
   const UniqueFd client = Connect();
   const UniqueFd grpc = Accepted();
-  // Empty DATA, more than a connection begins with and may save up.
+  // Empty DATA frames, more than a new connection may send at once.
   std::string flood = std::string(kHello) + std::string(kCall);
   for (int i = 0; i < 10000; ++i) flood += std::string("\0\0\0\0\0\0\0\0\1", 9);
   Send(client, flood);
@@ -241,7 +242,7 @@ TEST_F(RelayTest, ALargeMessageWaitsForMemory) {
   Start();
   const UniqueFd client = Connect();
   const UniqueFd grpc = Accepted();
-  // DATA of 2^14 bytes, the first of a message of 2^20.
+  // DATA of 2^14 bytes, the beginning of a message of 2^20.
   const std::string head = std::string(kHello) + std::string(kCall) +
                            std::string("\0\x40\0\0\0\0\0\0\1", 9) +
                            std::string("\0\0\x10\0\0", 5);
@@ -250,7 +251,7 @@ TEST_F(RelayTest, ALargeMessageWaitsForMemory) {
   EXPECT_EQ(Receive(grpc, head.size()), head);
   pollfd readable{grpc.get(), POLLIN, 0};
   EXPECT_EQ(poll(&readable, 1, 100), 0) << "the message came";
-  // Others are served meanwhile.
+  // Other connections are served meanwhile.
   const UniqueFd other = Connect();
   const UniqueFd others = Accepted();
   Send(other, std::string(kHello) + std::string(kCall));
@@ -262,7 +263,7 @@ TEST_F(RelayTest, ALargeMessageWaitsForMemory) {
   EXPECT_EQ(overload_.account()->bytes(Held::kIncoming), 1 << 20);
 }
 
-TEST_F(RelayTest, TheEndSendsWhatGrpcHasSaid) {
+TEST_F(RelayTest, SendsGrpcsLastBytesBeforeItEnds) {
   Start();
   const UniqueFd client = Connect();
   UniqueFd grpc = Accepted();
@@ -273,7 +274,7 @@ TEST_F(RelayTest, TheEndSendsWhatGrpcHasSaid) {
   EXPECT_TRUE(IsClosed(client));
 }
 
-TEST_F(RelayTest, ClientsAreSentElsewhereAndFinishWhatTheyHave) {
+TEST_F(RelayTest, ClientsGoElsewhereAndFinishTheirCalls) {
   Start();
   const UniqueFd client = Connect();
   UniqueFd grpc = Accepted();
@@ -285,7 +286,7 @@ TEST_F(RelayTest, ClientsAreSentElsewhereAndFinishWhatTheyHave) {
   std::string away;
   AppendGoAway(&away);
   EXPECT_EQ(Receive(client, away.size()), away);
-  // Nobody listens any more.
+  // The port is closed.
   const UniqueFd late(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_storage address = relay_->address();
   EXPECT_NE(connect(late.get(), reinterpret_cast<const sockaddr*>(&address),
@@ -315,11 +316,11 @@ sockaddr_storage AddressOf(const UniqueFd& listener) {
   return address;
 }
 
-TEST(ListenerProbeTest, AListenerThatIsDeafIsTold) {
+TEST(ListenerProbeTest, DetectsAListenerThatDoesNotAnswer) {
   auto listeners = Listen("127.0.0.1", 0);
   ASSERT_TRUE(listeners.ok());
   const sockaddr_storage address = AddressOf(listeners->front());
-  // The system connects; nobody answers.
+  // The system accepts the connection; no program answers.
   EXPECT_FALSE(ListenerProbe(kProbeHttp2, address, nullptr, absl::Hours(1),
                              absl::Milliseconds(50))
                    .answering());
@@ -329,7 +330,7 @@ TEST(ListenerProbeTest, AListenerThatIsDeafIsTold) {
                    .answering());
 }
 
-TEST(ListenerProbeTest, AListenerOfHttpIsAnswered) {
+TEST(ListenerProbeTest, AcceptsAnHttpListenersAnswer) {
   auto listeners = Listen("127.0.0.1", 0);
   ASSERT_TRUE(listeners.ok());
   const UniqueFd& listener = listeners->front();
@@ -347,7 +348,7 @@ TEST(ListenerProbeTest, AListenerOfHttpIsAnswered) {
   server.join();
 }
 
-TEST_F(RelayTest, AProbeHearsTheOtherSide) {
+TEST_F(RelayTest, AProbeIsAnsweredByGrpc) {
   Start();
   std::thread grpc([this] {
     const UniqueFd socket = Accepted();

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ParseTimeoutTest, ReadsWhatGrpcWrites) {
+TEST(ParseTimeoutTest, ParsesGrpcsTimeouts) {
   EXPECT_EQ(ParseTimeout("200m"), absl::Milliseconds(200));
   EXPECT_EQ(ParseTimeout("99999999n"), absl::Nanoseconds(99999999));
   EXPECT_EQ(ParseTimeout("1S"), absl::Seconds(1));
@@ -50,12 +50,12 @@ class RelayedRefusalTest : public RpcTest {
   }
 };
 
-TEST_F(RelayedRefusalTest, IsWhatTheHandlerWouldSay) {
+TEST_F(RelayedRefusalTest, AnswersLikeTheHandlerWould) {
   RefuseFromNowOn();
   for (const bool early : {true, false}) {
     auto context = Context();
     context->AddMetadata("x-request-id", "seven");
-    // A connection's first call is gRPC's.
+    // gRPC gets a connection's first call.
     if (!early) {
       StartServer();
       RefuseAll();
@@ -81,7 +81,7 @@ TEST_F(RelayedRefusalTest, IsWhatTheHandlerWouldSay) {
   }
 }
 
-TEST_F(RelayedRefusalTest, AConnectionIsAsGoodAsBefore) {
+TEST_F(RelayedRefusalTest, AConnectionWorksAfterARefusal) {
   RefuseFromNowOn();
   // More than the windows of stream and connection, in messages large and
   // small, with fields that the client puts into its table.
@@ -106,7 +106,7 @@ TEST_F(RelayedRefusalTest, AConnectionIsAsGoodAsBefore) {
   }
 }
 
-TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
+TEST_F(RelayedRefusalTest, DoesNotRefuseCallsThatNeedNoWorker) {
   RefuseFromNowOn();
   const int before = batcher_->asked_early();
   v1::TokenizeRequest request;
@@ -119,7 +119,7 @@ TEST_F(RelayedRefusalTest, CallsThatNeedNoWorkerAreNotAsked) {
   EXPECT_EQ(batcher_->expected(), 0u);
 }
 
-TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
+TEST_F(RelayedRefusalTest, BoundsCallsWithoutAMessage) {
 #ifdef TRIVIUM_SANITIZED
   GTEST_SKIP()
       << "skipped: calls bounded by memory, of which a sanitizer takes "
@@ -132,7 +132,7 @@ TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
   StartServer();
   Translated();
   grpc::CompletionQueue queue;
-  // A stream that says nothing: it stays, or is refused at once.
+  // A stream without messages stays open, or is refused at once.
   struct Stream {
     std::unique_ptr<grpc::ClientContext> context = Context();
     std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::TranslateStreamRequest,
@@ -153,7 +153,7 @@ TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
   v1::TranslateResponse response;
   const grpc::Status refused = Translate(TextsRequest({"a"}), &response);
   EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("as many calls open"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("as many open calls"));
   EXPECT_THAT(metrics_->Text(),
               HasSubstr("trivium_requests_in_flight{rpc=\"Translate\"} 0"));
   for (const auto& one : streams) {
@@ -166,11 +166,11 @@ TEST_F(RelayedRefusalTest, CallsWithoutAMessageAreBounded) {
   Translated();
 }
 
-TEST_F(RelayedRefusalTest, CallsThatPassAreOnTheirWayUntilTheyAreSubmitted) {
+TEST_F(RelayedRefusalTest, CallsThatPassAreInTransitUntilTheyAreSubmitted) {
   batcher_->Hold();
   for (int i = 1; i <= 3; ++i) {
     auto context = Context();
-    // Whatever a client says of that.
+    // A client's own field is ignored.
     context->AddMetadata(std::string(kInTransitField), "1");
     v1::TranslateResponse response;
     std::thread call([&] {

@@ -26,12 +26,12 @@ namespace trivium {
 // "ids" (a translator without a tokenizer).
 class RpcTest : public testing::Test {
  protected:
-  // As in the program: the log is not for what clients do wrong.
+  // As in the program: clients' mistakes do not go to the log.
   static void SetUpTestSuite() { CaptureLibraryLogs(); }
 
   void SetUp() override { StartServer(); }
 
-  // For tests that need others besides, of models or of what may be null.
+  // For tests that need other models, or parts that may be null.
   virtual void AddParts(Server::Parts* parts) {}
 
   // A test may change options_ and start again.
@@ -60,9 +60,9 @@ class RpcTest : public testing::Test {
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     grpc::ChannelArguments arguments;
-    // Tests make several servers: each gets connections of its own.
+    // Tests make several servers, each with its own connections.
     arguments.SetInt("grpc.use_local_subchannel_pool", 1);
-    // Windows stay small, so that a client that does not read is soon felt.
+    // Small windows, so that a client that does not read is noticed soon.
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     channel_ = grpc::CreateCustomChannel(
         "127.0.0.1:" + std::to_string(server_->port()),
@@ -118,7 +118,7 @@ class RpcTest : public testing::Test {
                : std::string(entry->second.data(), entry->second.size());
   }
 
-  // Hand-made bytes to a unary call.
+  // Sends hand-made bytes to a unary call.
   grpc::Status SendBytes(const std::string& method, const std::string& bytes) {
     const grpc::Slice slice(bytes);
     const grpc::ByteBuffer request(&slice, 1);

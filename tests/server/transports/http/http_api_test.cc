@@ -1,4 +1,5 @@
-// The transport against clients of every kind; a puppet answers for the models.
+// The HTTP transport with clients of every kind. A puppet answers for the
+// models.
 #include "server/transports/http/http_api.h"
 
 #include <gmock/gmock.h>
@@ -104,7 +105,7 @@ TEST_F(HttpApiTest, Answers) {
                         "\"translator\",rpc=\"Translate\"} 1"));
 }
 
-// Of models from English to German, French to English and German to French.
+// Models from English to German, French to English and German to French.
 class LanguagesTest : public HttpApiTest {
  protected:
   using Targets = std::map<std::string, std::vector<std::string>>;
@@ -132,17 +133,17 @@ class LanguagesTest : public HttpApiTest {
   const Targets pairs_ = {{"de", {"fr"}}, {"en", {"de"}}, {"fr", {"en"}}};
 };
 
-TEST_F(LanguagesTest, AreThoseOfTheModels) { EXPECT_EQ(Get(), pairs_); }
+TEST_F(LanguagesTest, ListsTheModelsLanguages) { EXPECT_EQ(Get(), pairs_); }
 
-TEST_F(LanguagesTest, AreWhatIsReachedByThePivot) {
+TEST_F(LanguagesTest, ListsLanguagesReachedThroughThePivot) {
   environment_.pivot_language = "en";
   Targets targets = pairs_;
   targets["fr"] = {"de", "en"};
-  // From German there is no way to English.
+  // No path leads from German to English.
   EXPECT_EQ(Get(), targets);
 }
 
-TEST_F(LanguagesTest, AreNoMoreWhereNobodyKnowsThePivot) {
+TEST_F(LanguagesTest, ListsNoMoreIfNoModelKnowsThePivot) {
   environment_.pivot_language = "ru";
   EXPECT_EQ(Get(), pairs_);
 }
@@ -219,7 +220,7 @@ TEST_F(HttpApiTest, FilesAreTranslatedAndFetched) {
   EXPECT_EQ(Post("/translate_file", "{}").status, 415);
 }
 
-TEST_F(HttpApiTest, AHeaderHasThePriority) {
+TEST_F(HttpApiTest, AHeaderSetsThePriority) {
   Start();
   const std::string json_type = "Content-Type: application/json\r\n";
   EXPECT_EQ(
@@ -228,10 +229,10 @@ TEST_F(HttpApiTest, AHeaderHasThePriority) {
   const HttpResult refused =
       Post(kTranslate, kAbc, json_type + "Trivium-Priority: first\r\n");
   EXPECT_EQ(refused.status, 400);
-  EXPECT_THAT(refused.body, HasSubstr("'first' is no priority"));
+  EXPECT_THAT(refused.body, HasSubstr("'first' is not a priority"));
 }
 
-TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {
+TEST_F(HttpApiTest, AConnectionServesSeveralRequests) {
   Start();
   HttpSocket socket(api_->port());
   std::string request = PostText(kTranslate, kAbc);
@@ -246,7 +247,7 @@ TEST_F(HttpApiTest, AConnectionServesOneAfterTheOther) {
   EXPECT_EQ(answers, 3);
 }
 
-TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
+TEST_F(HttpApiTest, RefusesInvalidRequests) {
   Start();
   EXPECT_EQ(
       Send("GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -257,7 +258,7 @@ TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
   EXPECT_EQ(get.status, 405);
   EXPECT_THAT(get.headers, HasSubstr("Allow: POST"));
   EXPECT_EQ(Send("POST /embed HTTP/1.1\r\n\r\n").status, 400);  // no Host
-  // Which version of HTTP to answer in is not known.
+  // The version of HTTP to answer in is not known.
   EXPECT_NE(Send("nonsense\r\n\r\n").status, 200);
   EXPECT_NE(Send("\x16\x03\x01\r\n\r\n").status, 200);
   EXPECT_EQ(Post(kTranslate, kAbc, "Content-Type: text/plain\r\n").status, 415);
@@ -269,7 +270,7 @@ TEST_F(HttpApiTest, WhatIsNoRequestIsRefused) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
-TEST_F(HttpApiTest, WhatIsReadHasHeadsToo) {
+TEST_F(HttpApiTest, AnswersHeadLikeGet) {
   Start();
   const HttpResult head =
       Send("HEAD /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -282,7 +283,7 @@ TEST_F(HttpApiTest, WhatIsReadHasHeadsToo) {
             405);
 }
 
-TEST_F(HttpApiTest, HealthIsWhetherTheServerIsReady) {
+TEST_F(HttpApiTest, HealthTellsWhetherTheServerIsReady) {
   const std::string get =
       "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
   Start();
@@ -296,7 +297,7 @@ TEST_F(HttpApiTest, HealthIsWhetherTheServerIsReady) {
   EXPECT_THAT(metrics_.Text(), testing::Not(HasSubstr("/health")));
 }
 
-TEST_F(HttpApiTest, FieldsHaveTheNamesThatTheirClientsGaveThem) {
+TEST_F(HttpApiTest, ErrorsNameFieldsAsTheirClientsDo) {
   Start();
   const json none = json::parse(Post("/v1/embeddings", R"({"input":[]})").body);
   EXPECT_THAT(none["error"]["message"].get<std::string>(),
@@ -329,7 +330,7 @@ TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
   const HttpResult large = Post(kTranslate, std::string(2000, ' '));
   EXPECT_EQ(large.status, 413);
   EXPECT_THAT(large.body, HasSubstr("takes at most 1000"));
-  // Nobody waits for what is not sent.
+  // The server does not wait for bytes that are not sent.
   const char* const head =
       "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
   EXPECT_EQ(Send(std::string(head) +
@@ -339,7 +340,7 @@ TEST_F(HttpApiTest, LargeBodiesAreRefusedByTheirLength) {
   EXPECT_EQ(
       Send(std::string(head) + "Content-Length: 999999999999\r\n\r\n").status,
       413);
-  // A length that nobody told.
+  // A body without a length in its head.
   std::string chunks =
       std::string(head) +
       "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -356,7 +357,7 @@ TEST_F(HttpApiTest, ATimeForAllEndsSlowRequests) {
   options.request_timeout = absl::Milliseconds(100);
   options.idle_timeout = absl::Milliseconds(100);
   Start(options);
-  // Each is closed, though it would send on.
+  // Each connection is closed, although the client would send on.
   EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
   HttpSocket head(api_->port());
   head.Send("POST /embed HTTP/1.1\r\nHost:");
@@ -378,13 +379,13 @@ TEST_F(HttpApiTest, CallsMayTakeLongerThanRequests) {
   HttpSocket working(api_->port());
   working.Send(PostText(kTranslate, kAbc));
   batcher_.WaitForSubmitted(1);
-  // One that has nothing to do has its end meanwhile.
+  // An idle connection ends meanwhile.
   EXPECT_EQ(HttpSocket(api_->port()).Receive(), "");
   batcher_.Release();
   EXPECT_EQ(ParseHttpResult(working.Receive()).status, 200);
 }
 
-TEST_F(HttpApiTest, TheLongestIdleMakesRoom) {
+TEST_F(HttpApiTest, EvictsTheConnectionIdleTheLongest) {
   HttpApi::Options options;
   options.max_connections = 4;  // two of a client
   Start(options);
@@ -401,7 +402,7 @@ TEST_F(HttpApiTest, TheLongestIdleMakesRoom) {
   HttpSocket third(api_->port());
   EXPECT_THAT(use(&third), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(first.Receive(), "");
-  // Those in use stay.
+  // Connections in use stay.
   batcher_.Hold();
   second.Send(PostText(kTranslate, kAbc));
   third.Send(PostText(kTranslate, kAbc));
@@ -415,7 +416,7 @@ TEST_F(HttpApiTest, TheLongestIdleMakesRoom) {
       HasSubstr("trivium_connections_ended_total{reason=\"evicted\"} 1"));
 }
 
-TEST_F(HttpApiTest, AClientThatGoesEndsItsCall) {
+TEST_F(HttpApiTest, DisconnectingCancelsTheCall) {
   Start();
   batcher_.Hold();
   {
@@ -435,13 +436,13 @@ TEST_F(HttpApiTest, AClientThatGoesEndsItsCall) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
-TEST_F(HttpApiTest, UnreadAnswersEnd) {
+TEST_F(HttpApiTest, EndsAConnectionThatDoesNotReadItsAnswer) {
   HttpApi::Options options;
   options.stall_timeout = absl::Milliseconds(100);
   environment_.limits.max_response_bytes = 64 << 20;
   Start(options);
   HttpSocket unread(api_->port());
-  // Far more than sockets hold; each answer is a hundred times its request.
+  // Answers are far larger than sockets hold: a hundred times their requests.
   const std::string text(40'000, 'a');
   std::string request = PostText("/tokenize", R"({"inputs":")" + text + "\"}");
   request.erase(request.find("Connection: close\r\n"), 19);
@@ -452,7 +453,7 @@ TEST_F(HttpApiTest, UnreadAnswersEnd) {
   EXPECT_EQ(overload_.account()->total(), 0);
 }
 
-TEST_F(HttpApiTest, RefusalsTellWhenToComeAgain) {
+TEST_F(HttpApiTest, RefusalsTellWhenToRetry) {
   Start();
   batcher_.RefuseBeforehand({absl::ResourceExhaustedError("too much to do")});
   for (const char* path : {kTranslate, "/translate"}) {
@@ -477,12 +478,12 @@ TEST_F(HttpApiTest, WithoutMemoryRequestsAreRefused) {
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
 }
 
-TEST_F(HttpApiTest, ParsingJsonNeedsTheMemoryThatItMayTake) {
+TEST_F(HttpApiTest, ReservesTheMemoryThatParsingJsonMayNeed) {
   Start();
   const std::string body = R"({"inputs":[{"text":")" +
                            std::string(10'000, 'a') +
                            R"("}],"options":{"truncate":true}})";
-  // Room for what a request comes to, and not for JSON's values.
+  // There is room for the request, but not for its JSON values.
   memory_ = static_cast<int64_t>(OverloadManager::kRefuseAllAt * (1 << 30)) -
             6 * static_cast<int64_t>(body.size());
   overload_.Look();
@@ -517,7 +518,7 @@ TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
   Start();
   memory_ = int64_t{800} << 20;
   overload_.Look();
-  // What others are sending.
+  // Bytes that others are sending.
   overload_.account()->Add(Held::kIncoming, 1 << 20);
   EXPECT_EQ(Post(kTranslate, kAbc).status, 200);
   const std::string large(2 * OverloadManager::kSmallRequest, 'a');
@@ -528,7 +529,7 @@ TEST_F(HttpApiTest, SmallRequestsDoNotWaitForOthersLargeOnes) {
   overload_.account()->Add(Held::kIncoming, -(1 << 20));
 }
 
-TEST_F(HttpApiTest, DeadlinesAreConnects) {
+TEST_F(HttpApiTest, TakesConnectsDeadline) {
   Start();
   const std::string type = "Content-Type: application/json\r\n";
   batcher_.Hold();
@@ -580,13 +581,13 @@ TEST_F(HttpApiTest, ManyIdleStreamsNeedNoThreads) {
   }
 }
 
-TEST_F(HttpApiTest, StopsWithCallsUnderWay) {
+TEST_F(HttpApiTest, StopsWhileCallsRun) {
   Start();
   batcher_.Hold();
   HttpSocket socket(api_->port());
   socket.Send(PostText(kTranslate, kAbc));
   batcher_.WaitForSubmitted(1);
-  // A request that has not come in whole.
+  // A request that has not arrived completely.
   HttpSocket half(api_->port());
   half.Send(
       "POST /embed HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -612,7 +613,7 @@ TEST_F(HttpApiTest, RandomBytesHarmNothing) {
   std::mt19937 random(1);
   const auto below = [&random](size_t end) { return random() % end; };
   const auto bytes = [&] {
-    // A request that is cut, or of which some bytes are others, or no request.
+    // A request that is cut, or with changed bytes, or no request at all.
     std::string text = good[below(good.size())];
     if (below(4) == 0) text.assign(below(300), '\0');
     if (below(4) == 0) text.resize(below(text.size() + 1));
@@ -630,7 +631,7 @@ TEST_F(HttpApiTest, RandomBytesHarmNothing) {
       socket.Send(bytes());
       if (below(3) == 0) socket.Send(bytes());
     }
-    // Half of them leave before they are answered.
+    // Half of the clients leave before they are answered.
     while (sockets.size() > kSockets / 2) sockets.pop_back();
     for (HttpSocket& socket : sockets) socket.Receive();
   }
@@ -639,7 +640,7 @@ TEST_F(HttpApiTest, RandomBytesHarmNothing) {
   EXPECT_EQ(overload_.account()->total(), 0);
 }
 
-TEST_F(HttpApiTest, TakenPortsAreNamed) {
+TEST_F(HttpApiTest, NamesAPortThatIsTaken) {
   Start();
   HttpApi::Options options;
   options.port = api_->port();

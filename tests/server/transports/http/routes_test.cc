@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// "POST /embed", as docs/openapi.json would have it.
+// "POST /embed", as docs/openapi.json names a route.
 std::set<std::string> RoutesAsDescribed() {
   std::set<std::string> routes;
   for (const Route& route : Routes()) {
@@ -36,7 +36,7 @@ json OpenApi() {
   return json::parse(file);
 }
 
-TEST(RoutesTest, TheDocumentDescribesThemAll) {
+TEST(RoutesTest, OpenApiDescribesAllRoutes) {
   const json document = OpenApi();
   std::set<std::string> described;
   for (const auto& [path, operations] : document.at("paths").items()) {
@@ -52,7 +52,7 @@ TEST(RoutesTest, TheDocumentDescribesThemAll) {
   EXPECT_EQ(described, RoutesAsDescribed());
 }
 
-TEST(RoutesTest, TheDocumentsReferencesAreThere) {
+TEST(RoutesTest, OpenApisReferencesExist) {
   const json document = OpenApi();
   const std::function<void(const json&)> check = [&](const json& value) {
     if (value.is_object() && value.contains("$ref")) {
@@ -67,8 +67,8 @@ TEST(RoutesTest, TheDocumentsReferencesAreThere) {
   check(document);
 }
 
-// Every call of the API but those that read a stream of requests.
-TEST(RoutesTest, EveryUnaryCallHasConnectsPath) {
+// All calls of the API except those that read a stream of requests.
+TEST(RoutesTest, EveryUnaryCallHasAConnectPath) {
   const std::set<std::string> routes = RoutesAsDescribed();
   for (const auto* file : {v1::EncodeRequest::descriptor()->file(),
                            v1::Model::descriptor()->file()}) {
@@ -85,7 +85,7 @@ TEST(RoutesTest, EveryUnaryCallHasConnectsPath) {
   }
 }
 
-TEST(RoutesTest, AreFoundByMethodAndPath) {
+TEST(RoutesTest, FindsRoutesByMethodAndPath) {
   EXPECT_EQ(FindRoute("POST", "/embed").route->path, "/embed");
   EXPECT_EQ(FindRoute("GET", "/embed").route, nullptr);
   EXPECT_EQ(FindRoute("GET", "/embed").allowed, "POST");

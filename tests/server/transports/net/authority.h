@@ -18,8 +18,8 @@
 
 namespace trivium {
 
-// Signs certificates of localhost and 127.0.0.1, and writes them to files of
-// the tests' folder, each under the name that it gets.
+// Signs certificates for localhost and 127.0.0.1, and writes them to files with
+// the given names in the tests' folder.
 class Authority {
  public:
   explicit Authority(const std::string& name)
@@ -31,7 +31,7 @@ class Authority {
 
   std::string file() const { return PathOf(name_ + ".pem"); }
 
-  // NAME.pem and NAME.key, valid between so many days from now; with a
+  // Writes NAME.pem and NAME.key, valid between these days from now. With a
   // password, the key is encrypted.
   TlsCredentials::Files Issue(const std::string& name, int from_day = -1,
                               int to_day = 10,
@@ -66,7 +66,7 @@ class Authority {
   }
 
  private:
-  // The process's own: several programs of tests run at a time.
+  // A folder of this process: several test programs run at once.
   struct Folder {
     std::string path =
         testing::TempDir() + "/trivium_tls_" + std::to_string(getpid());
@@ -82,7 +82,7 @@ class Authority {
 
   static Key NewKey() { return Key(EVP_EC_gen("P-256"), EVP_PKEY_free); }
 
-  // Without a key: the authority's own.
+  // Null: the authority's own key.
   Certificate New(const std::string& name, int from_day, int to_day,
                   EVP_PKEY* key = nullptr) const {
     Certificate certificate(X509_new(), X509_free);

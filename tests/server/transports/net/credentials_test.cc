@@ -33,7 +33,7 @@ std::string NameOf(const std::shared_ptr<SSL_CTX>& context) {
   return name;
 }
 
-TEST(TlsCredentialsTest, ErrorsNameTheFileAndWhatIsWrong) {
+TEST(TlsCredentialsTest, ErrorsNameTheFileAndTheMistake) {
   const Authority authority("authority");
   const TlsCredentials::Files good = authority.Issue("good");
   EXPECT_EQ(ErrorOf(good), "");
@@ -65,7 +65,7 @@ TEST(TlsCredentialsTest, ErrorsNameTheFileAndWhatIsWrong) {
               HasSubstr("not valid before"));
 }
 
-TEST(TlsCredentialsTest, FilesAreReplacedInAnyOrder) {
+TEST(TlsCredentialsTest, FilesMayBeReplacedInAnyOrder) {
   const Authority authority("authority");
   const TlsCredentials::Files files = authority.Issue("first");
   const TlsCredentials::Files next = authority.Issue("second");
@@ -91,7 +91,7 @@ TEST(TlsCredentialsTest, FilesAreReplacedInAnyOrder) {
   EXPECT_EQ((*credentials)->server(), now) << "nothing has changed";
 }
 
-TEST(TlsCredentialsTest, TheThreadLooks) {
+TEST(TlsCredentialsTest, AThreadReadsTheFilesAgain) {
   const Authority authority("authority");
   const TlsCredentials::Files files = authority.Issue("watched");
   auto credentials = TlsCredentials::Load(files, absl::Milliseconds(1));

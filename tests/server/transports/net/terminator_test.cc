@@ -1,4 +1,4 @@
-// The terminator between real clients and tests in the server's place.
+// The terminator between real clients and tests that act as the server.
 #include "server/transports/net/terminator.h"
 
 #include <fcntl.h>
@@ -21,14 +21,14 @@ using testing::HasSubstr;
 
 class TlsTerminatorTest : public testing::Test {
  protected:
-  void Start(TlsTerminator::Options options = {.protocol = &kHttp2Protocol}) {
+  void Start(TlsTerminatorOptions options = {.protocol = &kHttp2Protocol}) {
     auto credentials = TlsCredentials::Load(files_, absl::Hours(1));
     ASSERT_TRUE(credentials.ok()) << credentials.status();
     credentials_ = *std::move(credentials);
     auto acceptor = NewAcceptor("127.0.0.1", 0);
     ASSERT_TRUE(acceptor.ok());
-    acceptor_ = NewTlsAcceptor(options, *std::move(acceptor),
-                               credentials_.get(), &metrics_);
+    acceptor_ = NewTlsTerminator(options, *std::move(acceptor),
+                                 credentials_.get(), &metrics_);
     fcntl(acceptor_->fd(), F_SETFL, 0);  // the tests wait
   }
 
@@ -38,7 +38,7 @@ class TlsTerminatorTest : public testing::Test {
   }
   TlsClient Connect() { return Connect(Trusting()); }
   TlsClient::Options Trusting() const { return {.ca = authority_.file()}; }
-  // With a certificate of `authority`.
+  // Options of a client with a certificate of `authority`.
   TlsClient::Options Showing(const Authority& authority) const {
     const TlsCredentials::Files files = authority.Issue("client");
     TlsClient::Options options = Trusting();
@@ -47,7 +47,7 @@ class TlsTerminatorTest : public testing::Test {
     return options;
   }
 
-  // The server's end of the next connection.
+  // Returns the server's end of the next connection.
   UniqueFd Accepted() {
     sockaddr_storage client{};
     UniqueFd socket = acceptor_->Accept(&client);
@@ -102,7 +102,7 @@ TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
   std::string much(3 << 20, 'x');
   for (size_t i = 0; i < much.size(); i += 1000) much[i] = static_cast<char>(i);
   std::thread writer([&] { Send(server, much); });
-  // Both at once: the terminator waits for neither.
+  // Both directions at once: the terminator waits for neither.
   std::thread reader([&] { EXPECT_EQ(Receive(server, much.size()), much); });
   EXPECT_TRUE(client.Send(much));
   EXPECT_EQ(client.Receive(much.size()), much);
@@ -110,7 +110,7 @@ TEST_F(TlsTerminatorTest, CarriesBytesBothWays) {
   reader.join();
 }
 
-TEST_F(TlsTerminatorTest, WhatOneSideClosesIsClosedForTheOther) {
+TEST_F(TlsTerminatorTest, ClosesBothSidesWhenOneCloses) {
   Start();
   {
     TlsClient client = Connect();
@@ -136,7 +136,7 @@ TEST_F(TlsTerminatorTest, WhatOneSideClosesIsClosedForTheOther) {
   EXPECT_EQ(Receive(server, 1), "");
 }
 
-TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesHoldsUpNobody) {
+TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesDelaysNobody) {
   Start({.protocol = &kHttp2Protocol,
          .max_handshakes = 4,
          .handshake_timeout = absl::Hours(1)});
@@ -149,13 +149,13 @@ TEST_F(TlsTerminatorTest, AHandshakeThatNeverComesHoldsUpNobody) {
       HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 1"));
 }
 
-TEST_F(TlsTerminatorTest, AHandshakeHasItsTime) {
+TEST_F(TlsTerminatorTest, EndsASlowHandshake) {
   Start({.protocol = &kHttp2Protocol,
          .handshake_timeout = absl::Milliseconds(20)});
   EXPECT_EQ(Receive(TlsClient::Connect(port()), 1), "");
 }
 
-TEST_F(TlsTerminatorTest, WhatIsNotTlsIsRefused) {
+TEST_F(TlsTerminatorTest, RefusesBytesThatAreNotTls) {
   Start();
   const UniqueFd client = TlsClient::Connect(port());
   Send(client, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -167,7 +167,7 @@ TEST_F(TlsTerminatorTest, WhatIsNotTlsIsRefused) {
   ExpectServes(Trusting());
 }
 
-TEST_F(TlsTerminatorTest, OldVersionsAndOtherProtocolsAreRefused) {
+TEST_F(TlsTerminatorTest, RefusesOldVersionsAndOtherProtocols) {
   Start();
   TlsClient::Options options = Trusting();
   options.most_version = TLS1_1_VERSION;
@@ -180,7 +180,7 @@ TEST_F(TlsTerminatorTest, OldVersionsAndOtherProtocolsAreRefused) {
   ExpectServes(options);
 }
 
-TEST_F(TlsTerminatorTest, ClientsShowACertificateOfTheAuthority) {
+TEST_F(TlsTerminatorTest, DemandsACertificateOfTheAuthority) {
   files_.client_ca = authority_.file();
   Start();
   ExpectServes(Showing(authority_));
@@ -192,7 +192,7 @@ TEST_F(TlsTerminatorTest, ClientsShowACertificateOfTheAuthority) {
   expired.certificate = old.certificate;
   expired.key = old.key;
   ExpectRefuses(expired);
-  // The server's own, with which it probes itself.
+  // The server's own certificate, with which it probes itself.
   TlsClient::Options own = Trusting();
   own.certificate = files_.certificate;
   own.key = files_.key;
@@ -202,7 +202,7 @@ TEST_F(TlsTerminatorTest, ClientsShowACertificateOfTheAuthority) {
       HasSubstr("trivium_connections_ended_total{reason=\"handshake\"} 3"));
 }
 
-TEST_F(TlsTerminatorTest, ANewCertificateIsForNewConnections) {
+TEST_F(TlsTerminatorTest, NewConnectionsUseANewCertificate) {
   Start();
   TlsClient before = Connect();
   EXPECT_EQ(before.ServersName(), "server");
@@ -216,7 +216,7 @@ TEST_F(TlsTerminatorTest, ANewCertificateIsForNewConnections) {
   EXPECT_EQ(before.Receive(7), "goes on");
 }
 
-TEST_F(TlsTerminatorTest, TheEndSendsWhatTheServerHasSaid) {
+TEST_F(TlsTerminatorTest, SendsTheServersLastBytesBeforeItEnds) {
   Start();
   TlsClient client = Connect();
   UniqueFd server = Accepted();

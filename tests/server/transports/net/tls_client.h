@@ -17,7 +17,7 @@
 
 namespace trivium {
 
-// OpenSSL's client on a socket that waits, at most a minute.
+// An OpenSSL client on a blocking socket that waits at most a minute.
 class TlsClient {
  public:
   struct Options {
@@ -29,7 +29,7 @@ class TlsClient {
   };
 
   TlsClient(int port, const Options& options) : socket_(Connect(port)) {
-    // Servers close connections that are written to.
+    // Servers may close connections that the test writes to.
     std::signal(SIGPIPE, SIG_IGN);
     SSL_CTX* const context = SSL_CTX_new(TLS_client_method());
     if (!options.ca.empty()) {
@@ -70,8 +70,8 @@ class TlsClient {
     return client;
   }
 
-  // Its own handshake is done. With TLS 1.3 a server that wants a certificate
-  // refuses afterwards: nothing comes then.
+  // True if the client's side of the handshake is done. With TLS 1.3 a server
+  // that demands a certificate refuses afterwards; then nothing arrives.
   bool connected() const { return connected_; }
   int socket_fd() const { return socket_.get(); }
 
@@ -84,7 +84,7 @@ class TlsClient {
     }
     return true;
   }
-  // Fewer bytes: the other side has closed before.
+  // Returns fewer bytes if the other side has closed.
   std::string Receive(size_t bytes) {
     std::string got(bytes, '\0');
     size_t have = 0;
@@ -101,7 +101,7 @@ class TlsClient {
     while (!(piece = Receive(1)).empty()) all += piece;
     return all;
   }
-  // What OpenSSL last said is wrong.
+  // Returns OpenSSL's last error.
   static std::string Error() {
     const char* const reason = ERR_reason_error_string(ERR_peek_last_error());
     return reason == nullptr ? "" : reason;

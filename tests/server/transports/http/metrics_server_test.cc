@@ -1,4 +1,4 @@
-#include "server/observability/http.h"
+#include "server/transports/http/metrics_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@ namespace {
 
 using testing::HasSubstr;
 
-class HttpServerTest : public testing::Test {
+class MetricsServerTest : public testing::Test {
  protected:
   void Start(absl::Duration timeout = absl::Seconds(60)) {
-    auto server = HttpServer::Create({"127.0.0.1", 0, timeout}, &metrics_,
-                                     [this] { return ready_.load(); });
+    auto server = MetricsServer::Create({"127.0.0.1", 0, timeout}, &metrics_,
+                                        [this] { return ready_.load(); });
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -36,7 +36,7 @@ class HttpServerTest : public testing::Test {
     EXPECT_EQ(Status("/readyz"), 200);
     EXPECT_EQ(Status("/metrics"), 200);
   }
-  // How much a client gets rid of before the server closes the connection.
+  // Returns how many bytes the server takes before it closes the connection.
   size_t SendUntilClosed(const std::string& first, const std::string& again) {
     HttpSocket socket(server_->port());
     size_t sent = 0;
@@ -45,15 +45,15 @@ class HttpServerTest : public testing::Test {
     return sent;
   }
 
-  // Beyond what the sockets' own buffers take.
+  // More than the sockets' buffers hold.
   static constexpr size_t kEndless = 64 << 20;
 
   Metrics metrics_{1};
   std::atomic<bool> ready_ = true;
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<MetricsServer> server_;
 };
 
-// Bytes of this process in memory.
+// Returns this process's resident bytes.
 size_t Resident() {
   size_t total = 0;
   size_t pages = 0;
@@ -61,7 +61,7 @@ size_t Resident() {
   return pages * 4096;
 }
 
-TEST_F(HttpServerTest, Answers) {
+TEST_F(MetricsServerTest, ServesMetricsAndProbes) {
   Start();
   ready_ = false;
   EXPECT_EQ(Status("/readyz"), 503);
@@ -77,7 +77,7 @@ TEST_F(HttpServerTest, Answers) {
   EXPECT_THAT(page.body, HasSubstr("# TYPE trivium_"));
 }
 
-TEST_F(HttpServerTest, KnowsEnoughOfHttp) {
+TEST_F(MetricsServerTest, ServesOldAndHandWrittenRequests) {
   Start();
   EXPECT_EQ(Send("GET /healthz HTTP/1.0\r\n\r\n").body, "ok\n");
   EXPECT_EQ(Send("GET /healthz HTTP/1.1\n\n").body, "ok\n");
@@ -85,15 +85,21 @@ TEST_F(HttpServerTest, KnowsEnoughOfHttp) {
   EXPECT_THAT(head.headers, HasSubstr("Content-Length: 3"));
   EXPECT_EQ(head.body, "");
   EXPECT_EQ(Send("POST /healthz HTTP/1.1\r\n\r\n").status, 405);
-  for (const char* bad :
-       {"\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
-        " / HTTP/1.1\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
-        "GET / x HTTP/1.1\r\n\r\n", "\x16\x03\x01\n\n"}) {
-    EXPECT_EQ(Send(bad).status, 400) << bad;
-  }
 }
 
-TEST_F(HttpServerTest, ARequestMayComeByteByByte) {
+// libmicrohttpd answers 400 or 505, or ends the connection without an answer.
+TEST_F(MetricsServerTest, RefusesWhatIsNotHttp1) {
+  Start();
+  for (const char* bad :
+       {"GET\r\n\r\n", "GET /healthz\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
+        " /healthz HTTP/1.1\r\n\r\n", "GET /healthz HTTP/2.0\r\n\r\n",
+        "GET /healthz x HTTP/1.1\r\n\r\n", "\x16\x03\x01\n\n"}) {
+    EXPECT_NE(Send(bad).status, 200) << bad;
+  }
+  ExpectProbesAnswered();
+}
+
+TEST_F(MetricsServerTest, AnswersARequestThatComesByteByByte) {
   Start();
   HttpSocket socket(server_->port());
   for (const char byte : std::string("GET /healthz HTTP/1.1\r\nA: b\r\n\r\n")) {
@@ -102,8 +108,8 @@ TEST_F(HttpServerTest, ARequestMayComeByteByByte) {
   EXPECT_EQ(ParseHttpResult(socket.Receive()).body, "ok\n");
 }
 
-// Each holds its connection open with a request that never ends.
-TEST_F(HttpServerTest, DrippingClientsHoldUpNobody) {
+// Each client holds its connection open with a request that never ends.
+TEST_F(MetricsServerTest, DrippingClientsHoldUpNobody) {
   for (const int count : {4, 64, 200}) {
     Start();
     std::vector<HttpSocket> drips;
@@ -119,8 +125,8 @@ TEST_F(HttpServerTest, DrippingClientsHoldUpNobody) {
   }
 }
 
-// They ask and do not read.
-TEST_F(HttpServerTest, ClientsThatDoNotReadHoldUpNobody) {
+// These clients send requests and do not read the answers.
+TEST_F(MetricsServerTest, ClientsThatDoNotReadHoldUpNobody) {
   Start();
   std::vector<HttpSocket> deaf;
   for (int i = 0; i < 100; ++i) {
@@ -130,17 +136,17 @@ TEST_F(HttpServerTest, ClientsThatDoNotReadHoldUpNobody) {
   ExpectProbesAnswered();
 }
 
-TEST_F(HttpServerTest, ATimeForAllEndsASlowRequest) {
+TEST_F(MetricsServerTest, ATimeForAllEndsASlowRequest) {
   Start(absl::Milliseconds(50));
   HttpSocket silent(server_->port());
   HttpSocket slow(server_->port());
   slow.Send("GET /metrics HTTP/1.1\r\nX: ");
-  // The server ends both; else this would wait.
+  // The server ends both connections; else this would wait.
   EXPECT_EQ(silent.Receive(), "");
   EXPECT_EQ(slow.Receive(), "");
 }
 
-TEST_F(HttpServerTest, HeadersWithoutEndAreCutOff) {
+TEST_F(MetricsServerTest, HeadersWithoutEndAreCutOff) {
   Start();
   ExpectProbesAnswered();
   const size_t before = Resident();
@@ -153,7 +159,7 @@ TEST_F(HttpServerTest, HeadersWithoutEndAreCutOff) {
   ExpectProbesAnswered();
 }
 
-TEST_F(HttpServerTest, BodiesAreNotRead) {
+TEST_F(MetricsServerTest, BodiesAreNotRead) {
   Start();
   const size_t before = Resident();
   const std::string headers =
@@ -171,7 +177,7 @@ TEST_F(HttpServerTest, BodiesAreNotRead) {
   ExpectProbesAnswered();
 }
 
-TEST_F(HttpServerTest, StopsWithClientsThatHang) {
+TEST_F(MetricsServerTest, StopsWhileClientsAreConnected) {
   Start();
   HttpSocket silent(server_->port());
   ExpectProbesAnswered();
@@ -179,11 +185,11 @@ TEST_F(HttpServerTest, StopsWithClientsThatHang) {
   EXPECT_EQ(silent.Receive(), "");
 }
 
-TEST_F(HttpServerTest, TakenPortsAreNamed) {
+TEST_F(MetricsServerTest, NamesAPortThatIsTaken) {
   Start();
   const int port = server_->port();
-  const auto second =
-      HttpServer::Create({"127.0.0.1", port}, &metrics_, [] { return true; });
+  const auto second = MetricsServer::Create({"127.0.0.1", port}, &metrics_,
+                                            [] { return true; });
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(std::to_string(port)));

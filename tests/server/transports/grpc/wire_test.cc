@@ -1,4 +1,6 @@
-// The small parts of the gRPC layer.
+// Messages on the wire, and statuses.
+#include "server/transports/grpc/wire.h"
+
 #include <gmock/gmock.h>
 
 #include "google/rpc/status.pb.h"
@@ -6,7 +8,6 @@
 #include "server/errors/status.h"
 #include "server/transports/grpc/grpc_status.h"
 #include "server/transports/grpc/library_logs.h"
-#include "server/transports/grpc/wire.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -62,8 +63,8 @@ TEST(WireTest, FindsTheIdOfABadItem) {
   EXPECT_EQ(FindItemId(Bytes(message.SerializeAsString())), std::nullopt);
 }
 
-// Of two bytes each, in messages and unknown ones, that would take a hundred
-// times as many in memory.
+// Fields of two bytes each, known and unknown, which would take a hundred times
+// as much memory.
 TEST(WireTest, FieldsAreCountedBeforeTheyAreParsed) {
   constexpr int64_t kMaxBytes = 1 << 20;
   constexpr int kMost = kMaxBytes / kMessageBytesAField + 1024;
@@ -87,7 +88,7 @@ TEST(WireTest, FieldsAreCountedBeforeTheyAreParsed) {
     EXPECT_THAT(status_of(kMost / 2 + 1, one),
                 testing::HasSubstr("fields in all"));
   }
-  // Numbers that are packed are one field.
+  // Packed numbers count as one field.
   v1::EncodeRequest ids;
   for (int i = 0; i < kMost + 10; ++i) {
     if (i == 0) ids.add_inputs();

@@ -1,0 +1,66 @@
+#include "server/transports/net/connection_limits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace trivium {
+
+bool ConnectionLimits::IsFull(const std::string& network) const {
+  const auto count = of_network_.find(network);
+  return count != of_network_.end() && count->second >= max_of_network_;
+}
+
+bool ConnectionLimits::HasRoom(const std::string& network) const {
+  return size() < max_connections_ && !IsFull(network);
+}
+
+std::optional<ConnectionLimits::Id> ConnectionLimits::LongestIdle(
+    const std::string& network) const {
+  const bool of_network = IsFull(network);
+  for (const Id id : idle_) {
+    if (!of_network || connections_.at(id).network == network) return id;
+  }
+  return std::nullopt;
+}
+
+void ConnectionLimits::Add(Id id, const std::string& network) {
+  connections_[id].network = network;
+  ++of_network_[network];
+}
+
+void ConnectionLimits::Remove(Id id) {
+  const auto connection = connections_.find(id);
+  if (connection == connections_.end()) return;
+  SetBusy(id);
+  const auto count = of_network_.find(connection->second.network);
+  if (--count->second == 0) of_network_.erase(count);
+  connections_.erase(connection);
+}
+
+void ConnectionLimits::SetIdle(Id id) {
+  const auto connection = connections_.find(id);
+  if (connection == connections_.end()) return;
+  SetBusy(id);
+  connection->second.idle = idle_.insert(idle_.end(), id);
+}
+
+void ConnectionLimits::SetBusy(Id id) {
+  const auto connection = connections_.find(id);
+  if (connection == connections_.end() || !connection->second.idle) return;
+  idle_.erase(*std::exchange(connection->second.idle, std::nullopt));
+}
+
+int ConnectionsWithin(int64_t files, int files_each, int fewest, int wanted) {
+  return static_cast<int>(std::clamp<int64_t>(
+      files / files_each, std::min(fewest, wanted), wanted));
+}
+
+int64_t OpenFilesLimit() {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  return static_cast<int64_t>(std::min<rlim_t>(files.rlim_cur, 1 << 30));
+}
+
+}  // namespace trivium

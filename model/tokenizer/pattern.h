@@ -20,8 +20,8 @@ class Pattern {
  public:
   virtual ~Pattern() = default;
 
-  // The matches in a text, ascending and apart, none empty. RESOURCE_EXHAUSTED
-  // when an expression needs more time or memory than it may have.
+  // The matches in a text, ascending and apart, none empty. INVALID_ARGUMENT
+  // if the expression needs more time or memory for this text than it may have.
   virtual absl::StatusOr<std::vector<ByteSpan>> Find(
       std::string_view text) const = 0;
 

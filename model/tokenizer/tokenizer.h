@@ -2,7 +2,6 @@
 #define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 
 namespace trivium {
 
@@ -88,9 +88,8 @@ struct EncodeOptions {
   int64_t most_tokens = 0;
   // Pieces and offsets, too.
   bool with_tokens = false;
-  // Asked again and again while a long text is tokenized, if set (every few
-  // milliseconds; it may do other work); an error ends the work.
-  std::function<absl::Status()> wanted = nullptr;
+  // Called while a long text is tokenized.
+  AliveCheck check_alive = {};
 };
 
 // A part of a text that has more than one author: a chat's template and what

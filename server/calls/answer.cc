@@ -73,19 +73,16 @@ class AnswerCall final : public UnaryCall {
                       "shorter contexts",
                       requests->size(), environment().limits.max_windows));
     }
-    absl::StatusOr<AnswerWindows> windows = AnswerWindows::Cut(
+    absl::StatusOr<AnswerWindows> cut = AnswerWindows::Cut(
         *model().tokenizer(), request_.inputs(part).question(),
         request_.inputs(part).context(),
         {.max_tokens = model().info().max_source_tokens,
          .overlap = static_cast<int>(std::min<uint32_t>(overlap, 1 << 20)),
          .max_windows = max_windows,
-         .wanted = [this] { return call().Wanted(); }});
-    if (absl::IsInvalidArgument(windows.status())) {
-      return InvalidField(InputField(part),
-                          std::string(windows.status().message()));
-    }
-    TRIVIUM_RETURN_IF_ERROR(windows.status());
-    for (AnswerWindows::Window& window : windows->windows) {
+         .check_alive = call().alive_check()});
+    TRIVIUM_ASSIGN_OR_RETURN(AnswerWindows windows,
+                             AboutText(std::move(cut), InputField(part)));
+    for (AnswerWindows::Window& window : windows.windows) {
       Request& request = requests->emplace_back();
       request.source = std::move(window.input);
       if (model().info().type_vocabulary == 0) request.source.type_ids.clear();
@@ -93,7 +90,7 @@ class AnswerCall final : public UnaryCall {
       window_of_request_.push_back(
           {part, static_cast<int>(request.source.ids.size()), window});
     }
-    contexts_.push_back(std::move(windows->context));
+    contexts_.push_back(std::move(windows.context));
     return absl::OkStatus();
   }
 
@@ -102,7 +99,7 @@ class AnswerCall final : public UnaryCall {
     return InputField(window_of_request_[request].part);
   }
 
-  absl::Status Respond(int request, RequestResult result) override {
+  absl::Status HandleResult(int request, RequestResult result) override {
     const Window& window = window_of_request_[request];
     if (request == 0 || window_of_request_[request - 1].part != window.part) {
       response_.add_results();

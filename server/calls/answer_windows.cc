@@ -70,7 +70,7 @@ absl::StatusOr<AnswerWindows> AnswerWindows::Cut(const Tokenizer& tokenizer,
                                                  const Options& options) {
   EncodeOptions plain;
   plain.add_special_tokens = false;
-  plain.wanted = options.wanted;
+  plain.check_alive = options.check_alive;
   plain.most_tokens = options.max_tokens;
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> asked,
                            tokenizer.Tokenize(question, plain));

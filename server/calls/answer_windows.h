@@ -2,12 +2,12 @@
 #define TRIVIUM_SERVER_CALLS_ANSWER_WINDOWS_H_
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "model/engine.h"
 #include "model/tokenizer/tokenizer.h"
 
@@ -22,8 +22,7 @@ struct AnswerWindows {
     int max_tokens = 512;   // that the model reads, so of a window
     int overlap = 128;      // taken as half a window where it is more
     int max_windows = 512;  // at least 1
-    // As EncodeOptions'.
-    std::function<absl::Status()> wanted = nullptr;
+    AliveCheck check_alive = {};
   };
   struct Window {
     EncoderInput input;

@@ -50,7 +50,7 @@ class ClassifyCall final
     return top >= all ? bytes : bytes / all * top;
   }
 
-  absl::Status Respond(int i, RequestResult result) override {
+  absl::Status HandleResult(int i, RequestResult result) override {
     v1::Classification* out = AddResultOf(i);
     const HeadInfo& head = *model().info().head;
     const std::vector<float>& logits = result.logits;
@@ -81,7 +81,7 @@ class RerankCall final : public UnaryCall {
     }
     options_.model = &model();
     options_.limits = &environment().limits;
-    options_.wanted = [this] { return call().Wanted(); };
+    options_.check_alive = call().alive_check();
     TRIVIUM_RETURN_IF_ERROR(ConvertTruncation(request_, "", environment(),
                                               call().model(), &options_));
     TRIVIUM_RETURN_IF_ERROR(ReadPrompt());
@@ -129,7 +129,7 @@ class RerankCall final : public UnaryCall {
     return fmt::format("documents[{}]", request);
   }
 
-  absl::Status Respond(int, RequestResult result) override {
+  absl::Status HandleResult(int, RequestResult result) override {
     outputs_ = result.logits.size();
     logits_.push_back(result.logits.back());
     scores_.push_back(

@@ -50,7 +50,7 @@ std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
       context.deadline && *context.deadline <= environment.clock->Now()
           ? absl::DeadlineExceededError(
                 "the call's deadline had passed when it came")
-          : Foresee(environment, rpc, context);
+          : CheckAdmission(environment, rpc, context);
   if (status.ok()) return std::nullopt;
   return EndEarly(environment, rpc, std::move(context), status);
 }

@@ -38,10 +38,11 @@ bool HasLengthOne(const std::vector<float>& vector) {
 
 }  // namespace
 
-absl::StatusOr<EncodeWork> EncodeWork::Create(
-    const Environment& environment, const ServedModel& model,
-    const v1::EncodeRequest& request, const std::string& path,
-    std::function<absl::Status()> wanted) {
+absl::StatusOr<EncodeWork> EncodeWork::Create(const Environment& environment,
+                                              const ServedModel& model,
+                                              const v1::EncodeRequest& request,
+                                              const std::string& path,
+                                              AliveCheck check_alive) {
   const ModelInfo& info = model.model->info();
   if (info.design == Design::kDecoder) {
     return absl::FailedPreconditionError(fmt::format(
@@ -53,7 +54,7 @@ absl::StatusOr<EncodeWork> EncodeWork::Create(
   InputOptions& input = work.input_options_;
   input.model = model.model.get();
   input.limits = &environment.limits;
-  input.wanted = std::move(wanted);
+  input.check_alive = std::move(check_alive);
   TRIVIUM_RETURN_IF_ERROR(
       ConvertTruncation(request, path, environment, model, &input));
   TRIVIUM_RETURN_IF_ERROR(work.ReadPooling(request));

@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
 #define TRIVIUM_SERVER_CALLS_ENCODE_WORK_H_
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +15,13 @@ namespace trivium {
 class EncodeWork {
  public:
   // What `request` wants of inputs, which are not looked at; `path` of its
-  // fields in their message, "start.", or nothing; `wanted` as InputOptions'.
-  static absl::StatusOr<EncodeWork> Create(
-      const Environment& environment, const ServedModel& model,
-      const v1::EncodeRequest& request, const std::string& path,
-      std::function<absl::Status()> wanted);
+  // fields in their message, "start.", or nothing; `check_alive` as
+  // InputOptions'.
+  static absl::StatusOr<EncodeWork> Create(const Environment& environment,
+                                           const ServedModel& model,
+                                           const v1::EncodeRequest& request,
+                                           const std::string& path,
+                                           AliveCheck check_alive);
 
   struct Item {
     PreparedInput input;

@@ -58,7 +58,7 @@ class FillMaskCall final
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int i, RequestResult result) override {
+  absl::Status HandleResult(int i, RequestResult result) override {
     const Tokenizer& tokenizer = *model().tokenizer();
     v1::FilledMasks* out = AddResultOf(i);
     for (size_t m = 0; m < positions_[i].size(); ++m) {

@@ -28,7 +28,7 @@ class InputsCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     options_.model = &model();
     options_.limits = &environment().limits;
-    options_.wanted = [this] { return call().Wanted(); };
+    options_.check_alive = call().alive_check();
     return ConvertTruncation(request_, "", environment(), call().model(),
                              &options_);
   }

@@ -12,7 +12,7 @@ void PreparedCall::Start() {
   if (!call_.admitted().ok()) return Finish(call_.admitted());
   if (absl::Status status = Open(); !status.ok()) return Finish(status);
   if (NeedsBatcher()) {
-    if (absl::Status status = call_.Foresee(); !status.ok()) {
+    if (absl::Status status = call_.CheckAdmission(); !status.ok()) {
       return Finish(status);
     }
   }
@@ -33,7 +33,7 @@ void PreparedCall::PrepareParts(int end) {
   const absl::Time before = environment().clock->Now();
   absl::Status status;
   while (status.ok() && prepared_ < end) {
-    status = call_.Wanted();
+    status = call_.CheckAlive();
     if (status.ok()) status = Prepare(prepared_++, &requests_);
     if (status.ok()) {
       status = CheckResponseBytes(response_bytes_, environment().limits);

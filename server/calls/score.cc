@@ -54,7 +54,7 @@ class ScoreCall final : public UnaryCall {
                              ConvertDirection(request_, "", model()));
     options_.model = &model();
     options_.limits = &limits;
-    options_.wanted = [this] { return call().Wanted(); };
+    options_.check_alive = call().alive_check();
     const int top = static_cast<int>(
         std::min<uint32_t>(request_.top_logprobs(), INT32_MAX));
     if (top > limits.max_top_logprobs) {
@@ -232,8 +232,8 @@ class ScoreCall final : public UnaryCall {
     options.add_special_tokens = add_special_tokens;
     // One more is refused.
     options.most_tokens = model().info().max_target_tokens + 1;
-    options.wanted = options_.wanted;
-    return model().tokenizer()->Tokenize(text, options);
+    options.check_alive = options_.check_alive;
+    return AboutText(model().tokenizer()->Tokenize(text, options), path);
   }
 
   absl::Status TooMany(const std::string& path) const {
@@ -266,7 +266,7 @@ class ScoreCall final : public UnaryCall {
     return token;
   }
 
-  absl::Status Respond(int index, RequestResult result) override {
+  absl::Status HandleResult(int index, RequestResult result) override {
     v1::ScoreResult* out = response_.mutable_results(part_of_request_[index]);
     const Hypothesis& scored = *result.scored;
     out->set_total_logprob(scored.log_probability);

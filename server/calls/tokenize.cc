@@ -76,13 +76,15 @@ class TokenizeCall : public UnaryCall {
     // More cannot be told.
     options.most_tokens =
         environment().limits.max_response_bytes / kLaterTokenBytes;
-    options.wanted = [this] { return call().Wanted(); };
+    options.check_alive = call().alive_check();
     const Tokenizer& tokenizer = *model().tokenizer();
     TRIVIUM_ASSIGN_OR_RETURN(
         const std::vector<Token> tokens,
-        pairs() ? tokenizer.TokenizePair(request_.pairs(part).first(),
-                                         request_.pairs(part).second(), options)
-                : tokenizer.Tokenize(request_.texts(part), options));
+        AboutText(pairs() ? tokenizer.TokenizePair(
+                                request_.pairs(part).first(),
+                                request_.pairs(part).second(), options)
+                          : tokenizer.Tokenize(request_.texts(part), options),
+                  fmt::format("{}[{}]", pairs() ? "pairs" : "texts", part)));
     for (const Token& token : tokens) {
       response_bytes_ += kTokenBytes + static_cast<int64_t>(token.piece.size());
     }
@@ -91,7 +93,7 @@ class TokenizeCall : public UnaryCall {
     v1::TokenizedText* result = response_.add_results();
     for (const Token& token : tokens) {
       if (result->tokens_size() % kIdsAtOnce == 0) {
-        TRIVIUM_RETURN_IF_ERROR(call().Wanted());
+        TRIVIUM_RETURN_IF_ERROR(call().CheckAlive());
       }
       v1::Token* added = result->add_tokens();
       *added = ConvertToken(token);
@@ -105,7 +107,7 @@ class TokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int, RequestResult) override {
+  absl::Status HandleResult(int, RequestResult) override {
     return absl::OkStatus();  // no request, no result
   }
   const google::protobuf::Message& Response() override {
@@ -153,7 +155,7 @@ class DetokenizeCall : public UnaryCall {
         tokenizer.NewStreamingDecoder();
     std::string* text = response_.add_texts();
     for (size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
-      TRIVIUM_RETURN_IF_ERROR(call().Wanted());
+      TRIVIUM_RETURN_IF_ERROR(call().CheckAlive());
       const size_t end = std::min(ids.size(), begin + kIdsAtOnce);
       for (size_t i = begin; i < end; ++i) *text += decoder->Push(ids[i]);
       TRIVIUM_RETURN_IF_ERROR(CheckResponseSize(
@@ -165,7 +167,7 @@ class DetokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int, RequestResult) override {
+  absl::Status HandleResult(int, RequestResult) override {
     return absl::OkStatus();  // no request, no result
   }
   const google::protobuf::Message& Response() override {

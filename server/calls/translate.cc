@@ -24,11 +24,10 @@ class TranslateCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(
-        translation_,
-        RoutedTranslation::Create(
-            &call(), /*named=*/!request_.model().empty(), request_.options(),
-            "options", [this] { return call().Wanted(); },
-            [this] { return call().Foresee(); }));
+        translation_, RoutedTranslation::Create(
+                          &call(), /*named=*/!request_.model().empty(),
+                          request_.options(), "options", call().alive_check(),
+                          [this] { return call().CheckAdmission(); }));
     return absl::OkStatus();
   }
 
@@ -77,7 +76,7 @@ class TranslateCall : public UnaryCall {
     return Path(input_of_request_[request]);
   }
 
-  absl::Status Respond(int request, RequestResult result) override {
+  absl::Status HandleResult(int request, RequestResult result) override {
     const int input = input_of_request_[request];
     TRIVIUM_RETURN_IF_ERROR(
         translation_->Take(&items_[input], std::move(result)));
@@ -92,7 +91,7 @@ class TranslateCall : public UnaryCall {
   }
 
   // Of as many inputs as together have what a call may have; of one at least.
-  std::vector<Request> More() override {
+  std::vector<Request> NextRequests() override {
     std::vector<Request> more;
     input_of_request_.clear();
     const auto most = static_cast<size_t>(environment().limits.max_inputs);

@@ -20,8 +20,8 @@ namespace trivium {
 // within a call; between calls, the one that was served least is next. So a
 // short text waits for at most one piece of work on each thread, whatever
 // else is queued, if calls hand over long work in pieces: each piece queues
-// the next one (kPieceBytes). Work that cannot be cut gives way. Work is never
-// taken back: that of a call that is no longer wanted asks Call::Wanted and
+// the next one (kPieceBytes). Work that cannot be cut yields. Work is never
+// taken back: that of a call that is no longer wanted asks Call::CheckAlive and
 // ends at once.
 //
 // The queue needs no bound of its own: each call bounds what it has in it.
@@ -46,7 +46,7 @@ class WorkPool {
   // Called by long work again and again, with no lock held: on a pool's thread
   // it first does a piece's worth of what is short and has its turn. It does
   // nothing on other threads, and inside of what it does.
-  static void GiveWay();
+  static void Yield();
 
  private:
   struct Work {

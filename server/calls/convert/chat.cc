@@ -201,13 +201,6 @@ absl::Status CheckVariables(const google::protobuf::Struct& in,
   return absl::OkStatus();
 }
 
-// What the template, or reading what it made, said of the request.
-absl::Status AboutChat(const absl::Status& status, const std::string& path) {
-  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)
-             ? InvalidField(path, std::string(status.message()))
-             : status;
-}
-
 absl::StatusOr<const ChatTemplate*> FindTemplate(const v1::Chat& in,
                                                  const std::string& path,
                                                  const Model& model) {
@@ -263,15 +256,15 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
   input.most_bytes = static_cast<size_t>(options.limits->max_text_bytes);
   input.now = now;
   input.zone = absl::LocalTimeZone();
-  input.wanted = options.wanted;
+  input.check_alive = options.check_alive;
 
   const int most = model.info().max_target_tokens - 1;
   EncodeOptions encode;
   encode.most_tokens = most;
-  encode.wanted = options.wanted;
+  encode.check_alive = options.check_alive;
   absl::StatusOr<Encoding> encoding =
       chat->Encode(input, *model.tokenizer(), encode);
-  if (!encoding.ok()) return AboutChat(encoding.status(), path);
+  if (!encoding.ok()) return AboutText(encoding.status(), path);
   TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
       *encoding, path, most, "send fewer messages, or shorter ones"));
   PreparedInput out;

@@ -2,7 +2,6 @@
 #define TRIVIUM_SERVER_CALLS_CONVERT_CONVERT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "server/batching/request.h"
 #include "server/calls/environment.h"
 #include "trivium/v1/common.pb.h"
@@ -72,8 +72,8 @@ struct InputOptions {
   // Tell of what is longer than the model reads, and is not cut, by
   // PreparedInput::too_long instead of an error.
   bool divides = false;
-  // Asked again and again while a long text is tokenized.
-  std::function<absl::Status()> wanted = nullptr;
+  // Called while a long text is read.
+  AliveCheck check_alive;
 };
 
 // Whether texts are cut, and where: what a message says of it, over the
@@ -151,6 +151,17 @@ absl::Status CheckTextBytes(size_t bytes, const std::string& path,
 // That, and FAILED_PRECONDITION where the model reads no texts.
 absl::Status CheckText(const std::string& text, const std::string& path,
                        const InputOptions& options);
+
+// The error of tokenizing the text of the field `path`, or of rendering it by a
+// template. Both have limits that a text may exceed; as a retry never helps,
+// these errors become INVALID_ARGUMENT about the field. Others stay as they
+// are.
+absl::Status AboutText(const absl::Status& status, const std::string& path);
+template <typename T>
+absl::StatusOr<T> AboutText(absl::StatusOr<T> read, const std::string& path) {
+  if (read.ok()) return read;
+  return AboutText(read.status(), path);
+}
 
 // What an encoder reads of an encoding.
 EncoderInput ToSource(Encoding encoding, const ModelInfo& info);

@@ -55,21 +55,24 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   encode.truncate_left = options.truncate_left;
   encode.most_tokens = limit;
   encode.with_tokens = options.tokens;
-  encode.wanted = options.wanted;
+  encode.check_alive = options.check_alive;
   const Tokenizer* tokenizer = options.model->tokenizer();
   const std::string prompt = options.direction.text_prefix + options.prompt;
   switch (in.input_case()) {
     case v1::Input::kText:
       TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
-      return tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
-                               encode);
+      return AboutText(
+          tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
+                            encode),
+          path + ".text");
     case v1::Input::kPair:
       TRIVIUM_RETURN_IF_ERROR(
           CheckText(in.pair().first(), path + ".pair.first", options));
       TRIVIUM_RETURN_IF_ERROR(
           CheckText(in.pair().second(), path + ".pair.second", options));
-      return tokenizer->EncodePair(in.pair().first(), in.pair().second(),
-                                   encode);
+      return AboutText(
+          tokenizer->EncodePair(in.pair().first(), in.pair().second(), encode),
+          path + ".pair");
     case v1::Input::kIds: {
       Encoding encoding;
       TRIVIUM_ASSIGN_OR_RETURN(
@@ -107,10 +110,11 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   encode.side = TextSide::kTarget;
   encode.add_special_tokens = false;
   encode.most_tokens = most;
-  encode.wanted = options.wanted;
+  encode.check_alive = options.check_alive;
   TRIVIUM_ASSIGN_OR_RETURN(
       Encoding encoding,
-      options.model->tokenizer()->Encode(in.target_prefix(), encode));
+      AboutText(options.model->tokenizer()->Encode(in.target_prefix(), encode),
+                path + ".target_prefix"));
   if (encoding.partial) {
     return CheckTokenCount(encoding, path + ".target_prefix", most,
                            "send a shorter prefix");
@@ -154,6 +158,12 @@ absl::Status CheckText(const std::string& text, const std::string& path,
         path + ": the model's folder has no tokenizer; send token ids");
   }
   return CheckTextBytes(text.size(), path, *options.limits);
+}
+
+absl::Status AboutText(const absl::Status& status, const std::string& path) {
+  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)
+             ? InvalidField(path, std::string(status.message()))
+             : status;
 }
 
 absl::Status CheckInputCount(int count, const std::string& path,

@@ -73,9 +73,9 @@ class InterruptibleTest : public testing::Test {
       absl::Duration longest;
       absl::Duration last = ThreadCpuTime();
       int questions = 0;
-      int most = -1;  // after which the call is no longer wanted
+      int most = -1;  // after which nobody waits any more
       EncodeOptions options;
-      options.wanted = [&] {
+      options.check_alive = [&] {
         const absl::Duration now = ThreadCpuTime();
         longest = std::max(longest, now - last);
         last = now;
@@ -83,14 +83,14 @@ class InterruptibleTest : public testing::Test {
                                    : absl::OkStatus();
       };
       const absl::Status done = tokenizer.Encode(text, options).status();
-      options.wanted().IgnoreError();  // the time behind the last question
+      options.check_alive().IgnoreError();  // the time behind the last question
       EXPECT_LT(longest, kMostTime) << text.substr(0, 8) << ", " << done;
       most = questions / 2;
       questions = 0;
       EXPECT_TRUE(absl::IsCancelled(tokenizer.Encode(text, options).status()))
           << text.substr(0, 8);
       EXPECT_EQ(questions, most);
-      options.wanted().IgnoreError();
+      options.check_alive().IgnoreError();
       EXPECT_LT(longest, kMostTime) << text.substr(0, 8) << ", given up";
     }
   }

@@ -104,7 +104,7 @@ TEST_F(AnswerWindowsTest, MoreWindowsThanTheLimitAreRefusedUnread) {
 TEST_F(AnswerWindowsTest, AsksWhetherTheCallIsWanted) {
   const auto windows = AnswerWindows::Cut(
       tokenizer_, "q", "abc",
-      {.max_tokens = 9, .overlap = 1, .max_windows = 1, .wanted = [] {
+      {.max_tokens = 9, .overlap = 1, .max_windows = 1, .check_alive = [] {
          return absl::CancelledError("gone");
        }});
   EXPECT_TRUE(absl::IsCancelled(windows.status()));

@@ -11,8 +11,9 @@
 namespace trivium {
 namespace {
 
-// Probabilities of the window's context tokens as one end of an answer, and at
-// the end of the list that of its first token.
+// Returns the probability of each context token of the window as one end of an
+// answer, and last that of the window's first token. `end` 0: the start; 1: the
+// end.
 std::vector<double> Probabilities(const AnswerWindows::Window& window,
                                   std::span<const float> logits, int end) {
   std::vector<double> out;
@@ -32,13 +33,13 @@ bool Better(const FoundAnswer& a, const FoundAnswer& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-// What a model's tokenizer puts around the context of a pair.
+// The tokens that a model's tokenizer puts around the context of a pair.
 struct Frame {
-  std::vector<Token> front;  // with the question
+  std::vector<Token> front;  // including the question
   std::vector<Token> back;
   int32_t type_id = 0;  // of the context
 
-  // `joined`: of a question and some of a context.
+  // `joined` is a pair of the question and some of a context.
   static Frame Of(std::vector<Token> joined) {
     const auto of_context = [](const Token& token) {
       return token.text_index == 1;
@@ -97,7 +98,7 @@ absl::StatusOr<AnswerWindows> AnswerWindows::Cut(const Tokenizer& tokenizer,
     return TooManyWindows(1 + (all - room + step - 1) / step,
                           options.max_windows, static_cast<int>(room));
   }
-  // What stands before, between and behind the two is the tokenizer's.
+  // The tokenizer decides what stands before, between and behind the two.
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> joined,
       tokenizer.AddSpecialTokens(std::move(asked),

@@ -32,9 +32,9 @@ inline constexpr int64_t kInlineTextBytes = 2048;
 absl::Status CheckAdmission(const Environment& environment, Rpc rpc,
                             const CallContext& context);
 
-// What every call has: a deadline, cancellation, a model, the way to the pools
-// and to the batcher, and a record of all that is told about it (CallRecord).
-// A handler holds one:
+// The part of a handler that is the same for all calls: admission, deadline,
+// cancellation, model, the way to the pools and to the batcher. All that is
+// told about the call is in its CallRecord. A handler holds one Call:
 //
 //   Call call(environment, context, Rpc::kEncode);
 //   if (!call.admitted().ok()) -> Finish(call.Close(call.admitted()))
@@ -86,7 +86,7 @@ class Call {
   // models.
   absl::Status MayOrder() const;
 
-  // Where the call counts the bytes that it holds; may be null.
+  // The account of the bytes that the call holds; may be null.
   CallBytes* held() const { return context_.held.get(); }
   // Counts `bytes` more, or fewer if negative.
   void Hold(Held kind, int64_t bytes) const {

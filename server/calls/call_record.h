@@ -14,9 +14,9 @@
 
 namespace trivium {
 
-// What is told about a call: to its client (request id, Timings), to the
+// Records a call and reports it: to its client (request id, Timings), to the
 // operator (metrics, log line, audit log, refusals) and to a trace collector
-// (spans). Call says what happens; End tells it everywhere, once. Not
+// (spans). Call adds what happens; End reports it everywhere, once. Not
 // thread-safe, except for NewRound.
 class CallRecord {
  public:

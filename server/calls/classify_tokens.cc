@@ -1,4 +1,4 @@
-// ClassifyTokens: the tokens of texts to labels, and these to spans.
+// ClassifyTokens: finds the labels of tokens, and makes spans of these.
 #include <fmt/format.h>
 
 #include <string_view>

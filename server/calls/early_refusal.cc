@@ -8,8 +8,8 @@
 namespace trivium {
 namespace {
 
-// Whether calls of this method wait for workers, and are refused where that
-// would be too long: streams read more slowly instead.
+// True if calls of this method wait for workers and are refused when that would
+// take too long. Streams of items read more slowly instead.
 bool IsRefusedForTime(Rpc rpc) {
   switch (rpc) {
     case Rpc::kEncode:

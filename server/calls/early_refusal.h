@@ -10,9 +10,9 @@
 
 namespace trivium {
 
-// A call whose handler has not been made yet. From OnWhole on it counts as one
-// that is on its way to the batcher, until it has got there, or has ended, or
-// this goes: whichever is first.
+// A call whose handler has not been made yet. From OnWhole on the batcher
+// counts it as in transit, until it arrives there, or has ended, or this is
+// destroyed.
 class ExpectedCall {
  public:
   ExpectedCall(Batcher* batcher, Sender sender)
@@ -23,13 +23,13 @@ class ExpectedCall {
   ExpectedCall(const ExpectedCall&) = delete;
   ExpectedCall& operator=(const ExpectedCall&) = delete;
 
-  // Its request has come, so that it waits for nobody but the server.
+  // The call's request has come, so only the server holds it up.
   void OnWhole() {
     if (whole_) return;
     whole_ = true;
     batcher_->Expect(id_, sender_);
   }
-  // For its handler's context.
+  // For its handler's CallContext::expected.
   CallId id() const { return id_; }
 
  private:
@@ -39,20 +39,21 @@ class ExpectedCall {
   bool whole_ = false;
 };
 
-// How a call ends of which no more is known than its method and its context,
-// where it would be refused whatever it asks: its token is none, its time is
-// over, no model could answer it in time, or there is no room, as far as the
-// batcher foresees. So a transport may save the work of handling it; it is
-// counted and logged as any other. Nothing: make its handler.
+// Returns the ending of a call that would be refused whatever it asks: its
+// token is not valid, its deadline has passed, or the batcher expects that no
+// model could answer it in time or that it has no room. Only its method and
+// context are known, so a transport saves the work of handling it; it is
+// counted and logged like any other. Nothing: the transport makes the call's
+// handler.
 std::optional<Ending> RefuseEarly(const Environment& environment, Rpc rpc,
                                   CallContext context);
 
-// How a call ends that is refused with `status` for another reason, counted and
-// logged likewise.
+// Returns the ending of a call that is refused with `status` for another
+// reason, counted and logged likewise.
 Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
                 const absl::Status& status);
 
-// Of a call that is not refused: null where it is none for the batcher.
+// Tracks an admitted call; null if it never reaches the batcher.
 std::unique_ptr<ExpectedCall> ExpectCall(const Environment& environment,
                                          Rpc rpc, const CallContext& context);
 

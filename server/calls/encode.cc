@@ -1,4 +1,4 @@
-// Encode: texts to vectors.
+// Encode: makes vectors of texts.
 #include <fmt/format.h>
 
 #include <optional>

@@ -22,10 +22,10 @@
 
 namespace trivium {
 
-// What a call may ask for; GetModel tells them all.
+// The limits of what a call may ask for; GetModel reports them all.
 struct RequestLimits {
   int64_t max_request_bytes = 4 << 20;
-  int max_inputs = 2048;  // as their bytes and tokens allow
+  int max_inputs = 2048;  // bytes and tokens may allow fewer
   int max_windows = 512;  // of an Answer call
   int64_t max_text_bytes = 1 << 20;
   int max_beam_size = 16;
@@ -33,29 +33,30 @@ struct RequestLimits {
   int max_stop_bytes = 256;
   int max_top_logprobs = 20;
   int64_t max_response_bytes = 4 << 20;
-  // Where the client set no deadline.
+  // For calls whose client set no deadline.
   absl::Duration default_deadline = absl::Seconds(60);
   absl::Duration default_stream_deadline = absl::Minutes(10);
-  // The metadata key that tells clients apart; empty, and where a call has
-  // none: the address.
+  // The metadata key that tells clients apart. If it is empty, or a call does
+  // not have it, the address does.
   std::string client_key_header;
-  // A call whose client takes nothing for so long is cancelled.
+  // A stream whose client takes nothing for so long is cancelled.
   absl::Duration stall_timeout = absl::Seconds(30);
 };
 
-// What every handler works with. Made once; everything in it outlives the
-// calls and is thread-safe.
+// The parts of the server that every handler works with. Made once; everything
+// in it outlives the calls and is thread-safe.
 struct Environment {
-  ModelDirectory models;  // the first is the default
+  ModelDirectory models;  // the first one is the default
   RequestLimits limits;
-  bool truncate = false;  // what a request's `truncate` defaults to
-  // By way of which two models translate what none does; BCP 47, empty: none.
+  bool truncate = false;  // the default of a request's `truncate`
+  // The language by way of which two models translate a pair of languages that
+  // no single model has. BCP 47; empty: none.
   std::string pivot_language;
   int64_t max_waiting_tokens = 1 << 20;  // the batcher's
-  // Null: what is served does not change.
+  // Null: the served models do not change.
   ModelControl* model_control = nullptr;
   const Access* access = nullptr;      // null: anybody may call
-  bool open_health = true;             // to those without a token, too
+  bool open_health = true;             // health needs no token
   AuditLog* audit = nullptr;           // may be null
   const Tracer* tracer = nullptr;      // null: no call is traced
   const LoadReports* loads = nullptr;  // null: load is not reported
@@ -63,9 +64,9 @@ struct Environment {
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;
   RefusalLog* refusals = nullptr;   // may be null
-  KeptFiles* kept_files = nullptr;  // null where nobody could fetch them
-  WorkPool* tokenizing = nullptr;   // of long texts
-  WorkPool* delivery = nullptr;     // results to messages
+  KeptFiles* kept_files = nullptr;  // null if nobody could fetch them
+  WorkPool* tokenizing = nullptr;   // tokenizes long texts
+  WorkPool* delivery = nullptr;     // makes messages of results
   const Clock* clock = Clock::Real();
 };
 

@@ -64,7 +64,7 @@ class GenerateCall final : public PreparedCall {
     GenerateCall* const call_;
   };
 
-  // What came from the worker and is not made into messages yet.
+  // Tokens and result from the worker that are not made into messages yet.
   struct News {
     std::vector<std::vector<int32_t>> ids;  // [hypotheses]
     std::optional<absl::StatusOr<RequestResult>> result;
@@ -156,7 +156,7 @@ class GenerateCall final : public PreparedCall {
         }
       }
       if (!lost.ok()) return Finish(lost);
-      // As soon as it is written, another thread may be in Deliver.
+      // Once the message is written, another thread may be in Deliver.
       if (message && last) return Finish(absl::OkStatus(), message.get());
       if (message) return stream_->Write(*message);
       if (news.result && !news.result->ok()) {

@@ -69,7 +69,7 @@ absl::Status Generation::Open(Transport* transport) {
   }
   if (request_.has_chat()) {
     if (request_.has_input()) {
-      return InvalidField("chat", "is there beside input; send one of them");
+      return InvalidField("chat", "is set beside input; send only one of them");
     }
     if (request_.truncate()) {
       return InvalidField("truncate",

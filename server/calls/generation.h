@@ -16,9 +16,9 @@
 
 namespace trivium {
 
-// What a Generate call says, but not when (generate.cc): checks its request and
-// makes it ready for the batcher, then makes the messages of its answer. For
-// one thread at a time.
+// The content of a Generate call: checks its request and makes it ready for the
+// batcher, then makes the messages of its answer. When they are written is
+// generate.cc's business. For one thread at a time.
 //
 //   Generation generation(&call);
 //   generation.Open(transport); request = generation.Prepare();

@@ -112,7 +112,7 @@ class ItemStreamCall final : public Handler {
     Do(this, std::move(next));
   }
 
-  // What was read is answered; the client sends the rest to another server.
+  // The stream answers what it has read; the client sends the rest elsewhere.
   void OnDrain() override {
     Next next;
     {
@@ -129,7 +129,7 @@ class ItemStreamCall final : public Handler {
   }
 
  private:
-  // What to do without the lock: perhaps a write, and at most one more thing.
+  // Work to do without the lock: perhaps a write, and at most one more thing.
   struct Next {
     std::unique_ptr<Message> write;
     enum Kind { kNothing, kProcess, kSubmit, kFinish };

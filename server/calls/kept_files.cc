@@ -19,7 +19,7 @@ absl::StatusOr<std::string> KeptFiles::Keep(std::string file) {
   }
   std::array<unsigned char, 16> secret;
   if (RAND_bytes(secret.data(), secret.size()) != 1) {
-    return absl::InternalError("there are no random numbers");
+    return absl::InternalError("the system gives no random numbers");
   }
   const std::string key = absl::BytesToHexString(
       std::string(reinterpret_cast<const char*>(secret.data()), secret.size()));
@@ -39,7 +39,7 @@ absl::StatusOr<std::shared_ptr<const std::string>> KeptFiles::Find(
   const auto file = files_.find(std::string(key));
   if (file != files_.end()) return file->second.text;
   return absl::NotFoundError(
-      fmt::format("there is no such file; files are kept for {} at most",
+      fmt::format("there is no such file; files are kept for at most {}",
                   absl::FormatDuration(options_.time)));
 }
 

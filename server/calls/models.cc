@@ -1,4 +1,4 @@
-// ListModels and GetModel: what the server has loaded.
+// ListModels and GetModel: describe the models that the server has loaded.
 #include "base/status.h"
 #include "server/calls/convert/convert.h"
 #include "server/calls/handlers.h"

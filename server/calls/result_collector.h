@@ -18,7 +18,7 @@ struct CollectedResults {
   int64_t bytes = 0;  // that the call holds for them (Held::kResults)
 };
 
-// What becomes of the others when a request fails.
+// Says whether the other requests go on when one fails.
 enum class OnFailure { kFinishOthers, kCancelCall };
 
 // Gives each of `requests`, at least one, an observer. When the batcher has

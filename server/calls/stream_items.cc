@@ -18,9 +18,9 @@ namespace {
 // waits.
 constexpr size_t kMaxIdBytes = 256;
 
-// How the two calls differ: what their start says, and how an item becomes
-// requests, in one round or several, and then a result. Only Translating has
-// items without requests, which are blank texts.
+// Each of these two has what is particular to one of the calls: what its start
+// says, and how an item becomes requests, in one round or several, and then a
+// result. Only Translating has items without requests, which are blank texts.
 struct Translating {
   using Message = v1::TranslateStreamRequest;
   using Response = v1::TranslateStreamResponse;

@@ -14,11 +14,11 @@
 
 namespace trivium {
 
-// What a call says that reads a start and then items (TranslateStream,
-// EncodeStream), but not when (item_stream.cc): reads its messages and makes
-// its responses. Read, and the `prepare` that it returns, are for one thread at
-// a time. Once the start was prepared, HandleResults and Error are thread-safe
-// for different items.
+// The content of a call that reads a start and then items (TranslateStream,
+// EncodeStream): reads its messages and makes its responses. When they come is
+// item_stream.cc's business. Read, and the `prepare` that it returns, are for
+// one thread at a time. Once the start was prepared, HandleResults and Error
+// are thread-safe for different items.
 class StreamItems {
  public:
   using Message = google::protobuf::Message;
@@ -28,7 +28,7 @@ class StreamItems {
   // An item that is ready for the batcher: for the first time, or again if the
   // results of its requests call for more.
   struct Work {
-    // What a kind of stream knows of a prepared item.
+    // Data about a prepared item; each kind of stream has its own.
     struct State {
       virtual ~State() = default;
     };
@@ -40,7 +40,7 @@ class StreamItems {
     bool again = false;
   };
 
-  // What a message leads to: one of these, or nothing for a good start.
+  // The outcome of a message: one of these, or nothing for a good start.
   struct Outcome {
     // The rest of the work, which tokenizes so many bytes of text.
     std::function<Outcome()> prepare;

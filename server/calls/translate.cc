@@ -1,4 +1,4 @@
-// Translate: texts to texts in another language.
+// Translate: translates texts into another language.
 #include <fmt/format.h>
 
 #include <utility>
@@ -31,7 +31,7 @@ class TranslateCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  // Else the call is foreseen as soon as its first text tells the model.
+  // Otherwise admission is checked once the first text has chosen the model.
   bool NeedsBatcher() const override { return translation_->same_for_all(); }
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {
@@ -90,7 +90,8 @@ class TranslateCall : public UnaryCall {
         translation_->Result(std::move(items_[input]));
   }
 
-  // Of as many inputs as together have what a call may have; of one at least.
+  // Takes the requests of as many inputs as fit into one round: together at
+  // most max_inputs requests, but at least one input.
   std::vector<Request> NextRequests() override {
     std::vector<Request> more;
     input_of_request_.clear();
@@ -111,7 +112,7 @@ class TranslateCall : public UnaryCall {
   v1::TranslateResponse response_;
   std::optional<RoutedTranslation> translation_;
   std::vector<RoutedTranslation::Item> items_;  // [inputs] that are prepared
-  std::vector<int> input_of_request_;  // of those that were submitted last
+  std::vector<int> input_of_request_;  // of the requests submitted last
 };
 
 }  // namespace

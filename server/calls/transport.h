@@ -28,7 +28,7 @@ namespace trivium {
 // and returns. The Handler hears of its end later, never from inside the
 // function that started it. Handlers call a transport from any thread.
 
-// How a call ended.
+// The end of a call.
 struct Ending {
   absl::Status status;     // its payloads are google.rpc's details
   std::string request_id;  // told to the client with every ending

@@ -1,4 +1,4 @@
-// Inputs of requests to ids.
+// Converts inputs of requests to ids, and checks them.
 #include <fmt/format.h>
 
 #include <utility>
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::InputIds& in,
   return types;
 }
 
-// A model may have a vocabulary for each side; the tokenizer knows both.
+// A model may have a vocabulary for each side; only the tokenizer knows both.
 int VocabularySize(const Model& model, TextSide side) {
   return model.tokenizer() != nullptr &&
                  model.info().design == Design::kEncoderDecoder
@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   return std::move(encoding.ids);
 }
 
-// What only models with an encoder have a use for.
+// Refuses the parts of an input that only models with an encoder can use.
 absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
   if (in.has_pair()) {
     return InvalidField(path + ".pair",
@@ -141,7 +141,7 @@ absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
 EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
   EncoderInput source;
   source.ids = std::move(encoding.ids);
-  // Tokenizers tell segments to models that do not know them, too.
+  // Tokenizers set segments also for models that do not know them.
   if (info.type_vocabulary > 0) source.type_ids = std::move(encoding.type_ids);
   return source;
 }
@@ -174,7 +174,7 @@ absl::Status CheckInputCount(int count, const std::string& path,
 }
 
 absl::Status CheckSalt(const std::string& salt) {
-  // Every first block that is kept has it.
+  // Every cached first block stores the salt.
   constexpr size_t kMostBytes = 256;
   if (salt.size() <= kMostBytes) return absl::OkStatus();
   return InvalidField("cache_salt",
@@ -221,7 +221,7 @@ absl::StatusOr<std::vector<int32_t>> CheckIds(
 }
 
 int64_t TextBytes(std::string_view text) {
-  // U+FDFA and U+FDFB, of which NFKC makes 18 and 8 characters; of all others
+  // NFKC makes 18 and 8 characters of U+FDFA and U+FDFB. Of all others it makes
   // at most six times their bytes.
   constexpr std::string_view kLigatures = "\xEF\xB7\xBA\xBB";
   constexpr int64_t kMadeOfThem = 33;
@@ -261,9 +261,10 @@ absl::Status ConvertTruncation(std::optional<bool> truncate,
 }
 
 int64_t TextBytes(const v1::TranslateOptions& in) {
-  // Each is a text of its own, in several forms, however short it is.
+  // However short a term is, it is a text of its own, in several forms.
   constexpr int64_t kBytesOfTerm = 32;
-  // Which is compiled, and searched for in each text: milliseconds.
+  // A pattern is compiled and searched for in each text, which takes
+  // milliseconds.
   constexpr int64_t kBytesOfPattern = 4096;
   int64_t bytes = kBytesOfPattern * in.protect().patterns_size();
   for (const v1::GlossaryTerm& term : in.glossary().terms()) {
@@ -296,8 +297,8 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   }
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<int32_t> target,
                            TargetPrefix(in, path, options));
-  // Without an encoder a blank prompt is a prompt like others; with a prefix
-  // there is something to continue.
+  // Without an encoder, a blank prompt is a prompt like any other. With a
+  // target prefix there is something to continue.
   out.blank = options.decodes && has_encoder && target.empty() &&
               in.has_text() && IsBlank(in.text());
   out.truncated = encoding.truncated;

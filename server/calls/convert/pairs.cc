@@ -1,4 +1,4 @@
-// Pairs of texts to ids, and prompts.
+// Converts pairs of texts to ids, and finds prompts.
 #include <fmt/format.h>
 
 #include <string>

@@ -127,7 +127,8 @@ TEST_F(ModelOrdersTest, APrecisionMustBeKnown) {
   request.set_folder("opus");
   request.set_precision(static_cast<v1::Precision>(77));
   Start(&NewLoadModel, request);
-  EXPECT_THAT(Error(), HasSubstr("precision: is none of this server's"));
+  EXPECT_THAT(Error(),
+              HasSubstr("precision: is not one that this server knows"));
 }
 
 TEST_F(ModelOrdersTest, AServerMayTakeNone) {

@@ -1,3 +1,11 @@
+// The body of a unary call is the message alone, and the HTTP status is that of
+// the error. A stream is a row of envelopes:
+//
+//   flags (1 byte), length (4 bytes, big-endian), message
+//
+// The last one has kEndOfStream in its flags. Its message is JSON: the
+// metadata, and the error if there is one, since the HTTP status of a stream is
+// 200 however it ends.
 #include "server/adapters/connect.h"
 
 #include <fmt/format.h>

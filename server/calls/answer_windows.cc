@@ -1,3 +1,10 @@
+// A window has room for a part of the context; the next window begins `step`
+// tokens later, which is `room` without the overlap. So max_windows bound the
+// tokens of the context, and only a beginning of a longer one is tokenized
+// before it is refused. Question and context are tokenized without special
+// tokens. Then the tokenizer says once what it puts around a pair (Frame), and
+// each window is that frame around its part of the context. So the tokens of
+// the context, and their places in it, are the same in every window.
 #include "server/calls/answer_windows.h"
 
 #include <fmt/format.h>

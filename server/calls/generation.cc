@@ -1,3 +1,9 @@
+// Each hypothesis has a GeneratedText, which counts the tokens that it was
+// given. While the model runs, AddTokens makes messages of new tokens. AddEnd
+// makes messages of all that were not streamed, so each hypothesis is told
+// whole, however much of it was streamed. The last messages come in this order:
+// the prompt's log-probabilities; for each hypothesis its rest and its `done`.
+// The last `done` has the usage of all.
 #include "server/calls/generation.h"
 
 #include <fmt/format.h>

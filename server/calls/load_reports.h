@@ -15,7 +15,7 @@
 
 namespace trivium {
 
-// Which answers carry a report of the load.
+// Says which answers carry a report of the load.
 enum class LoadReporting { kOff, kAsked, kAll };
 
 // The metadata key by which clients and proxies ask for a report: over HTTP its
@@ -51,7 +51,7 @@ class LoadReports {
   std::optional<std::pair<std::string, std::string>> ForHttp(
       std::string_view asked) const;
 
-  // From now on, reports the load between the last sample and this one.
+  // Reports the load between the last sample and this one from now on.
   void Take(const Sample& sample);
 
  private:

@@ -1,4 +1,12 @@
 // Score: computes how probable given texts are.
+//
+// The decoder reads context and target in one pass, as a prefix, and at each
+// position of the target it is asked for the log-probability of the next token;
+// nothing is searched. With an encoder, the text is the source, and the context
+// is what every translation begins with. Without one, text and target are
+// tokenized together, since how a text is cut depends on what is before it, and
+// a token that has bytes of both belongs to the target. The result is made
+// before the model is asked, and log-probabilities are filled in afterwards.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,11 @@
 // Converts inputs of requests to ids, and checks them.
+//
+// Cheap checks come first: the bytes of a text, and then its tokens. Of a text
+// that has far more tokens than the model reads, only a beginning is tokenized
+// (EncodeOptions::most_tokens) before it is refused. With an encoder, the input
+// is the source, and the prefix is what the decoder begins with: the model's
+// start tokens, a forced first token if the target prefix does not have it
+// already, and the target prefix. Without an encoder, the input is the prefix.
 #include <fmt/format.h>
 
 #include <utility>

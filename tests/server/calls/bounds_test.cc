@@ -413,7 +413,7 @@ TEST_F(BoundsTest, TextsOfAClassifyTokensCallAreTokenizedOnce) {
   transport_.WaitForFinish();
 }
 
-TEST_F(BoundsTest, NothingIsMadeOfResultsThatNobodyWants) {
+TEST_F(BoundsTest, ResultsOfACancelledCallAreNotConverted) {
   AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}});
   v1::ClassifyRequest request;
   request.add_inputs()->set_text("a");

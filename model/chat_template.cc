@@ -121,7 +121,7 @@ absl::StatusOr<ChatTemplate> ChatTemplate::Parse(
 absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(
     const ChatInput& input) const {
   Heap heap{jinja::Limits{}};
-  heap.set_wanted(input.wanted);
+  heap.set_check_alive(input.check_alive);
   Variables variables;
   for (const auto& [name, text] : parsed_->special_tokens) {
     TRIVIUM_ASSIGN_OR_RETURN(Value token, heap.NewText(jinja::TextFromUtf8(

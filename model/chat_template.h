@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_MODEL_CHAT_TEMPLATE_H_
 #define TRIVIUM_MODEL_CHAT_TEMPLATE_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/alive_check.h"
 #include "model/tokenizer/tokenizer.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -38,8 +38,7 @@ struct ChatInput {
   size_t most_bytes = 0;  // limit of the text's bytes; 0: no limit
   absl::Time now = {};    // for templates that write the date
   absl::TimeZone zone = {};
-  // Called now and then if set; an error that it returns ends the work.
-  std::function<absl::Status()> wanted = nullptr;
+  AliveCheck check_alive = {};  // called during the rendering
 };
 
 // Renders a conversation as the text that a model was trained on: runs the

@@ -98,7 +98,7 @@ absl::Status PairTemplate::Check() const {
 }
 
 absl::StatusOr<std::vector<ChatSegment>> PairTemplate::Render(
-    const Pair& pair, const std::function<absl::Status()>& wanted) const {
+    const Pair& pair, const AliveCheck& check_alive) const {
   std::string messages = "[";
   if (!pair.prompt.empty()) {
     messages += Message("system", pair.prompt, parts_) + ", ";
@@ -107,21 +107,21 @@ absl::StatusOr<std::vector<ChatSegment>> PairTemplate::Render(
               Message("document", pair.document, parts_) + "]";
   TRIVIUM_ASSIGN_OR_RETURN(const ChatTemplate* const chat,
                            templates_.Find("", /*has_tools=*/false));
-  return chat->Render({.messages = messages, .wanted = wanted});
+  return chat->Render({.messages = messages, .check_alive = check_alive});
 }
 
 absl::StatusOr<Encoding> PairTemplate::EncodeWhole(
     const Pair& pair, const Tokenizer& tokenizer,
     const EncodeOptions& options) const {
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ChatSegment> segments,
-                           Render(pair, options.wanted));
+                           Render(pair, options.check_alive));
   std::vector<TextPart> parts;
   for (const ChatSegment& segment : segments) {
     parts.push_back({segment.text, /*literal=*/!segment.from_template});
   }
   return tokenizer.EncodeParts(parts, {.add_special_tokens = false,
                                        .most_tokens = options.most_tokens,
-                                       .wanted = options.wanted});
+                                       .check_alive = options.check_alive});
 }
 
 absl::StatusOr<Encoding> PairTemplate::Encode(
@@ -135,7 +135,7 @@ absl::StatusOr<Encoding> PairTemplate::Encode(
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::vector<Token> tokens,
       tokenizer.Tokenize(pair.document, {.add_special_tokens = false,
-                                         .wanted = options.wanted}));
+                                         .check_alive = options.check_alive}));
   size_t kept = tokens.size();
   const std::string_view document = pair.document;
   for (int cut = 0; cut < kMostCuts && whole.ids.size() > most; ++cut) {

@@ -1,7 +1,6 @@
 #ifndef TRIVIUM_MODEL_PAIR_TEMPLATE_H_
 #define TRIVIUM_MODEL_PAIR_TEMPLATE_H_
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "model/chat_template.h"
 #include "model/tokenizer/tokenizer.h"
 
@@ -51,7 +51,7 @@ class PairTemplate {
   // Fails unless the template writes both texts.
   absl::Status Check() const;
   absl::StatusOr<std::vector<ChatSegment>> Render(
-      const Pair& pair, const std::function<absl::Status()>& wanted) const;
+      const Pair& pair, const AliveCheck& check_alive) const;
   absl::StatusOr<Encoding> EncodeWhole(const Pair& pair,
                                        const Tokenizer& tokenizer,
                                        const EncodeOptions& options) const;

@@ -55,9 +55,9 @@ absl::Status Heap::Spend(size_t work) {
     return absl::ResourceExhaustedError(
         "the template does more work than is allowed for such a request");
   }
-  if (wanted_ != nullptr && work_ >= next_question_) {
+  if (work_ >= next_question_) {
     next_question_ = work_ + kWorkBetweenQuestions;
-    return wanted_();
+    return check_alive_();
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "model/jinja/value.h"
 
 namespace trivium::jinja {
@@ -42,9 +43,9 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
 
   const Limits& limits() const { return limits_; }
-  // Called now and then if set; an error that it returns ends the rendering.
-  void set_wanted(std::function<absl::Status()> wanted) {
-    wanted_ = std::move(wanted);
+  // Called during the rendering.
+  void set_check_alive(AliveCheck check_alive) {
+    check_alive_ = std::move(check_alive);
   }
   // Raises the limits for a request of so many characters.
   void AddInput(size_t characters);
@@ -81,9 +82,9 @@ class Heap {
 
  private:
   Limits limits_;
-  std::function<absl::Status()> wanted_;
+  AliveCheck check_alive_;
   int64_t work_ = 0;
-  int64_t next_question_ = 0;  // work at which wanted_ is called next
+  int64_t next_question_ = 0;  // the work at which check_alive_ is called
   size_t live_ = 0;
   std::vector<std::unique_ptr<NamespaceObject>> namespaces_;
 };

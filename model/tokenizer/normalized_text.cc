@@ -156,7 +156,7 @@ void NormalizedText::Fail(absl::Status status) {
 
 bool NormalizedText::MayGrowTo(size_t size) {
   if (size <= most_bytes_) return true;
-  Fail(absl::ResourceExhaustedError(
+  Fail(absl::InvalidArgumentError(
       "the tokenizer's normalizer makes more than 128 times of a text; fetch "
       "the tokenizer's files again"));
   return false;

@@ -196,7 +196,7 @@ class RegexPattern : public Pattern {
     if (U_SUCCESS(status)) return found;
     std::string expression;
     pattern_->pattern().toUTF8String(expression);
-    return absl::ResourceExhaustedError(fmt::format(
+    return absl::InvalidArgumentError(fmt::format(
         "the tokenizer's regular expression \"{}\" takes too long or too much "
         "memory on a text of {} bytes ({}); cut the text",
         expression, text.size(), u_errorName(status)));

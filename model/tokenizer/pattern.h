@@ -21,7 +21,7 @@ class Pattern {
   virtual ~Pattern() = default;
 
   // Returns the matches in a text, ascending, disjoint and not empty.
-  // RESOURCE_EXHAUSTED if an expression needs more time or memory than it may
+  // INVALID_ARGUMENT if an expression needs more time or memory than it may
   // have.
   virtual absl::StatusOr<std::vector<ByteSpan>> Find(
       std::string_view text) const = 0;

@@ -69,18 +69,18 @@ absl::StatusOr<std::vector<Token>> TokenizeEnough(
   size_t size = most == 0 ? text.size()
                           : std::min(kLeastBytes + kBytesPerToken * most,
                                      kMostFirstBytes);
-  absl::Status wanted;
+  absl::Status alive;
   const InterruptionScope scope([&] {
-    if (options.wanted) wanted = options.wanted();
-    return wanted.ok();
+    alive = options.check_alive();
+    return alive.ok();
   });
   for (;; size *= kGrowth) {
-    if (options.wanted) TRIVIUM_RETURN_IF_ERROR(options.wanted());
+    TRIVIUM_RETURN_IF_ERROR(options.check_alive());
     const bool left = options.truncate_left;
     const std::string_view part =
         left ? Ending(text, size) : Beginning(text, size);
     absl::StatusOr<std::vector<Token>> tokenized = tokenize(part);
-    TRIVIUM_RETURN_IF_ERROR(wanted);
+    TRIVIUM_RETURN_IF_ERROR(alive);
     TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> tokens, std::move(tokenized));
     if (part.size() == text.size()) return tokens;
     if (tokens.size() <= most + kMargin) continue;

@@ -2,7 +2,6 @@
 #define TRIVIUM_MODEL_TOKENIZER_TOKENIZER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 
 namespace trivium {
 
@@ -89,9 +89,8 @@ struct EncodeOptions {
   int64_t most_tokens = 0;
   // Also return pieces and offsets.
   bool with_tokens = false;
-  // Called every few milliseconds while a long text is tokenized, if set; it
-  // may do other work. An error that it returns ends the work.
-  std::function<absl::Status()> wanted = nullptr;
+  // Called while a long text is tokenized.
+  AliveCheck check_alive = {};
 };
 
 // A part of a text that has several authors, such as a chat's template and the

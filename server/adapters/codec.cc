@@ -7,8 +7,8 @@
 
 namespace trivium {
 
-// A web page may send other types than application/json to any address that its
-// reader reaches, without being asked for leave first.
+// Accepts only application/json: browsers let a web page send some other types
+// to any address that its reader reaches, without asking the server first.
 absl::Status Codec::Check(const RequestHead& head) {
   if (head.method != "POST") return absl::OkStatus();
   const std::string type = TypeOf(head);

@@ -16,12 +16,12 @@
 
 namespace trivium {
 
-// The head of a request of HTTP; as long as it is being read.
+// The head of an HTTP request; valid while the head is being read.
 struct RequestHead {
   std::string method;  // "POST"
   std::string path;    // without a query, unescaped
   bool tls = false;
-  // The first header of a name in any case; empty where there is none.
+  // Returns the first header of a name, in any case; empty if there is none.
   std::function<std::string(const char* name)> header;
 };
 
@@ -32,42 +32,42 @@ struct HttpAnswer {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-// How one call is written in HTTP: turns a body into the call's request
-// message, and its responses into what this kind of client expects. One is made
-// for each request; its functions are not called at the same time.
+// Reads and writes one call in HTTP: turns a body into the call's request
+// message, and its responses into the shape that this kind of client expects.
+// One is made for each request; its functions are called one at a time.
 //
-//   codec->Check(head)             // as the head comes
+//   codec->Check(head)             // the head is there
 //   codec->Read(body, &request)    // the body is there
 //   codec->Write(response)...      // of a stream
 //   codec->Finish(ending, last)    // the whole answer ...
-//   codec->EndStream(ending, last) // ... or, where streams(), what is left
+//   codec->EndStream(ending, last) // ... or, if streams(), the rest of it
 class Codec {
  public:
   virtual ~Codec() = default;
 
-  // UNIMPLEMENTED for a body of another type or compressed.
+  // UNIMPLEMENTED if the body has another type or is compressed.
   virtual absl::Status Check(const RequestHead& head);
 
-  // The body's request. INVALID_ARGUMENT names what is wrong with it.
+  // Parses the body into a request. INVALID_ARGUMENT names what is wrong.
   virtual absl::Status Read(std::string_view body,
                             google::protobuf::Message* request) = 0;
 
-  // Whether the answer goes out piece by piece, asked once Read was called; and
-  // its type.
+  // True if the answer is sent piece by piece, with the content type
+  // stream_type(). Called after Read.
   virtual bool streams() const { return false; }
   virtual std::string stream_type() const { return "text/event-stream"; }
 
-  // A response of a stream: what to send of it; where streams() is false,
-  // nothing, and it is kept.
+  // Returns what to send of a response of a stream. If streams() is false,
+  // keeps the response for Finish and returns nothing.
   virtual std::string Write(const google::protobuf::Message& response) {
     return "";
   }
 
-  // The status of Finish's answer to a call that ended so.
+  // The HTTP status of Finish's answer to a call that ended with `code`.
   virtual int StatusOf(absl::StatusCode code) const;
 
-  // `last`: as Transport::Finish has it. No headers of its own are needed for
-  // the request's id, nor for when to come again.
+  // Returns the whole answer. `last` is Transport::Finish's. The caller adds
+  // the headers for the request's id and for when to retry.
   virtual HttpAnswer Finish(const Ending& ending,
                             const google::protobuf::Message* last) = 0;
   virtual std::string EndStream(const Ending& ending,

@@ -5,9 +5,9 @@
 
 namespace trivium {
 
-// POST /v1/rerank, as Cohere and Jina have it: documents (texts, or objects of
-// a text) in the order in which they answer a query. `return_documents`:
-// default false, as Cohere's.
+// POST /v1/rerank, as Cohere and Jina have it: sorts documents (texts, or
+// objects with a text) by how well they answer a query. `return_documents`
+// defaults to false, as Cohere's does.
 NewCodec NewCohereRerankCodec;
 
 }  // namespace trivium

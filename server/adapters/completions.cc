@@ -1,13 +1,12 @@
-// Parts say what they have from any thread; the transport gets one response at
-// a time. `writing_` is set from its Write to OnWritten, and whoever finds it
-// not set writes the next. The whole ends once nothing runs and nothing waits
-// to be written; it may be deleted then, so who could be the last to do so
-// touches nothing afterwards.
+// Parts add responses from any thread; the transport gets one at a time. From
+// its Write to OnWritten the outbox is writing, and a thread that finds it not
+// writing begins the next write. The whole ends once no part runs and nothing
+// waits to be written. It may be deleted then, so a thread whose Advance could
+// have ended it touches nothing afterwards.
 #include "server/adapters/completions.h"
 
 #include <fmt/format.h>
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,13 +15,14 @@
 #include "base/mutex.h"
 #include "internal/completions.pb.h"
 #include "server/calls/call.h"
+#include "server/calls/outbox.h"
 
 namespace trivium {
 namespace {
 
 using google::protobuf::Message;
 
-// Of a prompt among several.
+// `status` of one prompt among several, which its message names.
 absl::Status AtPrompt(int number, const absl::Status& status) {
   absl::Status out(status.code(), fmt::format("prompt[{}]: {}", number,
                                               std::string(status.message())));
@@ -39,7 +39,8 @@ class CompletionsCall final : public Handler {
                   ResponseStream* transport)
       : environment_(environment),
         context_(std::move(context)),
-        transport_(transport) {
+        transport_(transport),
+        outbox_(context_.held.get(), environment.limits.stall_timeout) {
     environment_.calls->Add(this);
   }
   ~CompletionsCall() override { environment_.calls->Remove(this); }
@@ -50,7 +51,7 @@ class CompletionsCall final : public Handler {
   void OnTick(absl::Time now) override;
 
  private:
-  // A prompt's call, of whose handler it is the transport.
+  // The call of one prompt: its handler and, as this, the handler's transport.
   class Part final : public ResponseStream {
    public:
     Part(CompletionsCall* whole, int number, v1::GenerateRequest request)
@@ -65,22 +66,22 @@ class CompletionsCall final : public Handler {
       return absl::OkStatus();
     }
     void Write(const Message& response) override {
-      whole_->Add(this, OfWhole(response));
+      whole_->Add(OfWhole(response), handler.get());
     }
     void Finish(const Ending& ending, const Message* last) override {
-      if (last != nullptr) whole_->Add(nullptr, OfWhole(*last));
+      if (last != nullptr) whole_->Add(OfWhole(*last), nullptr);
       whole_->End(number_, ending);
     }
-    // The client is the whole's, and so is the time that it takes.
+    // Only the whole breaks off (NewGeneratePart).
     void BreakOff() override {}
-    bool notices_stalls() const override { return true; }
 
     std::unique_ptr<Handler> handler;
 
    private:
-    v1::GenerateResponse OfWhole(const Message& response) const {
-      auto out = static_cast<const v1::GenerateResponse&>(response);
-      out.set_index(first_ + out.index());
+    std::unique_ptr<Message> OfWhole(const Message& response) const {
+      auto out = std::make_unique<v1::GenerateResponse>(
+          static_cast<const v1::GenerateResponse&>(response));
+      out->set_index(first_ + out->index());
       return out;
     }
 
@@ -90,34 +91,28 @@ class CompletionsCall final : public Handler {
     v1::GenerateRequest request_;
   };
 
-  struct Piece {
-    Part* part;  // that waits until it is written; null: none does
-    v1::GenerateResponse response;
-  };
-
-  // Null where no more are wanted.
+  // Returns null once the call is cancelled.
   Part* Begin(int number, v1::GenerateRequest request);
-  void Add(Part* part, v1::GenerateResponse response);
-  // A part has nothing more to say.
+  // `writer` waits until the response is written; null: nobody does.
+  void Add(std::unique_ptr<Message> response, Handler* writer);
+  // A part has ended; its last response was added before.
   void End(int number, const Ending& ending);
   void CancelLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaveOne();
-  // Writes what is next, or ends the whole.
+  // Writes the next response, or ends the whole.
   void Advance();
 
   const Environment& environment_;
   const CallContext context_;
   ResponseStream* const transport_;
-  bool several_ = false;  // before the first part begins
+  bool several_ = false;  // prompts; written before the first part begins
 
   Mutex mutex_;
   std::vector<std::unique_ptr<Part>> parts_ ABSL_GUARDED_BY(mutex_);
-  int running_ ABSL_GUARDED_BY(mutex_) = 1;  // parts; and Start, while it runs
+  int running_ ABSL_GUARDED_BY(mutex_) =
+      1;  // parts, and Start as long as it runs
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<Piece> waiting_ ABSL_GUARDED_BY(mutex_);
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Time write_started_ ABSL_GUARDED_BY(mutex_);  // while writing_
-  Part* written_for_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   Ending ending_ ABSL_GUARDED_BY(mutex_);  // the first error's, or the last
 };
 
@@ -140,12 +135,12 @@ CompletionsCall::Part* CompletionsCall::Begin(int number,
                                               v1::GenerateRequest request) {
   {
     MutexLock lock(&mutex_);
-    // The first one begins in any case, and tells how the call ends.
+    // The first one always begins, and says how the call ends.
     if (cancelled_ && number > 0) return nullptr;
     ++running_;
   }
   auto part = std::make_unique<Part>(this, number, std::move(request));
-  part->handler = NewGenerate(environment_, context_, part.get());
+  part->handler = NewGeneratePart(environment_, context_, part.get());
   MutexLock lock(&mutex_);
   if (cancelled_) part->handler->OnCancel();
   return parts_.emplace_back(std::move(part)).get();
@@ -156,45 +151,42 @@ void CompletionsCall::OnCancel() {
   CancelLocked();
 }
 
-// That of a Generate call only leaves a mark.
+// OnCancel of a Generate call only sets a flag, so it may be called with the
+// lock.
 void CompletionsCall::CancelLocked() {
   cancelled_ = true;
   for (const auto& part : parts_) part->handler->OnCancel();
 }
 
-void CompletionsCall::Add(Part* part, v1::GenerateResponse response) {
+void CompletionsCall::Add(std::unique_ptr<Message> response, Handler* writer) {
   {
     MutexLock lock(&mutex_);
-    waiting_.push_back({part, std::move(response)});
+    outbox_.Push(std::move(response), writer);
   }
   Advance();
 }
 
 void CompletionsCall::OnWritten(bool ok) {
-  Part* part = nullptr;
+  Handler* writer = nullptr;
   {
     MutexLock lock(&mutex_);
-    writing_ = false;
-    part = std::exchange(written_for_, nullptr);
+    writer = outbox_.EndWrite();
   }
   Advance();
-  // It runs until it hears of it, and so does the whole.
-  if (part != nullptr) part->handler->OnWritten(ok);
+  // The writer does not end before it hears of this, so the whole lives.
+  if (writer != nullptr) writer->OnWritten(ok);
 }
 
 void CompletionsCall::OnTick(absl::Time now) {
-  const absl::Duration stall = environment_.limits.stall_timeout;
   {
     MutexLock lock(&mutex_);
-    if (!writing_ || now - write_started_ < stall) return;
-    if (ending_.status.ok()) {
-      ending_.status = absl::CancelledError(fmt::format(
-          "the client took nothing for {}", absl::FormatDuration(stall)));
-    }
+    const absl::Status stall = outbox_.CheckStall(now);
+    if (stall.ok()) return;
+    if (ending_.status.ok()) ending_.status = stall;
     CancelLocked();
   }
-  // Without the lock: the transport has locks of its own, under which it may
-  // call OnCancel.
+  // Without the lock, since the transport may call OnCancel under a lock of its
+  // own.
   transport_->BreakOff();
 }
 
@@ -221,28 +213,20 @@ void CompletionsCall::LeaveOne() {
 }
 
 void CompletionsCall::Advance() {
-  Piece piece;
+  std::unique_ptr<Message> response;
   Ending ending;
-  bool ends = false;
   {
     MutexLock lock(&mutex_);
-    if (writing_) return;
-    writing_ = true;
-    write_started_ = environment_.clock->Now();
-    if (!waiting_.empty()) {
-      piece = std::move(waiting_.front());
-      waiting_.pop_front();
-      written_for_ = piece.part;
-    } else if (running_ == 0) {
-      ends = true;  // nothing is written any more
+    if (outbox_.writing()) return;
+    response = outbox_.BeginWrite(environment_.clock->Now());
+    if (response == nullptr) {
+      if (running_ > 0) return;
+      outbox_.BeginEnd(environment_.clock->Now());  // so nobody ends it again
       ending = ending_;
-    } else {
-      writing_ = false;
-      return;
     }
   }
-  if (ends) return transport_->Finish(ending, nullptr);
-  transport_->Write(piece.response);
+  if (response == nullptr) return transport_->Finish(ending, nullptr);
+  transport_->Write(*response);
 }
 
 }  // namespace

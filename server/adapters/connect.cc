@@ -1,3 +1,11 @@
+// The body of a unary call is the message alone, and the HTTP status is that of
+// the error. A stream is a row of envelopes:
+//
+//   flags (1 byte), length (4 bytes, big-endian), message
+//
+// The last one has kEndOfStream in its flags. Its message is JSON: the
+// metadata, and the error if there is one, since the HTTP status of a stream is
+// 200 however it ends.
 #include "server/adapters/connect.h"
 
 #include <fmt/format.h>
@@ -20,7 +28,7 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::ordered_json;
 
-constexpr size_t kEnvelopeBytes = 5;  // flags, and a length, big endian
+constexpr size_t kEnvelopeBytes = 5;  // flags, and a big-endian length
 constexpr char kCompressed = 1;
 constexpr char kEndOfStream = 2;
 
@@ -30,7 +38,7 @@ ordered_json ErrorOf(const Ending& ending) {
       {"message", MessageOf(ending)}};
   const google::rpc::Status status = ToRpcStatus(ending.status);
   for (const auto& detail : status.details()) {
-    // The type without its host, the value without padding.
+    // Connect wants the type without its host and the value without padding.
     const std::string& url = detail.type_url();
     std::string value;
     absl::Base64Escape(detail.value(), &value);
@@ -45,10 +53,12 @@ absl::Status CheckVersion(const RequestHead& head) {
   const std::string version = head.header("Connect-Protocol-Version");
   if (version.empty() || version == "1") return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
-      "Connect-Protocol-Version is '{}'; 1 is spoken here", version));
+      "Connect-Protocol-Version is '{}'; this server speaks version 1",
+      version));
 }
 
-// Messages in one of the two ways, whose type begins with `prefix`.
+// Reads and writes messages as JSON or bytes, as the content type says:
+// `prefix` and json or proto.
 class MessageText {
  public:
   MessageText(const char* prefix, const Environment& environment)
@@ -160,7 +170,7 @@ class ConnectStreamCodec : public Codec {
   std::string Write(const Message& response) override {
     return Envelope(0, text_.Write(response));
   }
-  // A stream's status of HTTP is 200, whatever it ends with.
+  // The HTTP status of a stream is 200, however it ends.
   int StatusOf(absl::StatusCode code) const override {
     return IsConnects() ? 200 : HttpStatusOf(code);
   }

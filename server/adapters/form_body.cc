@@ -18,17 +18,17 @@ namespace {
 
 constexpr char kUrlEncoded[] = "application/x-www-form-urlencoded";
 constexpr char kMultipart[] = "multipart/form-data";
-// Far more than any kind of client sends.
+// Far more fields, and longer heads, than any known client sends.
 constexpr size_t kMostFields = 64;
 constexpr size_t kMostHeaderBytes = 4096;
 constexpr size_t kMostBoundaryBytes = 70;  // RFC 2046
 
 absl::Status Malformed(std::string_view what) {
   return absl::InvalidArgumentError(
-      fmt::format("the body is no form: {}", what));
+      fmt::format("the body is not a form: {}", what));
 }
 
-// Takes the text in front of `separator` off the front, and that.
+// Removes the text before `separator`, and the separator, and returns the text.
 std::string_view TakeUntil(std::string_view separator, std::string_view* text) {
   const size_t end = text->find(separator);
   const std::string_view taken = text->substr(0, end);
@@ -43,7 +43,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// A % that begins no code stands for itself, as in browsers.
+// A % that does not begin a code stands for itself, as in browsers.
 std::string UrlDecoded(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -60,7 +60,7 @@ std::string UrlDecoded(std::string_view text) {
   return out;
 }
 
-// The parameter of a header's value: text/plain; name="value".
+// Returns the parameter of a header's value, as in: text/plain; name="value".
 std::optional<std::string> Parameter(std::string_view header,
                                      std::string_view wanted) {
   TakeUntil(";", &header);
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<FormField>> ParseUrlEncoded(std::string_view body) {
   return fields;
 }
 
-// The headers of a part, to a field without its value.
+// Makes a field, without its value, of the headers of a part.
 absl::StatusOr<FormField> ParsePartHead(std::string_view head) {
   FormField field;
   bool named = false;
@@ -153,7 +153,8 @@ absl::StatusOr<std::vector<FormField>> ParseMultipart(std::string_view type,
       return Malformed("it has too many fields");
     TRIVIUM_ASSIGN_OR_RETURN(FormField field,
                              ParsePartHead(body.substr(0, head)));
-    // Of an empty value the border begins with the head's last line break.
+    // If the value is empty, the boundary may begin with the head's last line
+    // break.
     const size_t begin = std::min(head + 4, end);
     field.value = body.substr(begin, end - begin);
     TRIVIUM_RETURN_IF_ERROR(CheckText(field));
@@ -174,8 +175,8 @@ absl::Status CheckFormIsNoPages(const RequestHead& head) {
   for (const char* name : {"Origin", "Sec-Fetch-Site"}) {
     if (const std::string value = head.header(name); !value.empty()) {
       return absl::PermissionDeniedError(fmt::format(
-          "forms of web pages are not taken, and '{}: {}' says that this is "
-          "one; send JSON",
+          "forms of web pages are refused, and '{}: {}' says that this is one; "
+          "send JSON",
           name, Shorten(value)));
     }
   }
@@ -197,7 +198,7 @@ absl::StatusOr<nlohmann::json> FormToJson(std::vector<FormField> fields) {
                           "is a file; send it to /translate_file");
     }
     if (out.contains(field.name)) {
-      return InvalidField(Shorten(field.name), "is there twice");
+      return InvalidField(Shorten(field.name), "is set twice; set it once");
     }
     out[field.name] = std::move(field.value);
   }

@@ -13,32 +13,32 @@
 
 namespace trivium {
 
-// Bodies as HTML's forms and most libraries of HTTP make them.
+// Bodies as HTML forms and most HTTP libraries make them.
 
 struct FormField {
   std::string name;
   std::string value;                                    // UTF-8
-  std::optional<std::string> file_name = std::nullopt;  // of a file
+  std::optional<std::string> file_name = std::nullopt;  // if it is a file
 };
 
-// Whether the body is a form, by its type.
+// True if the body is a form, by its content type.
 bool IsForm(const RequestHead& head);
 
-// PERMISSION_DENIED for a form that a browser sends. A web page may send forms,
-// unlike JSON, to any address that its reader's browser reaches, without being
-// asked for leave first (cross-site request forgery). Browsers say so by Origin
-// and Sec-Fetch-Site, which Go's http.CrossOriginProtection looks at, too; here
-// no page is given leave, whichever it is from.
+// PERMISSION_DENIED for a form that a browser sends. Unlike JSON, a web page
+// may send forms to any address that its reader's browser reaches, without
+// asking the server first (cross-site request forgery). Browsers reveal that by
+// Origin and Sec-Fetch-Site, which Go's http.CrossOriginProtection checks, too.
+// Forms of all pages are refused, wherever the page is from.
 absl::Status CheckFormIsNoPages(const RequestHead& head);
 
-// Of application/x-www-form-urlencoded, or of multipart/form-data (RFC 7578);
+// Parses application/x-www-form-urlencoded or multipart/form-data (RFC 7578).
 // `type` is the whole Content-Type, which names the boundary. INVALID_ARGUMENT
-// tells what is wrong.
+// says what is wrong.
 absl::StatusOr<std::vector<FormField>> ParseForm(std::string_view type,
                                                  std::string_view body);
 
-// The fields as the members of an object, each a string. An error names one
-// that is there twice, or is a file.
+// Makes an object of the fields; each member is a string. INVALID_ARGUMENT
+// names a field that is set twice or is a file.
 absl::StatusOr<nlohmann::json> FormToJson(std::vector<FormField> fields);
 
 }  // namespace trivium

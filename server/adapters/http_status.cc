@@ -9,7 +9,7 @@
 namespace trivium {
 namespace {
 
-// What begins with a field of one of the names, and ends or goes on behind it.
+// Replaces the beginning of `text` if it is a field of one of the names.
 std::string Renamed(std::string text, std::span<const FieldName> names) {
   for (const FieldName& name : names) {
     const std::string_view field = name.field;

@@ -10,33 +10,35 @@
 
 namespace trivium {
 
-// The status of HTTP for a call's code, as Connect's protocol maps them; kinds
-// of clients that expect another say so.
+// Returns the HTTP status for a call's code, as Connect's protocol maps them.
+// Codecs whose clients expect another one override Codec::StatusOf.
 int HttpStatusOf(absl::StatusCode code);
 
-// "invalid_argument", as Connect's protocol names codes.
+// Returns the code's name in Connect's protocol: "invalid_argument".
 std::string_view ConnectCodeOf(absl::StatusCode code);
 
-// What a kind of clients calls a field, or what fields begin with: "inputs" ->
-// "input", "decoding." -> "". The first that fits counts.
+// A kind of client's name of one of our fields, or of a prefix of fields:
+// "inputs" -> "input", "decoding." -> "". In a list, the first that fits
+// counts.
 struct FieldName {
   std::string_view field, name;
 };
 
-// The message of an ending for people, with the request's id, and within what
-// is sent; fields have the clients' `names`.
+// Returns the message of an ending for people, with the request's id, cut to
+// the length that may be sent. Fields have the client's `names`.
 std::string MessageOf(const Ending& ending,
                       std::span<const FieldName> names = {});
 
-// The field that a status complains of, in the words of trivium.v1
-// ("inputs[3].text") but for `names`; empty where it names none.
+// Returns the field that a status complains about; empty if it names none. It
+// has the client's name if that is among `names`, else trivium.v1's
+// ("inputs[3].text").
 std::string FieldOf(const absl::Status& status,
                     std::span<const FieldName> names = {});
 
-// The type of a request's body, in lower case and without parameters.
+// Returns the type of a request's body, in lower case and without parameters.
 std::string TypeOf(const RequestHead& head);
 
-// UNIMPLEMENTED where a body is compressed.
+// UNIMPLEMENTED if the body is compressed, as `header` says.
 absl::Status CheckEncoding(const RequestHead& head, const char* header);
 
 }  // namespace trivium

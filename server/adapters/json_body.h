@@ -10,18 +10,18 @@
 
 namespace trivium {
 
-// While a body is parsed it may take so much memory for each of its bytes: a
-// list of ids has a number for every few of them, each a value of 32 bytes.
+// The memory that parsing may take for each byte of a body. A list of ids has a
+// number in every few bytes, each a value of 32 bytes.
 inline constexpr int64_t kJsonMemoryOfAByte = 16;
 
-// INVALID_ARGUMENT where a body is no JSON, is nested too deeply, or would take
+// INVALID_ARGUMENT if a body is not JSON, is nested too deeply, or would take
 // far more memory than it has bytes.
 absl::Status CheckJsonBody(std::string_view body);
 
-// A body that is a JSON object.
+// Parses a body that is a JSON object; the same errors.
 absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body);
 
-// Bytes that are no UTF-8 are replaced.
+// Writes JSON. Bytes that are not UTF-8 are replaced.
 std::string ToJsonText(const nlohmann::json& value);
 std::string ToJsonText(const nlohmann::ordered_json& value);
 

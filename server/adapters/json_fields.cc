@@ -114,7 +114,7 @@ absl::Status JsonFields::Done() {
     for (const auto& [name, value] : object_.items()) {
       if (!value.is_null() && !known_.contains(name)) {
         Fail(Shorten(name),
-             "is not known here, and would be ignored; leave it out");
+             "is not known here and would be ignored; leave it out");
       }
     }
   }

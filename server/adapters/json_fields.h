@@ -13,9 +13,9 @@
 
 namespace trivium {
 
-// Reads the members of a JSON object one by one, and keeps the first error, so
-// that a list of members reads as a list. null is as if it were not there. A
-// member that nobody has read is an error: it would be ignored.
+// Reads the members of a JSON object one by one and keeps the first error, so
+// that the code reads as a list of members. null is the same as no member. A
+// member that nobody has read is an error, as it would be ignored.
 //
 //   JsonFields fields(body, "");
 //   const auto model = fields.String("model");
@@ -23,28 +23,28 @@ namespace trivium {
 //   TRIVIUM_RETURN_IF_ERROR(fields.Done());
 class JsonFields {
  public:
-  // `path`: what the names of its members begin with in errors, as
-  // "messages[1].". The object outlives the reader.
+  // In errors, `path` stands before the names of members: "messages[1].". The
+  // object outlives the reader.
   JsonFields(const nlohmann::json& object, std::string path);
 
   std::optional<std::string> String(const char* name);
   std::optional<bool> Bool(const char* name);
   std::optional<int64_t> Integer(const char* name, int64_t low, int64_t high);
   std::optional<float> Number(const char* name);
-  // A text or several.
+  // A string or a list of strings.
   std::vector<std::string> Strings(const char* name);
-  // Any value; null where it is not there.
+  // Any value; null if there is none.
   const nlohmann::json* Value(const char* name);
 
-  // A member that changes nothing here unless it is another than these.
-  // `why`: what is said then, "is not supported: ...".
+  // A member that the server ignores if it has one of these values. Others are
+  // an error, `why`: "is not supported: ...".
   void Only(const char* name, std::initializer_list<nlohmann::json> values,
             const char* why);
-  // INVALID_ARGUMENT where it is not there.
+  // INVALID_ARGUMENT if there is no such member.
   void Require(const char* name);
   void Fail(const std::string& name, const std::string& description);
 
-  // The error of what a member has in it, which tells its whole place.
+  // Keeps the error of a member's content, which has its whole path already.
   void Keep(const absl::Status& status);
 
   bool ok() const { return status_.ok(); }
@@ -57,7 +57,7 @@ class JsonFields {
   absl::Status status_;
 };
 
-// Numbers that are ids of tokens.
+// True if the value is a list of token ids.
 bool IsIds(const nlohmann::json& value);
 
 }  // namespace trivium

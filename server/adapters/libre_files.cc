@@ -1,4 +1,4 @@
-// Files of LibreTranslate's.
+// LibreTranslate's translation of files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr FileKind kKinds[] = {
 };
 constexpr size_t kMostNameBytes = 100;
 
-// Null where no text is in it that could be translated.
+// Returns null if such files have no text that could be translated.
 const FileKind* KindOf(const std::string& name) {
   const std::string lower = absl::AsciiStrToLower(name);
   for (const FileKind& kind : kKinds) {
@@ -46,7 +46,7 @@ const FileKind* KindOf(const std::string& name) {
   return nullptr;
 }
 
-// A name that is the same in a path, in a header, and on any disk.
+// Makes a name that is the same in a path, in a header, and on any disk.
 std::string PlainName(const std::string& name) {
   std::string plain = name.substr(name.find_last_of("/\\") + 1);
   for (char& c : plain) {
@@ -58,7 +58,8 @@ std::string PlainName(const std::string& name) {
   return plain;
 }
 
-// The scheme and host by which the client came, so that it comes again so.
+// Returns the scheme and host by which the client came, for the download's
+// address.
 std::string OriginOf(const RequestHead& head) {
   std::string host = head.header("Host");
   const bool plain = std::all_of(host.begin(), host.end(), [](char c) {
@@ -135,8 +136,9 @@ class LibreFileCodec : public Codec {
   std::string name_;
 };
 
-// A call of ListModels, for its token's sake. A page of HTML that somebody had
-// translated is none of this server's: it is for a disk, not to be shown.
+// The call is ListModels, so that its token is checked. A file may be HTML that
+// anybody has sent, so the headers make browsers save it instead of showing it
+// as a page of this server.
 class LibreDownloadCodec : public Codec {
  public:
   LibreDownloadCodec(const Environment& environment, const RequestHead& head)

@@ -27,21 +27,21 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// Hypotheses of a search, the first of which is the translation.
+// A search has at most 16 hypotheses, the first of which is the translation.
 constexpr int kMostAlternatives = 15;
 
-// What LibreTranslate calls a language: as BCP 47, else the model's own code.
+// LibreTranslate's code of a language: BCP 47, else the model's own code.
 const std::string& CodeOf(const v1::Language& language) {
   return language.bcp47().empty() ? language.code() : language.bcp47();
 }
 
 void ReadKey(JsonFields* fields) {
   fields->Only("api_key", {""},
-               "is not asked for here; send a token as 'Authorization: Bearer "
-               "TOKEN', where the server wants one");
+               "is not used here; if the server wants a token, send it as "
+               "'Authorization: Bearer TOKEN'");
 }
 
-// In English; ICU knows what BCP 47 has.
+// Returns the English name of a BCP 47 code, which ICU knows.
 std::string NameOf(const std::string& code) {
   UErrorCode error = U_ZERO_ERROR;
   const icu::Locale locale = icu::Locale::forLanguageTag(code, error);
@@ -53,7 +53,7 @@ std::string NameOf(const std::string& code) {
   return text;
 }
 
-// Of a request whose body is JSON or a form.
+// Reads a request whose body is JSON or a form.
 class LibreCodec : public Codec {
  public:
   explicit LibreCodec(const RequestHead& head)
@@ -71,7 +71,7 @@ class LibreCodec : public Codec {
     TRIVIUM_ASSIGN_OR_RETURN(std::vector<FormField> fields,
                              ParseForm(form_type_, body));
     TRIVIUM_ASSIGN_OR_RETURN(json value, FormToJson(std::move(fields)));
-    // The one number.
+    // The only member that is a number in JSON.
     int64_t number = 0;
     if (const auto one = value.find("alternatives");
         one != value.end() &&
@@ -138,8 +138,9 @@ class LibreTranslateCodec : public LibreCodec {
   }
 
  private:
-  // The language that a text was translated from, or that it came back in;
-  // confidence in percent. Null of blank texts.
+  // Returns the detected language from which a text was translated, or in which
+  // it came back unchanged, with the confidence in percent. Null for blank
+  // texts.
   static ordered_json Detected(const v1::TranslateResult& result) {
     const std::string used =
         result.route().empty() ? "" : result.route(0).source_language();
@@ -165,7 +166,8 @@ class LibreTranslateCodec : public LibreCodec {
   int alternatives_ = 0;
 };
 
-// A call of ListModels, for its token's sake: what a text is in needs no model.
+// Detection needs no model. The call is ListModels, so that its token is
+// checked.
 class LibreDetectCodec : public LibreCodec {
  public:
   using LibreCodec::LibreCodec;
@@ -224,14 +226,15 @@ class LibreLanguagesCodec : public Codec {
   }
 
  private:
-  using Targets = std::map<std::string, std::set<std::string>>;  // of sources
+  using Targets =
+      std::map<std::string, std::set<std::string>>;  // by source language
 
-  // What two models reach: from each source that is translated to the pivot,
-  // each target that is translated from it.
+  // Adds the targets that two models reach: for each source that is translated
+  // to the pivot, each target that is translated from the pivot.
   void AddByPivot(const google::protobuf::RepeatedPtrField<v1::Model>& models,
                   Targets* targets) const {
     const std::string& pivot = environment_.pivot_language;
-    // Only those that the call's token allows; one may have been unloaded.
+    // Only models that the call's token allows; one may have been unloaded.
     std::vector<ModelHandle> loaded;
     for (const v1::Model& model : models) {
       auto found = environment_.models.Find(model.name());

@@ -7,26 +7,28 @@
 
 namespace trivium {
 
-// The shapes of LibreTranslate (https://docs.libretranslate.com), in JSON or as
-// forms. Requests name languages and no model: the server finds those that
-// translate between them.
+// The HTTP shapes of LibreTranslate (https://docs.libretranslate.com), in JSON
+// or as forms. Requests name languages but no model; the server finds the
+// models that translate between them.
 
-// POST /translate: a text or several, with `alternatives` more of each.
+// POST /translate: a text or several, with `alternatives` more translations
+// each.
 NewCodec NewLibreTranslateCodec;
 // POST /detect: the languages that a text may be in.
 NewCodec NewLibreDetectCodec;
-// GET /languages: those of all models, and what each is translated to.
+// GET /languages: the languages of all models, and which others each is
+// translated to.
 NewCodec NewLibreLanguagesCodec;
 
-// POST /translate_file: a file of text, HTML, Markdown or XML; the answer says
-// where its translation is fetched for a while (KeptFiles).
+// POST /translate_file: a file of text, HTML, Markdown or XML. The answer has
+// the address of its translation, which is kept for a while (KeptFiles).
 NewCodec NewLibreFileCodec;
-// GET /download_file/KEY.NAME: there.
+// GET /download_file/KEY.NAME: the translation of a file.
 NewCodec NewLibreDownloadCodec;
 inline constexpr char kDownloadPath[] = "/download_file/";
 
-// What these share: the body of an error, and the languages of a request, with
-// the key that LibreTranslate's clients may send.
+// Shared by these codecs: the body of an error, and the languages of a request,
+// with the key that LibreTranslate's clients may send.
 HttpAnswer LibreFailure(const Ending& ending);
 void ReadLibreLanguages(JsonFields* fields, v1::TranslateRequest* request);
 

@@ -10,9 +10,9 @@
 
 namespace trivium {
 
-// For requests that cannot name a model: the name of the first that serves the
-// call, of those that `fits` where it is set; empty, so that the server's first
-// one tells what is missing, where there is none.
+// Chooses the model of a request that cannot name one: returns the name of the
+// first that serves the call and `fits`, if that is set. Returns an empty name
+// if there is none, so that the error is that of the server's first model.
 std::string ModelFor(const Environment& environment, std::string_view call,
                      const std::function<bool(const v1::Model&)>& fits = {});
 

@@ -1,4 +1,4 @@
-// Errors and models.
+// OpenAI's errors and lists of models.
 #include "server/adapters/openai.h"
 
 #include <string>
@@ -15,14 +15,14 @@ using nlohmann::ordered_json;
 const char* TypeOfError(absl::StatusCode code) {
   const int status = HttpStatusOf(code);
   if (status == 429) return "rate_limit_error";
-  // A body of another type, or compressed, is no fault of the server's.
+  // A body that has another type or is compressed is the client's fault.
   return status < 500 || code == absl::StatusCode::kUnimplemented
              ? "invalid_request_error"
              : "server_error";
 }
 
 ordered_json OpenAiModelOf(const v1::Model& model) {
-  // Nobody knows when a folder was made.
+  // The time at which a folder was made is not known.
   return {{"id", model.name()},
           {"object", "model"},
           {"created", 0},
@@ -91,7 +91,7 @@ std::unique_ptr<Codec> NewOpenAiModelsCodec(const Environment&,
 
 std::unique_ptr<Codec> NewOpenAiModelCodec(const Environment&,
                                            const RequestHead& head) {
-  // "/v1/models/NAME", whose NAME may have slashes of its own.
+  // "/v1/models/NAME"; NAME itself may have slashes.
   constexpr std::string_view kPath = "/v1/models/";
   return std::make_unique<OpenAiModelCodec>(head.path.substr(kPath.size()));
 }

@@ -9,29 +9,29 @@
 
 namespace trivium {
 
-// The shapes of OpenAI's API (https://platform.openai.com/docs/api-reference)
-// that this server has calls for. `model` may be left out: the server's first.
-// An option that is not supported is an error unless it says what is done
-// anyhow.
+// The HTTP shapes of OpenAI's API
+// (https://platform.openai.com/docs/api-reference) that this server has calls
+// for. A request without `model` asks the server's first one. An option that is
+// not supported is an error, unless its value asks for what is done anyway.
 
 // GET /v1/models, and /v1/models/NAME.
 NewCodec NewOpenAiModelsCodec;
 NewCodec NewOpenAiModelCodec;
 
-// POST /v1/embeddings: `input` a text, several, or ids of tokens; as floats, or
-// in base64 (four bytes each, little endian).
+// POST /v1/embeddings: `input` is a text, several, or token ids. Embeddings are
+// floats, or base64 of them (four bytes each, little endian).
 NewCodec NewOpenAiEmbeddingsCodec;
 
 // POST /v1/completions: prompts, each a text or ids (internal.Completions).
 // POST /v1/chat/completions: texts of messages, for models that take chats.
-// Both also take top_k, min_p and repetition_penalty. As OpenAI's, they draw
-// tokens unless temperature is 0. Log-probabilities have tokens as the
-// tokenizer writes them.
+// Both also know top_k, min_p and repetition_penalty. Like OpenAI's, they draw
+// tokens unless temperature is 0. Log-probabilities have the tokenizer's
+// spelling of tokens.
 NewCodec NewOpenAiCompletionsCodec;
 NewCodec NewOpenAiChatCodec;
 
-// The body of an error, and what a codec of theirs answers where a call fails;
-// `names` of the request's fields.
+// The body of an error, and the whole answer to a call that failed. `names` are
+// those of the request's fields.
 nlohmann::ordered_json OpenAiError(const Ending& ending,
                                    std::span<const FieldName> names = {});
 HttpAnswer OpenAiFailure(const Ending& ending,

@@ -1,5 +1,5 @@
-// Completions of texts and of chats. A stream's responses become events as they
-// come; else they are kept by choice and told at the end.
+// Completions of texts and of chats. The responses of a stream become events as
+// they come. Without a stream, they are kept by choice and sent at the end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::string Event(const ordered_json& data) {
   return "data: " + ToJsonText(data) + "\n\n";
 }
 
-// What a choice has come to.
+// A choice of the answer, as far as it has come.
 struct Choice {
   std::string text;
   std::vector<v1::TokenLogprobs> logprobs;
@@ -155,7 +155,7 @@ class CompletionCodec : public Codec {
   }
 
  private:
-  // `options`: what each of them will have a copy of.
+  // Each prompt's request gets a copy of `options`.
   absl::Status CheckPrompts(size_t count,
                             const v1::GenerateRequest& options) const {
     if (count > static_cast<size_t>(limits_.max_inputs)) {
@@ -166,14 +166,15 @@ class CompletionCodec : public Codec {
     const auto most = static_cast<size_t>(limits_.max_request_bytes);
     if (count > 1 && options.ByteSizeLong() > most / count) {
       return InvalidField(
-          "prompt", fmt::format("has {} prompts, too many for options of so "
-                                "many bytes; send fewer at a time",
+          "prompt", fmt::format("has {} prompts, which is too many for "
+                                "options of so many bytes; send fewer at a "
+                                "time",
                                 count));
     }
     return absl::OkStatus();
   }
 
-  // The last `done` of a prompt has it.
+  // Adds the usage of one prompt, which is in its last `done`.
   void AddUsage(const v1::Usage& usage) {
     usage_.set_prompt_tokens(usage_.prompt_tokens() + usage.prompt_tokens());
     usage_.set_new_tokens(usage_.new_tokens() + usage.new_tokens());
@@ -251,7 +252,7 @@ class CompletionCodec : public Codec {
     return {{"content", content}, {"refusal", nullptr}};
   }
 
-  // Offsets of pieces are not those of the text, so none are told.
+  // Offsets in pieces are not those in the text, so none are sent.
   ordered_json TextLogprobs(const Choice& choice) const {
     ordered_json out = {{"tokens", ordered_json::array()},
                         {"token_logprobs", ordered_json::array()},
@@ -285,7 +286,7 @@ class CompletionCodec : public Codec {
   std::string model_;
   CompletionOptions options_;
   std::vector<Choice> choices_;
-  std::vector<bool> started_;  // choices of which a chunk has told the role
+  std::vector<bool> started_;  // choices whose role was sent in a chunk
   int64_t kept_bytes_ = 0;     // of the responses in choices_
   v1::Usage usage_;
 };

@@ -27,7 +27,7 @@ void AddIds(const json& ids, v1::EncodeRequest* request) {
   for (const json& id : ids) out->Add(id.get<uint32_t>());
 }
 
-// Any of the four that OpenAI takes.
+// Reads any of the four shapes of input that OpenAI accepts.
 void ReadInput(JsonFields* fields, v1::EncodeRequest* request) {
   const json* const input = fields->Value("input");
   if (input == nullptr) return fields->Require("input");
@@ -69,7 +69,7 @@ class OpenAiEmbeddingsCodec : public Codec {
     if (const auto dimensions = fields.Integer("dimensions", 1, INT_MAX)) {
       request->set_dimensions(static_cast<uint32_t>(*dimensions));
     }
-    fields.String("user");  // a name for logs, which have none of users
+    fields.String("user");  // for logs; ours have no names of users
     return fields.Done();
   }
 
@@ -77,7 +77,7 @@ class OpenAiEmbeddingsCodec : public Codec {
     constexpr FieldName kNames[] = {{"inputs", "input"}};
     if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
     const auto& response = *static_cast<const v1::EncodeResponse*>(last);
-    // Not by way of json's values: they would be most of the work.
+    // Written as text, since values of json would be most of the work.
     std::string text = R"({"object":"list","data":[)";
     uint64_t tokens = 0;
     for (int i = 0; i < response.results_size(); ++i) {

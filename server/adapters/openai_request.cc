@@ -93,7 +93,7 @@ void ReadPrompt(const json& prompt, const std::string& field,
   for (const json& id : prompt) ids->Add(id.get<uint32_t>());
 }
 
-// A message's content: a text, or parts that are texts.
+// Reads a message's content: a text, or parts that are texts.
 void ReadContent(const json& content, const std::string& field,
                  JsonFields* fields, v1::Chat::Message* message) {
   if (content.is_string()) {
@@ -143,7 +143,7 @@ void ReadMessage(const json& value, int i, JsonFields* fields,
   JsonFields in(value, path + ".");
   in.Require("role");
   const std::string role = in.String("role").value_or("");
-  // What newer clients call it.
+  // Newer clients call a system message so.
   message->set_role(role == "developer" ? "system" : role);
   if (const auto name = in.String("name")) message->set_name(*name);
   if (const auto id = in.String("tool_call_id")) message->set_tool_call_id(*id);
@@ -177,7 +177,7 @@ void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
   ReadSampling(fields, decoding);
   ReadPenalties(fields, decoding);
   ReadStream(fields, options);
-  fields->String("user");  // a name for logs, which have none of users
+  fields->String("user");  // for logs; ours have no names of users
 }
 
 std::vector<v1::Input> ReadPrompts(JsonFields* fields,

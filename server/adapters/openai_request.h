@@ -9,27 +9,27 @@
 
 namespace trivium {
 
-// What a request for a completion asks for beside the answer itself.
+// The options of a completion that say how the answer is sent.
 struct CompletionOptions {
   bool stream = false;
   bool include_usage = false;  // at a stream's end
   bool logprobs = false;
-  // Alternatives to show for each token; the call is asked for at least one,
-  // with which the token's own log-probability comes.
+  // Alternatives to show for each token. The call always asks for at least one,
+  // because the token's own log-probability comes with it.
   int top_logprobs = 0;
 };
 
-// The options that completions of chats and of texts share.
+// Reads the options that completions of chats and of texts share.
 void ReadCompletionOptions(JsonFields* fields, v1::GenerateRequest* request,
                            CompletionOptions* options);
 
-// What else is of completions of texts only; the inputs of `prompt`, one of
-// which a request is to have.
+// Reads the options of completions of texts alone. Returns the inputs of
+// `prompt`, each of which goes into a request of its own.
 std::vector<v1::Input> ReadPrompts(JsonFields* fields,
                                    v1::GenerateRequest* request,
                                    CompletionOptions* options);
 
-// `messages`, and what else is of chats only.
+// Reads `messages` and the other options of chats alone.
 void ReadChat(JsonFields* fields, v1::GenerateRequest* request,
               CompletionOptions* options);
 

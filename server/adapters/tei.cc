@@ -30,7 +30,7 @@ int TeiStatus(absl::StatusCode code) {
   return status == 400 ? 422 : status;
 }
 
-// Its errors are of three kinds.
+// TEI has three types of errors.
 HttpAnswer TeiFailure(const Ending& ending) {
   const int status = TeiStatus(ending.status.code());
   const char* const type = status == 429 || status == 503 ? "Overloaded"
@@ -65,7 +65,8 @@ class TeiCodec : public Codec {
 
   const Environment& environment() const { return environment_; }
 
-  // TEI's default is not to cut, the server's where it is told to cut.
+  // Without `truncate`, the server's default holds: not to cut, like TEI's,
+  // unless the server was started to cut.
   template <typename Request>
   static void ReadTruncation(JsonFields* fields, Request* request) {
     if (const auto truncate = fields->Bool("truncate")) {
@@ -93,7 +94,7 @@ class TeiEmbedCodec : public TeiCodec {
     auto* const request = static_cast<v1::EncodeRequest*>(message);
     request->set_model(ModelFor(environment(), "Encode"));
     ReadInputs(fields, request);
-    // TEI's default, whatever the folder says.
+    // Normalizes by default like TEI, whatever the folder says.
     request->set_normalize(fields->Bool("normalize").value_or(true));
     if (const auto name = fields->String("prompt_name")) {
       request->set_prompt_name(*name);
@@ -199,7 +200,7 @@ class TeiPredictCodec : public TeiCodec {
     }
   }
 
-  // A list of one text, or of two.
+  // Reads a list of one text or two.
   static void AddInput(const json& texts, const std::string& name,
                        JsonFields* fields, v1::ClassifyRequest* request) {
     const bool good = texts.is_array() && !texts.empty() && texts.size() <= 2 &&
@@ -252,7 +253,8 @@ class TeiTokenizeCodec : public TeiCodec {
 
   std::string AnswerOf(const Message& message) const override {
     const auto& response = static_cast<const v1::TokenizeResponse&>(message);
-    // Not by way of json's values, which take a hundred times a token's bytes.
+    // Written as text, since values of json take a hundred times a token's
+    // bytes.
     std::string text = "[";
     for (int i = 0; i < response.results_size(); ++i) {
       text += i == 0 ? "[" : ",[";

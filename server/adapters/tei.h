@@ -5,21 +5,22 @@
 
 namespace trivium {
 
-// The shapes of Hugging Face's Text Embeddings Inference (https://
-// huggingface.github.io/text-embeddings-inference). It serves one model and its
-// requests name none: each gets the first model here that does such calls.
+// The HTTP shapes of Hugging Face's Text Embeddings Inference, TEI
+// (https://huggingface.github.io/text-embeddings-inference). TEI serves one
+// model, so its requests name none; each gets the first model here that serves
+// such calls.
 
-// POST /embed: texts, or ids, to vectors.
+// POST /embed: makes vectors of texts or ids.
 NewCodec NewTeiEmbedCodec;
-// POST /rerank: texts in the order in which they answer a query.
+// POST /rerank: sorts texts by how well they answer a query.
 NewCodec NewTeiRerankCodec;
-// POST /predict: texts, or pairs of them, to labels. `inputs` is one text, or a
-// list of lists of one text or two.
+// POST /predict: finds the labels of texts or pairs of texts. `inputs` is one
+// text, or a list of lists of one text or two.
 NewCodec NewTeiPredictCodec;
-// POST /tokenize: texts to tokens. Offsets are of characters.
+// POST /tokenize: makes tokens of texts. Offsets count characters.
 NewCodec NewTeiTokenizeCodec;
-// GET /info: the model that /embed, /rerank or /predict asks, whichever is
-// there first.
+// GET /info: the model that /embed asks, or if there is none /rerank, else
+// /predict.
 NewCodec NewTeiInfoCodec;
 
 }  // namespace trivium

@@ -1,5 +1,5 @@
-// Answer: the places in contexts that answer questions. A context that is too
-// long is read in windows that overlap.
+// Answer: finds the places in contexts that answer questions. A context that is
+// too long for the model is read in overlapping windows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxTopAnswers = 100;
 constexpr uint32_t kDefaultAnswerTokens = 15;
-// All spans of so many tokens are looked at, in every window.
+// The search looks at every span of up to so many tokens in every window.
 constexpr uint32_t kMaxAnswerTokens = 256;
 constexpr uint32_t kDefaultOverlap = 128;
 
@@ -61,31 +61,28 @@ class AnswerCall final : public UnaryCall {
   absl::Status Prepare(int part, std::vector<Request>* requests) override {
     const uint32_t overlap =
         request_.has_overlap() ? request_.overlap() : kDefaultOverlap;
-    // Each input that is left needs one.
+    // Each input that is left needs at least one window.
     const int left = request_.inputs_size() - part - 1;
     const int max_windows = environment().limits.max_windows -
                             static_cast<int>(requests->size()) - left;
     if (max_windows < 1) {
       return InvalidField(
           InputField(part),
-          fmt::format("has no window left: the inputs in front of it need {} "
-                      "of the {} that a call may have together; send fewer, or "
+          fmt::format("has no window left: the inputs before it need {} of the "
+                      "{} windows that a call may have; send fewer inputs or "
                       "shorter contexts",
                       requests->size(), environment().limits.max_windows));
     }
-    absl::StatusOr<AnswerWindows> windows = AnswerWindows::Cut(
+    absl::StatusOr<AnswerWindows> cut = AnswerWindows::Cut(
         *model().tokenizer(), request_.inputs(part).question(),
         request_.inputs(part).context(),
         {.max_tokens = model().info().max_source_tokens,
          .overlap = static_cast<int>(std::min<uint32_t>(overlap, 1 << 20)),
          .max_windows = max_windows,
-         .wanted = [this] { return call().Wanted(); }});
-    if (absl::IsInvalidArgument(windows.status())) {
-      return InvalidField(InputField(part),
-                          std::string(windows.status().message()));
-    }
-    TRIVIUM_RETURN_IF_ERROR(windows.status());
-    for (AnswerWindows::Window& window : windows->windows) {
+         .check_alive = call().alive_check()});
+    TRIVIUM_ASSIGN_OR_RETURN(AnswerWindows windows,
+                             AboutText(std::move(cut), InputField(part)));
+    for (AnswerWindows::Window& window : windows.windows) {
       Request& request = requests->emplace_back();
       request.source = std::move(window.input);
       if (model().info().type_vocabulary == 0) request.source.type_ids.clear();
@@ -93,7 +90,7 @@ class AnswerCall final : public UnaryCall {
       window_of_request_.push_back(
           {part, static_cast<int>(request.source.ids.size()), window});
     }
-    contexts_.push_back(std::move(windows->context));
+    contexts_.push_back(std::move(windows.context));
     return absl::OkStatus();
   }
 
@@ -102,7 +99,7 @@ class AnswerCall final : public UnaryCall {
     return InputField(window_of_request_[request].part);
   }
 
-  absl::Status Respond(int request, RequestResult result) override {
+  absl::Status HandleResult(int request, RequestResult result) override {
     const Window& window = window_of_request_[request];
     if (request == 0 || window_of_request_[request - 1].part != window.part) {
       response_.add_results();
@@ -137,7 +134,7 @@ class AnswerCall final : public UnaryCall {
       answer->set_byte_end(last.byte_end);
       answer->set_char_begin(first.char_begin);
       answer->set_char_end(last.char_end);
-      // A token may have any number of bytes, of spaces or of an unknown word.
+      // A token of spaces or of an unknown word may have any number of bytes.
       const int bytes = last.byte_end - first.byte_begin;
       response_bytes_ += bytes;
       TRIVIUM_RETURN_IF_ERROR(
@@ -153,7 +150,7 @@ class AnswerCall final : public UnaryCall {
 
   struct Window {
     int part;
-    int tokens;                   // of its request
+    int tokens;                   // of its request, with the question
     AnswerWindows::Window place;  // without its input
   };
 
@@ -161,7 +158,7 @@ class AnswerCall final : public UnaryCall {
   v1::AnswerResponse response_;
   std::vector<std::vector<Token>> contexts_;  // [inputs]
   std::vector<Window> window_of_request_;
-  std::optional<AnswerSearch> search_;  // of the input that is answered
+  std::optional<AnswerSearch> search_;  // in the windows of the current input
   int64_t response_bytes_ = 0;          // of texts
 };
 

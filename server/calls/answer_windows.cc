@@ -1,3 +1,10 @@
+// A window has room for a part of the context; the next window begins `step`
+// tokens later, which is `room` without the overlap. So max_windows bound the
+// tokens of the context, and only a beginning of a longer one is tokenized
+// before it is refused. Question and context are tokenized without special
+// tokens. Then the tokenizer says once what it puts around a pair (Frame), and
+// each window is that frame around its part of the context. So the tokens of
+// the context, and their places in it, are the same in every window.
 #include "server/calls/answer_windows.h"
 
 #include <fmt/format.h>
@@ -11,8 +18,9 @@
 namespace trivium {
 namespace {
 
-// Probabilities of the window's context tokens as one end of an answer, and at
-// the end of the list that of its first token.
+// Returns the probability of each context token of the window as one end of an
+// answer, and last that of the window's first token. `end` 0: the start; 1: the
+// end.
 std::vector<double> Probabilities(const AnswerWindows::Window& window,
                                   std::span<const float> logits, int end) {
   std::vector<double> out;
@@ -32,13 +40,13 @@ bool Better(const FoundAnswer& a, const FoundAnswer& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-// What a model's tokenizer puts around the context of a pair.
+// The tokens that a model's tokenizer puts around the context of a pair.
 struct Frame {
-  std::vector<Token> front;  // with the question
+  std::vector<Token> front;  // including the question
   std::vector<Token> back;
   int32_t type_id = 0;  // of the context
 
-  // `joined`: of a question and some of a context.
+  // `joined` is a pair of the question and some of a context.
   static Frame Of(std::vector<Token> joined) {
     const auto of_context = [](const Token& token) {
       return token.text_index == 1;
@@ -70,7 +78,7 @@ absl::StatusOr<AnswerWindows> AnswerWindows::Cut(const Tokenizer& tokenizer,
                                                  const Options& options) {
   EncodeOptions plain;
   plain.add_special_tokens = false;
-  plain.wanted = options.wanted;
+  plain.check_alive = options.check_alive;
   plain.most_tokens = options.max_tokens;
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<Token> asked,
                            tokenizer.Tokenize(question, plain));
@@ -97,7 +105,7 @@ absl::StatusOr<AnswerWindows> AnswerWindows::Cut(const Tokenizer& tokenizer,
     return TooManyWindows(1 + (all - room + step - 1) / step,
                           options.max_windows, static_cast<int>(room));
   }
-  // What stands before, between and behind the two is the tokenizer's.
+  // The tokenizer decides what stands before, between and behind the two.
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Token> joined,
       tokenizer.AddSpecialTokens(std::move(asked),

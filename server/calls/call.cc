@@ -3,33 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "base/random_bits.h"
-#include "server/calls/convert/convert.h"
 #include "server/errors/status.h"
 #include "server/limits/client_id.h"
 #include "server/limits/early_refusal.h"
 #include "server/limits/priority.h"
-#include "server/observability/log.h"
 
 namespace trivium {
-namespace {
-
-constexpr size_t kMaxRequestIdBytes = 128;
-
-bool IsRequestId(std::string_view id) {
-  return !id.empty() && id.size() <= kMaxRequestIdBytes &&
-         std::all_of(id.begin(), id.end(),
-                     [](char c) { return c > ' ' && c < 0x7f; });
-}
-
-std::string RequestId(const std::string& given) {
-  if (IsRequestId(given)) return given;
-  return fmt::format("{:016x}{:016x}", RandomBits(), RandomBits());
-}
+namespace {}
 
 }  // namespace
 
@@ -42,21 +24,13 @@ Ending EndEarly(const Environment& environment, Rpc rpc, CallContext context,
 Call::Call(const Environment& environment, CallContext context, Rpc rpc)
     : environment_(environment),
       context_(std::move(context)),
-      rpc_(rpc),
-      started_(environment.clock->Now()),
-      request_id_(RequestId(context_.request_id)),
-      trace_(environment.tracer == nullptr
-                 ? nullptr
-                 : environment.tracer->Begin(
-                       ParseTraceContext(context_.traceparent,
-                                         context_.tracestate),
-                       started_)),
-      deadline_(DeadlineOf(environment.limits, rpc, context_, started_)),
+      record_(environment, context_, rpc),
+      deadline_(
+          DeadlineOf(environment.limits, rpc, context_, record_.started())),
       sender_(SenderOf(context_)),
       batcher_call_(context_.in_transit != 0 ? context_.in_transit
                                              : environment.batcher->NewCall()),
       cancellation_(std::make_shared<Cancellation>()) {
-  environment_.metrics->OnCallStarted(rpc_);
   if (!environment_.calls->Begin()) {
     admitted_ = absl::UnavailableError(
         "the server is stopping; send the call to another one");
@@ -66,7 +40,8 @@ Call::Call(const Environment& environment, CallContext context, Rpc rpc)
   }
 }
 
-// Not in Close(): the call's resources are in use until its handler goes.
+// End() is not in Close(): the call's resources are in use until its handler is
+// deleted.
 Call::~Call() { environment_.calls->End(); }
 
 absl::Status Call::FindModel(const std::string& name) {
@@ -116,12 +91,12 @@ void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
 }
 
 absl::Status Call::CheckAdmission() const {
-  return CheckAdmission(environment_.batcher, model_.get(), sender_,
-                        batcher_call_, deadline_);
+  return trivium::CheckAdmission(environment_.batcher, model_.get(), sender_,
+                                 batcher_call_, deadline_);
 }
 
-absl::Status Call::Wanted() const {
-  WorkPool::GiveWay();
+absl::Status Call::CheckAlive() const {
+  WorkPool::Yield();
   if (cancellation_->cancelled()) {
     return absl::CancelledError("the client cancelled the call");
   }
@@ -135,7 +110,7 @@ absl::Status Call::Wanted() const {
 absl::Status Call::Submit(std::vector<Request> requests,
                           absl::FunctionRef<std::string(int)> field_of) {
   const std::shared_ptr<PhaseListener> phases =
-      trace_ == nullptr ? nullptr : trace_->NewRound(requests.size());
+      record_.NewRound(requests.size());
   for (Request& request : requests) {
     if (request.model == nullptr) request.model = model_;
     request.client = sender_.client;
@@ -157,35 +132,6 @@ absl::Status Call::Submit(std::vector<Request> requests,
   return status;
 }
 
-void Call::AddTokenizing(absl::Time begin, absl::Time end) {
-  tokenize_ += end - begin;
-  if (trace_ != nullptr) trace_->AddTokenizing(begin, end);
-}
-
-void Call::AddResult(const RequestResult& result, const ServedModel* model) {
-  ++results_;
-  queue_ = std::max(queue_, result.queue_time);
-  inference_ = std::max(inference_, result.inference_time);
-  int64_t generated = 0;
-  for (const Hypothesis& hypothesis : result.hypotheses) {
-    generated += static_cast<int64_t>(hypothesis.ids.size());
-  }
-  source_tokens_ += result.source_tokens;
-  generated_tokens_ += generated;
-  environment_.metrics->OnTokens(model == nullptr ? *model_ : *model,
-                                 result.source_tokens, generated);
-}
-
-v1::Timings Call::timings() const {
-  v1::Timings timings;
-  *timings.mutable_queue() = ConvertDuration(queue_);
-  *timings.mutable_tokenize() = ConvertDuration(tokenize_);
-  *timings.mutable_inference() = ConvertDuration(inference_);
-  *timings.mutable_total() =
-      ConvertDuration(environment_.clock->Now() - started_);
-  return timings;
-}
-
 v1::ModelVersion Call::model_version() const {
   v1::ModelVersion version;
   version.set_name(model_->name);
@@ -195,104 +141,25 @@ v1::ModelVersion Call::model_version() const {
 
 Ending Call::Close(absl::Status status) {
   const absl::Time now = environment_.clock->Now();
-  const absl::Duration total = now - started_;
-  if (context_.in_transit != 0)
+  if (context_.in_transit != 0) {
     environment_.batcher->RemoveInTransit(batcher_call_);
-  status = AsClientSees(std::move(status), now);
-  environment_.metrics->OnCallDone(rpc_, model_.get(), status.code(), total);
-  if (trace_ != nullptr) {
-    environment_.tracer->End(
-        trace_.get(),
-        {.rpc = rpc_,
-         .http_method = context_.http_method,
-         .http_route = context_.http_route,
-         .http_status =
-             context_.http_status == nullptr ? 0 : context_.http_status(status),
-         .model = model_ == nullptr ? std::string_view() : model_->name,
-         .code = status.code(),
-         .source_tokens = source_tokens_,
-         .generated_tokens = generated_tokens_},
-        now);
   }
-  LogEnd(status, total);
-  AuditEnd(status, now);
-  TellRefusals(status, now);
-  return {std::move(status), request_id_};
+  status = AsClientSees(std::move(status), now);
+  record_.End(status, model_.get(), now);
+  return {std::move(status), record_.request_id()};
 }
 
 absl::Status Call::AsClientSees(absl::Status status, absl::Time now) const {
-  // The deadline came with the call, rounded up, so the client gives up a
-  // little earlier: within a sixteenth of the call's time, or 2 ms.
+  // The deadline came with the call and was rounded up, so the client gives up
+  // a little earlier: by up to a sixteenth of the call's time, or 2 ms.
   const absl::Duration early =
-      std::max((deadline_ - started_) / 16, absl::Milliseconds(2));
+      std::max((deadline_ - record_.started()) / 16, absl::Milliseconds(2));
   if (status.ok() ? now >= deadline_
                   : absl::IsCancelled(status) && now >= deadline_ - early) {
     return absl::DeadlineExceededError(
         "the call's deadline passed before it ended");
   }
   return status;
-}
-
-std::string Call::TraceId() const {
-  if (trace_ != nullptr) return absl::BytesToHexString(trace_->trace_id());
-  const auto caller = ParseTraceContext(context_.traceparent, "");
-  return caller ? absl::BytesToHexString(caller->trace_id) : "";
-}
-
-void Call::TellRefusals(const absl::Status& status, absl::Time now) const {
-  if (environment_.refusals == nullptr) return;
-  if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) {
-    environment_.refusals->Count(now, std::string(status.message()));
-  } else {
-    environment_.refusals->Tick(now);
-  }
-}
-
-// Nothing that a client sent but its names, and no message of an error, which
-// may quote a text.
-void Call::AuditEnd(const absl::Status& status, absl::Time now) const {
-  if (environment_.audit == nullptr) return;
-  environment_.audit->Write(
-      now,
-      {{"client", Shorten(context_.client_key.empty() ? context_.peer
-                                                      : context_.client_key)},
-       {"peer", context_.peer},
-       {"request_id", request_id_},
-       {"trace_id", TraceId()},
-       {"call", RpcName(rpc_)},
-       {"model", model_ == nullptr ? std::string() : model_->name},
-       {"status", absl::StatusCodeToString(status.code())},
-       {"results", results_},
-       {"source_tokens", source_tokens_},
-       {"generated_tokens", generated_tokens_},
-       {"milliseconds", absl::ToDoubleMilliseconds(now - started_)}});
-}
-
-void Call::LogEnd(const absl::Status& status, absl::Duration total) const {
-  // The server's own faults are for its operator, the rest for those who
-  // look into a call.
-  const LogLevel level = status.code() == absl::StatusCode::kInternal
-                             ? spdlog::level::err
-                             : spdlog::level::debug;
-  if (!LogEnabled(level)) return;
-  const auto ms = [](absl::Duration time) {
-    return absl::ToDoubleMilliseconds(time);
-  };
-  Log(level, "request",
-      {{"request_id", request_id_},
-       {"trace_id", TraceId()},
-       {"peer", context_.peer},
-       {"rpc", RpcName(rpc_)},
-       {"model", model_ == nullptr ? std::string() : model_->name},
-       {"code", absl::StatusCodeToString(status.code())},
-       {"error", std::string(status.message())},
-       {"results", results_},
-       {"source_tokens", source_tokens_},
-       {"generated_tokens", generated_tokens_},
-       {"queue_ms", ms(queue_)},
-       {"tokenize_ms", ms(tokenize_)},
-       {"inference_ms", ms(inference_)},
-       {"total_ms", ms(total)}});
 }
 
 }  // namespace trivium

@@ -52,7 +52,7 @@ void CallRegistry::Remove(Handler* stream) {
 }
 
 bool CallRegistry::Drain(absl::Duration timeout) {
-  // std::condition_variable waits by the machine's clock, whatever clock_ is.
+  // CondVar waits by the machine's clock, whatever clock_ is.
   const absl::Time end = absl::Now() + timeout;
   MutexLock lock(&mutex_);
   if (!draining_) {

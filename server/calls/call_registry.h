@@ -12,34 +12,35 @@
 
 namespace trivium {
 
-// The calls under way. Refuses new ones while the server drains, tells when
-// none is left, and ticks streams on a thread of its own: to cancel themselves
-// when their reader stalls or their time is over, and to read on when there is
-// room again. Thread-safe.
+// The calls under way. Refuses new ones while the server drains, and says when
+// none is left. It also ticks streams on a thread of its own, so that they can
+// cancel themselves when their reader stalls or their time is over, and read on
+// when there is room again. Thread-safe.
 class CallRegistry {
  public:
-  // std::system_error where the system gives no thread.
+  // Throws std::system_error if the system gives no thread.
   explicit CallRegistry(const Clock* clock,
                         absl::Duration tick = absl::Milliseconds(20));
   ~CallRegistry();
   CallRegistry(const CallRegistry&) = delete;
   CallRegistry& operator=(const CallRegistry&) = delete;
 
-  // Whether clients are to send calls here, as health says; true at first.
+  // True, at first, if clients should send calls here; health says so.
   void SetReady(bool ready) { ready_ = ready; }
   bool ready() const { return ready_; }
 
-  // False while draining. Every Begin, whatever it answered, has its End.
+  // Returns false while draining. Each Begin, whatever it returns, is followed
+  // by one End.
   bool Begin();
   void End();
 
-  // For streams that want Handler's OnTick and OnDrain, between Begin and End.
-  // After Remove they do not hear them any more.
+  // `stream` hears OnTick and OnDrain from Add to Remove, both of which are
+  // between Begin and End.
   void Add(Handler* stream);
   void Remove(Handler* stream);
 
-  // Refuses calls from now on, tells the streams, and waits until the last
-  // call ended or `timeout` passed (real time). True if all ended.
+  // Refuses calls from now on, tells the streams, and waits until the last call
+  // has ended or `timeout` (real time) has passed. Returns true if all ended.
   bool Drain(absl::Duration timeout);
 
  private:

@@ -1,5 +1,5 @@
-// Classify: texts to labels. Rerank: documents in the order of their labels'
-// scores.
+// Classify: finds the labels of texts. Rerank: sorts documents by the score of
+// their label.
 #include <fmt/format.h>
 
 #include <utility>
@@ -13,7 +13,7 @@
 namespace trivium {
 namespace {
 
-// About what a label takes on the wire beside its name.
+// About how many bytes a label takes on the wire besides its name.
 constexpr int64_t kLabelBytes = 20;
 
 class ClassifyCall final
@@ -38,7 +38,7 @@ class ClassifyCall final
     return absl::OkStatus();
   }
 
-  // Of one input's labels, about.
+  // About how many bytes the labels of one input take.
   int64_t LabelsBytes() const {
     const std::vector<std::string>& labels = model().info().head->labels;
     int64_t bytes = 0;
@@ -50,7 +50,7 @@ class ClassifyCall final
     return top >= all ? bytes : bytes / all * top;
   }
 
-  absl::Status Respond(int i, RequestResult result) override {
+  absl::Status HandleResult(int i, RequestResult result) override {
     v1::Classification* out = AddResultOf(i);
     const HeadInfo& head = *model().info().head;
     const std::vector<float>& logits = result.logits;
@@ -81,7 +81,7 @@ class RerankCall final : public UnaryCall {
     }
     options_.model = &model();
     options_.limits = &environment().limits;
-    options_.wanted = [this] { return call().Wanted(); };
+    options_.check_alive = call().alive_check();
     TRIVIUM_RETURN_IF_ERROR(ConvertTruncation(request_, "", environment(),
                                               call().model(), &options_));
     TRIVIUM_RETURN_IF_ERROR(ReadPrompt());
@@ -103,7 +103,7 @@ class RerankCall final : public UnaryCall {
 
   int parts() const override { return request_.documents_size(); }
   int64_t TextBytes(int part) const override {
-    // A template is of both texts, and the prompt, each time.
+    // A template reads both texts and the prompt for each document.
     const bool all = model().pair_template() != nullptr;
     return (all || part == 0 ? trivium::TextBytes(request_.query()) : 0) +
            (all ? trivium::TextBytes(options_.prompt) : 0) +
@@ -129,7 +129,7 @@ class RerankCall final : public UnaryCall {
     return fmt::format("documents[{}]", request);
   }
 
-  absl::Status Respond(int, RequestResult result) override {
+  absl::Status HandleResult(int, RequestResult result) override {
     outputs_ = result.logits.size();
     logits_.push_back(result.logits.back());
     scores_.push_back(
@@ -138,7 +138,7 @@ class RerankCall final : public UnaryCall {
   }
 
   const google::protobuf::Message& Response() override {
-    // A sigmoid's ends round to one score; the logits still tell them apart.
+    // Scores near a sigmoid's ends round to the same number; logits do not.
     const std::vector<float>& order = outputs_ == 1 ? logits_ : scores_;
     const size_t top = request_.has_top() ? request_.top() : order.size();
     for (const int index : LargestFirst(order, top)) {
@@ -159,7 +159,7 @@ class RerankCall final : public UnaryCall {
   InputOptions options_;
   FirstOfPairs query_;
   std::vector<PreparedInput> documents_;
-  std::vector<float> logits_, scores_;  // [documents] of the last label
+  std::vector<float> logits_, scores_;  // [documents], of the last label
   size_t outputs_ = 0;                  // labels
 };
 

@@ -1,4 +1,4 @@
-// ClassifyTokens: the tokens of texts to labels, and these to spans.
+// ClassifyTokens: finds the labels of tokens, and makes spans of these.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -59,7 +59,7 @@ class ClassifyTokensCall final
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int i, RequestResult result) override {
+  absl::Status HandleResult(int i, RequestResult result) override {
     v1::TokenClassification* out = AddResultOf(i);
     AddSpans(i, result.logits, out);
     response_bytes_ += static_cast<int64_t>(out->ByteSizeLong());

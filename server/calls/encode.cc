@@ -1,4 +1,4 @@
-// Encode: texts to vectors.
+// Encode: makes vectors of texts.
 #include <fmt/format.h>
 
 #include <optional>
@@ -21,7 +21,7 @@ class EncodeCall final : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     TRIVIUM_ASSIGN_OR_RETURN(
         work_, EncodeWork::Create(environment(), call().model(), request_, "",
-                                  [this] { return call().Wanted(); }));
+                                  call().alive_check()));
     return CheckInputCount(request_.inputs_size(), "inputs",
                            environment().limits);
   }
@@ -41,7 +41,7 @@ class EncodeCall final : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int i, RequestResult result) override {
+  absl::Status HandleResult(int i, RequestResult result) override {
     *response_.add_results() = work_->Result(inputs_[i], std::move(result));
     return absl::OkStatus();
   }

@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-// Unset for the folder's own way, and for what is not made of token vectors.
+// Unset for the folder's own pooling and for what is not made of token vectors.
 std::optional<TokenPooling> ToTokenPooling(v1::Pooling pooling) {
   switch (pooling) {
     case v1::POOLING_MEAN:
@@ -30,7 +30,7 @@ std::optional<TokenPooling> ToTokenPooling(v1::Pooling pooling) {
   }
 }
 
-// Within what f32 rounds.
+// True if the length is 1, as far as rounding to f32 allows.
 bool HasLengthOne(const std::vector<float>& vector) {
   double sum = 0;
   for (const float value : vector) sum += double{value} * value;
@@ -39,10 +39,11 @@ bool HasLengthOne(const std::vector<float>& vector) {
 
 }  // namespace
 
-absl::StatusOr<EncodeWork> EncodeWork::Create(
-    const Environment& environment, const ServedModel& model,
-    const v1::EncodeRequest& request, const std::string& path,
-    std::function<absl::Status()> wanted) {
+absl::StatusOr<EncodeWork> EncodeWork::Create(const Environment& environment,
+                                              const ServedModel& model,
+                                              const v1::EncodeRequest& request,
+                                              const std::string& path,
+                                              AliveCheck check_alive) {
   const ModelInfo& info = model.model->info();
   if (info.design == Design::kDecoder) {
     return absl::FailedPreconditionError(fmt::format(
@@ -54,7 +55,7 @@ absl::StatusOr<EncodeWork> EncodeWork::Create(
   InputOptions& input = work.input_options_;
   input.model = model.model.get();
   input.limits = &environment.limits;
-  input.wanted = std::move(wanted);
+  input.check_alive = std::move(check_alive);
   TRIVIUM_RETURN_IF_ERROR(
       ConvertTruncation(request, path, environment, model, &input));
   TRIVIUM_RETURN_IF_ERROR(work.ReadPooling(request));
@@ -69,8 +70,8 @@ absl::StatusOr<EncodeWork> EncodeWork::Create(
         ConvertSelection(request.attention(), path + "attention",
                          info.encoder_layers, info.encoder_heads));
   }
-  // Only models that choose by a source token need to be told; the others'
-  // encoders read the text as it is.
+  // Only models that mark languages by source tokens need the languages; the
+  // encoders of others read the text as it is.
   if (request.has_source_language() || request.has_target_language()) {
     TRIVIUM_ASSIGN_OR_RETURN(input.direction,
                              ConvertDirection(request, path, *model.model));
@@ -155,7 +156,7 @@ absl::Status EncodeWork::ReadHiddenLayers(const v1::EncodeRequest& request) {
     if (std::find(hidden_layers_.begin(), hidden_layers_.end(), layer) !=
         hidden_layers_.end()) {
       return InvalidField(field,
-                          fmt::format("is {}, which is named before", given));
+                          fmt::format("is {}, which is listed before", given));
     }
     hidden_layers_.push_back(layer);
   }
@@ -165,9 +166,10 @@ absl::Status EncodeWork::ReadHiddenLayers(const v1::EncodeRequest& request) {
 absl::StatusOr<EncodeWork::Item> EncodeWork::Prepare(
     const v1::Input& input, const std::string& path) const {
   if (prompted_ && !input.has_text()) {
-    return InvalidField(path,
-                        "is no text, and only a text can begin with a prompt; "
-                        "put it into the input, or leave the prompt out");
+    return InvalidField(
+        path,
+        "is not a text, and only a text can begin with a prompt; put "
+        "the prompt into the input, or leave it out");
   }
   Item item;
   TRIVIUM_ASSIGN_OR_RETURN(item.input,
@@ -234,7 +236,8 @@ std::vector<float> EncodeWork::Embedding(RequestResult* result) const {
   return embedding;
 }
 
-// The model gave them ascending; they are sent as they were asked for.
+// `hidden` has the layers ascending; the response has them in the request's
+// order.
 void EncodeWork::AddHiddenStates(const std::vector<float>& hidden,
                                  v1::EncodeResult* out) const {
   if (hidden_layers_.empty()) return;

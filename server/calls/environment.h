@@ -23,19 +23,20 @@
 
 namespace trivium {
 
-// What every handler works with. Made once; everything in it outlives the
-// calls and is thread-safe.
+// The parts of the server that every handler works with. Made once; everything
+// in it outlives the calls and is thread-safe.
 struct Environment {
-  ModelDirectory models;  // the first is the default
+  ModelDirectory models;  // the first one is the default
   RequestLimits limits;
-  bool truncate = false;  // what a request's `truncate` defaults to
-  // By way of which two models translate what none does; BCP 47, empty: none.
+  bool truncate = false;  // the default of a request's `truncate`
+  // The language by way of which two models translate a pair of languages that
+  // no single model has. BCP 47; empty: none.
   std::string pivot_language;
   int64_t max_waiting_tokens = 1 << 20;  // the batcher's
-  // Null: what is served does not change.
+  // Null: the served models do not change.
   ModelControl* model_control = nullptr;
   const Access* access = nullptr;      // null: anybody may call
-  bool open_health = true;             // to those without a token, too
+  bool open_health = true;             // health needs no token
   AuditLog* audit = nullptr;           // may be null
   const Tracer* tracer = nullptr;      // null: no call is traced
   const LoadReports* loads = nullptr;  // null: load is not reported
@@ -43,9 +44,9 @@ struct Environment {
   Metrics* metrics = nullptr;
   CallRegistry* calls = nullptr;
   RefusalLog* refusals = nullptr;   // may be null
-  KeptFiles* kept_files = nullptr;  // null where nobody could fetch them
-  WorkPool* tokenizing = nullptr;   // of long texts
-  WorkPool* delivery = nullptr;     // results to messages
+  KeptFiles* kept_files = nullptr;  // null if nobody could fetch them
+  WorkPool* tokenizing = nullptr;   // tokenizes long texts
+  WorkPool* delivery = nullptr;     // makes messages of results
   const Clock* clock = Clock::Real();
 };
 

@@ -1,4 +1,4 @@
-// FillMask: the words that fit a text's masks.
+// FillMask: finds words that fit a text's masks.
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kDefaultTop = 5;
 constexpr uint32_t kMaxTop = 100;
-// About what a candidate takes on the wire.
+// About how many bytes a candidate takes on the wire.
 constexpr int64_t kCandidateBytes = 32;
 
 class FillMaskCall final
@@ -58,7 +58,7 @@ class FillMaskCall final
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int i, RequestResult result) override {
+  absl::Status HandleResult(int i, RequestResult result) override {
     const Tokenizer& tokenizer = *model().tokenizer();
     v1::FilledMasks* out = AddResultOf(i);
     for (size_t m = 0; m < positions_[i].size(); ++m) {

@@ -1,22 +1,20 @@
-// Generate: text, piece by piece. When things happen; generation.h has what is
-// said.
+// Generate: text, piece by piece. Here is when things happen; generation.h has
+// what is said.
 //
 // A worker only appends new tokens to `news_`. A thread of the delivery pool,
-// or the transport's after a write, makes text of all that has come since and
+// or the transport's after a write, makes text of all that has come since, and
 // writes it. So a slow client gets fewer, longer pieces, and a worker never
 // waits for it.
 //
-// At most one thread at a time is in Deliver: the one that set `busy_`. It
-// alone touches generation_ then. While a write is under way busy_ stays set.
-// The call ends only after the batcher's last word, so nothing refers to it
-// later.
-#include <fmt/format.h>
-
+// At most one thread at a time is in Deliver: the one that set `busy_`, which
+// stays set while a write is under way. Only that thread uses generation_. The
+// call ends only after the batcher's last word, so nothing refers to it later.
 #include <algorithm>
 #include <utility>
 
 #include "server/calls/generation.h"
 #include "server/calls/handlers.h"
+#include "server/calls/outbox.h"
 #include "server/calls/prepared_call.h"
 
 namespace trivium {
@@ -25,29 +23,28 @@ namespace {
 class GenerateCall final : public PreparedCall {
  public:
   GenerateCall(const Environment& environment, CallContext context,
-               ResponseStream* transport)
+               ResponseStream* transport, absl::Duration stall_timeout)
       : PreparedCall(environment, std::move(context), Rpc::kGenerate,
                      transport),
         stream_(transport),
-        generation_(&call()) {}
+        generation_(&call()),
+        outbox_(call().held(), stall_timeout) {}
   ~GenerateCall() override { environment().calls->Remove(this); }
 
   void OnWritten(bool ok) override {
-    if (!ok) call().cancellation()->Cancel();
     {
       MutexLock lock(&mutex_);
-      if (!ok) broken_ = true;
-      write_started_ = absl::InfiniteFuture();
+      outbox_.EndWrite();
+      if (!ok) LoseClientLocked(absl::CancelledError("the client went"));
     }
     Deliver();
   }
 
   void OnTick(absl::Time now) override {
-    if (stream_->notices_stalls()) return;
     MutexLock lock(&mutex_);
-    if (now - write_started_ < environment().limits.stall_timeout) return;
-    stalled_ = true;
-    call().cancellation()->Cancel();
+    const absl::Status stall = outbox_.CheckStall(now);
+    if (stall.ok()) return;
+    LoseClientLocked(stall);
     stream_->BreakOff();
   }
 
@@ -67,7 +64,7 @@ class GenerateCall final : public PreparedCall {
     GenerateCall* const call_;
   };
 
-  // What came from the worker since the last look.
+  // Tokens and result from the worker that are not made into messages yet.
   struct News {
     std::vector<std::vector<int32_t>> ids;  // [hypotheses]
     std::optional<absl::StatusOr<RequestResult>> result;
@@ -114,7 +111,7 @@ class GenerateCall final : public PreparedCall {
     WakeLocked();
   }
 
-  // On a worker, the last thing it says.
+  // On a worker, which says nothing after it.
   void OnResult(absl::StatusOr<RequestResult> result) {
     if (result.ok()) call().Hold(Held::kResults, MessageBytes(*result));
     MutexLock lock(&mutex_);
@@ -128,17 +125,29 @@ class GenerateCall final : public PreparedCall {
     call().RunDelivery(0, [this] { Deliver(); });
   }
 
-  // Writes the next message, or ends the call, or is busy no more.
+  // Nobody reads the answer any more. The first reason is the call's status.
+  void LoseClientLocked(const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    call().cancellation()->Cancel();
+    if (lost_.ok()) lost_ = why;
+  }
+
+  // Writes the next message, or ends the call, or stops being busy.
   void Deliver() {
     while (true) {
       News news;
-      bool lost = false;  // nobody reads: only the batcher's last word matters
+      std::unique_ptr<Outbox::Message> message;
+      bool last = false;
+      absl::Status lost;
       {
         MutexLock lock(&mutex_);
-        lost = broken_ || stalled_;
-        if (lost) DropMessages();
-        if (generation_.messages().empty() && !generation_.complete()) {
-          if (lost ? !news_.result.has_value() : news_.empty()) {
+        lost = lost_;
+        if (!lost.ok()) outbox_.Clear();
+        message = outbox_.BeginWrite(environment().clock->Now());
+        last = outbox_.empty() && generation_.complete();
+        if (message == nullptr && !generation_.complete()) {
+          // Once the client is lost, only the batcher's last word matters.
+          if (lost.ok() ? news_.empty() : !news_.result.has_value()) {
             busy_ = false;
             return;
           }
@@ -146,71 +155,42 @@ class GenerateCall final : public PreparedCall {
           std::swap(news, news_);
         }
       }
+      if (!lost.ok()) return Finish(lost);
+      // Once the message is written, another thread may be in Deliver.
+      if (message && last) return Finish(absl::OkStatus(), message.get());
+      if (message) return stream_->Write(*message);
       if (news.result && !news.result->ok()) {
-        return Finish(Explain(news.result->status()));
+        return Finish(news.result->status());
       }
-      if (lost) return Finish(Explain(absl::CancelledError("the client went")));
-      if (!generation_.messages().empty()) return WriteNext();
-      for (size_t i = 0; i < news.ids.size(); ++i) {
-        generation_.AddTokens(static_cast<int>(i), news.ids[i]);
-      }
-      if (news.result) {
-        const int64_t bytes = MessageBytes(**news.result);
-        generation_.AddEnd(**std::move(news.result));
-        call().Hold(Held::kResults, -bytes);
-      }
-      HoldMessages();
+      MakeMessages(std::move(news));
     }
   }
 
-  // Messages are made when there are none, and all of a result at once.
-  void HoldMessages() {
-    for (const v1::GenerateResponse& message : generation_.messages()) {
-      outbox_bytes_ += static_cast<int64_t>(message.ByteSizeLong());
+  void MakeMessages(News news) {
+    for (size_t i = 0; i < news.ids.size(); ++i) {
+      generation_.AddTokens(static_cast<int>(i), news.ids[i]);
     }
-    call().Hold(Held::kOutbox, outbox_bytes_);
-  }
-  void DropMessages() {
-    generation_.messages().clear();
-    call().Hold(Held::kOutbox, -std::exchange(outbox_bytes_, 0));
-  }
-
-  void WriteNext() {
-    auto& messages = generation_.messages();
-    const v1::GenerateResponse message = std::move(messages.front());
-    messages.pop_front();
-    const auto bytes = static_cast<int64_t>(message.ByteSizeLong());
-    outbox_bytes_ -= bytes;
-    call().Hold(Held::kOutbox, -bytes);
-    const bool last = messages.empty() && generation_.complete();
-    {
-      MutexLock lock(&mutex_);
-      write_started_ = environment().clock->Now();
+    if (news.result) {
+      const int64_t bytes = MessageBytes(**news.result);
+      generation_.AddEnd(**std::move(news.result));
+      call().Hold(Held::kResults, -bytes);
     }
-    // Another thread may be in Deliver as soon as it is written.
-    if (last) return Finish(absl::OkStatus(), &message);
-    stream_->Write(message);
-  }
-
-  absl::Status Explain(const absl::Status& status) {
     MutexLock lock(&mutex_);
-    if (!stalled_) return status;
-    return absl::CancelledError(
-        fmt::format("the client took nothing for {}",
-                    absl::FormatDuration(environment().limits.stall_timeout)));
+    for (auto& message : generation_.TakeMessages()) {
+      outbox_.Push(std::move(message));
+    }
   }
 
   ResponseStream* const stream_;
-  // Of the thread that is in Deliver; before Submit, of the one that prepares.
+  // Used only by the thread in Deliver; before Submit, by the one that
+  // prepares.
   Generation generation_;
-  int64_t outbox_bytes_ = 0;  // of its messages
 
   Mutex mutex_;
+  Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   News news_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // writes fail
-  bool stalled_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Time write_started_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  absl::Status lost_ ABSL_GUARDED_BY(mutex_);  // not OK: why nobody reads
 };
 
 }  // namespace
@@ -219,7 +199,15 @@ std::unique_ptr<Handler> NewGenerate(const Environment& environment,
                                      CallContext context,
                                      ResponseStream* transport) {
   return std::make_unique<GenerateCall>(environment, std::move(context),
-                                        transport);
+                                        transport,
+                                        environment.limits.stall_timeout);
+}
+
+std::unique_ptr<Handler> NewGeneratePart(const Environment& environment,
+                                         CallContext context,
+                                         ResponseStream* transport) {
+  return std::make_unique<GenerateCall>(environment, std::move(context),
+                                        transport, absl::InfiniteDuration());
 }
 
 }  // namespace trivium

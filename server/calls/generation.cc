@@ -1,3 +1,9 @@
+// Each hypothesis has a GeneratedText, which counts the tokens that it was
+// given. While the model runs, AddTokens makes messages of new tokens. AddEnd
+// makes messages of all that were not streamed, so each hypothesis is told
+// whole, however much of it was streamed. The last messages come in this order:
+// the prompt's log-probabilities; for each hypothesis its rest and its `done`.
+// The last `done` has the usage of all.
 #include "server/calls/generation.h"
 
 #include <fmt/format.h>
@@ -12,7 +18,7 @@
 namespace trivium {
 namespace {
 
-// Keeps every message far below the response limit.
+// Few enough that every message is far below the response limit.
 constexpr size_t kMaxTokensPerPiece = 64;
 
 absl::Status CheckPromptLogprobs(const v1::GenerateRequest& request,
@@ -35,7 +41,7 @@ absl::Status CheckPromptLogprobs(const v1::GenerateRequest& request,
 
 int64_t Generation::text_bytes() const {
   if (!request_.has_chat()) return TextBytes(request_.input());
-  // A template is a program: it does not run on the transport's thread.
+  // A template is a program, so it must not run on the transport's thread.
   return std::max<int64_t>(request_.chat().ByteSizeLong(),
                            kInlineTextBytes + 1);
 }
@@ -69,7 +75,7 @@ absl::Status Generation::Open(Transport* transport) {
   }
   if (request_.has_chat()) {
     if (request_.has_input()) {
-      return InvalidField("chat", "is there beside input; send one of them");
+      return InvalidField("chat", "is set beside input; send only one of them");
     }
     if (request_.truncate()) {
       return InvalidField("truncate",
@@ -85,8 +91,8 @@ absl::Status Generation::Open(Transport* transport) {
   TRIVIUM_RETURN_IF_ERROR(
       ConvertTruncation(request_, "", environment, call_->model(), &options_));
   options_.decodes = true;
-  options_.wanted = [this] { return call_->Wanted(); };
-  // Without a tokenizer the ids are the answer.
+  options_.check_alive = call_->alive_check();
+  // Without a tokenizer, the ids are the answer.
   show_ids_ = request_.tokens() || model.tokenizer() == nullptr;
   return absl::OkStatus();
 }
@@ -116,7 +122,7 @@ absl::StatusOr<Request> Generation::Prepare() {
   request.source = input_.source;
   request.prefix = input_.prefix;
   request.salt = request_.cache_salt();
-  // The first token has nothing before it.
+  // The first token has no context, so it has no probability.
   if (request_.has_prompt_logprobs() && input_.prefix.size() > 1) {
     request.scoring =
         Scoring{.top_logprobs = static_cast<int>(request_.prompt_logprobs())};
@@ -133,8 +139,8 @@ absl::StatusOr<Request> Generation::Prepare() {
           return whole + text.Finish();
         });
   }
-  // Alternatives are known only once a hypothesis is complete: with them, its
-  // text comes then too.
+  // Alternatives are known only once a hypothesis is complete, so the text that
+  // comes with them is not streamed.
   request.stream = decoding_.options.top_logprobs == 0;
   return request;
 }
@@ -152,15 +158,19 @@ void Generation::AskForAttention(Request* request) {
   request->prefix_attention = true;
 }
 
+v1::GenerateResponse* Generation::AddMessage(int index) {
+  auto message = std::make_unique<v1::GenerateResponse>();
+  message->set_index(static_cast<uint32_t>(index));
+  return messages_.emplace_back(std::move(message)).get();
+}
+
 void Generation::AddPieces(int index, std::span<const int32_t> ids,
                            const Hypothesis* whole) {
   GeneratedText& text = texts_[index];
   while (!ids.empty()) {
     const auto some = ids.first(std::min(ids.size(), kMaxTokensPerPiece));
     const size_t begin = text.count();
-    v1::GenerateResponse message;
-    message.set_index(static_cast<uint32_t>(index));
-    v1::GenerateResponse::Piece* piece = message.mutable_piece();
+    v1::GenerateResponse::Piece* piece = AddMessage(index)->mutable_piece();
     piece->set_text(text.Push(some));
     if (show_ids_) piece->mutable_ids()->Add(some.begin(), some.end());
     if (whole != nullptr && !whole->top_logprobs.empty()) {
@@ -171,17 +181,17 @@ void Generation::AddPieces(int index, std::span<const int32_t> ids,
       }
     }
     ids = ids.subspan(some.size());
-    if (!piece->text().empty() || !piece->ids().empty() ||
-        !piece->logprobs().empty()) {
-      messages_.push_back(std::move(message));
+    if (piece->text().empty() && piece->ids().empty() &&
+        piece->logprobs().empty()) {
+      messages_.pop_back();
     }
   }
 }
 
 void Generation::AddPrompt(const Hypothesis& scored) {
   for (size_t i = 0; i < scored.ids.size(); ++i) {
-    if (i % kMaxTokensPerPiece == 0) messages_.emplace_back();
-    *messages_.back().mutable_prompt()->add_logprobs() = ConvertLogprobs(
+    if (i % kMaxTokensPerPiece == 0) AddMessage(0);
+    *messages_.back()->mutable_prompt()->add_logprobs() = ConvertLogprobs(
         scored.ids[i], scored.logprobs[i],
         scored.top_logprobs.empty() ? std::vector<TokenLogprob>()
                                     : scored.top_logprobs[i],
@@ -193,7 +203,7 @@ void Generation::AddEnd(RequestResult result) {
   complete_ = true;
   if (!input_.blank) call_->AddResult(result, /*model=*/nullptr);
   if (result.scored) AddPrompt(*result.scored);
-  Hypothesis nothing;  // of blank text
+  Hypothesis nothing;  // the answer to blank text
   nothing.reason = FinishReason::kEnd;
   result.hypotheses.resize(texts_.size(), nothing);
   for (size_t i = 0; i < texts_.size(); ++i) {
@@ -202,15 +212,13 @@ void Generation::AddEnd(RequestResult result) {
     const size_t said = std::min(texts_[i].count(), hypothesis.ids.size());
     AddPieces(index, std::span(hypothesis.ids).subspan(said), &hypothesis);
     if (std::string rest = texts_[i].Finish(); !rest.empty()) {
-      v1::GenerateResponse& message = messages_.emplace_back();
-      message.set_index(static_cast<uint32_t>(index));
-      message.mutable_piece()->set_text(std::move(rest));
+      AddMessage(index)->mutable_piece()->set_text(std::move(rest));
     }
     AddDone(index, hypothesis,
             i < result.decoder_attention.size() ? &result.decoder_attention[i]
                                                 : nullptr);
   }
-  v1::Usage* usage = messages_.back().mutable_done()->mutable_usage();
+  v1::Usage* usage = messages_.back()->mutable_done()->mutable_usage();
   usage->set_prompt_tokens(PromptTokens());
   size_t new_tokens = 0;
   for (const GeneratedText& text : texts_) new_tokens += text.count();
@@ -227,9 +235,7 @@ uint32_t Generation::PromptTokens() const {
 
 void Generation::AddDone(int index, const Hypothesis& hypothesis,
                          const AttentionMap* map) {
-  v1::GenerateResponse& message = messages_.emplace_back();
-  message.set_index(static_cast<uint32_t>(index));
-  v1::GenerateResponse::Done* done = message.mutable_done();
+  v1::GenerateResponse::Done* done = AddMessage(index)->mutable_done();
   done->set_finish_reason(ConvertFinishReason(hypothesis.reason));
   done->set_token_count(static_cast<uint32_t>(hypothesis.ids.size()));
   done->set_score(hypothesis.score);

@@ -1,9 +1,10 @@
 #ifndef TRIVIUM_SERVER_CALLS_GENERATION_H_
 #define TRIVIUM_SERVER_CALLS_GENERATION_H_
 
-#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,44 +16,49 @@
 
 namespace trivium {
 
-// What a Generate call says, apart from when: its request checked and made
-// ready for the batcher, and the messages of its answer. For one thread at a
-// time.
+// The content of a Generate call: checks its request and makes it ready for the
+// batcher, then makes the messages of its answer. When they are written is
+// generate.cc's business. For one thread at a time.
 //
 //   Generation generation(&call);
 //   generation.Open(transport); request = generation.Prepare();
-//   generation.AddTokens(0, ids);    // as they come
-//   generation.AddEnd(result);
-//   while (!generation.messages().empty()) ... write and pop the first
+//   generation.AddTokens(0, ids); generation.TakeMessages()  // as they come
+//   generation.AddEnd(result); generation.TakeMessages()     // the last
 class Generation {
  public:
   explicit Generation(Call* call) : call_(call) {}
 
-  // Takes the request and checks what needs no tokenizer.
+  // Parses the request and checks what needs no tokenizer.
   absl::Status Open(Transport* transport);
   // Bytes that Prepare will tokenize.
   int64_t text_bytes() const;
-  // Where the request has its input.
+  // The request's field that has the input.
   const char* field() const { return request_.has_chat() ? "chat" : "input"; }
-  // Without an observer. Nothing to do for the model if blank().
+  // Returns the request for the batcher, without an observer. If blank(), the
+  // model has nothing to do.
   absl::StatusOr<Request> Prepare();
   bool blank() const { return input_.blank; }
-  // Once it is prepared: about what grows of its answer without text.
+  // After Prepare: about how many bytes the answer has that are not text.
   int64_t response_bytes() const { return response_bytes_; }
   int hypotheses() const { return decoding_.options.hypotheses; }
 
-  // New tokens of a hypothesis that runs.
+  // Adds new tokens of a hypothesis that still runs.
   void AddTokens(int index, std::span<const int32_t> ids) {
     AddPieces(index, ids, nullptr);
   }
-  // All that was not said yet of each hypothesis, and that it is done.
+  // Adds all that was not said yet of each hypothesis, and its end.
   void AddEnd(RequestResult result);
-  // AddEnd was called: what messages() holds is the last.
+  // True after AddEnd: no messages come after those that are there.
   bool complete() const { return complete_; }
 
-  std::deque<v1::GenerateResponse>& messages() { return messages_; }
+  using Messages = std::vector<std::unique_ptr<v1::GenerateResponse>>;
+  // The messages that were added since the last call.
+  Messages TakeMessages() { return std::exchange(messages_, {}); }
 
  private:
+  // Appends an empty message about hypothesis `index`.
+  v1::GenerateResponse* AddMessage(int index);
+  // `whole` is set once the hypothesis is complete; null: it still runs.
   void AddPieces(int index, std::span<const int32_t> ids,
                  const Hypothesis* whole);
   // `map` may be null.
@@ -60,7 +66,7 @@ class Generation {
                const AttentionMap* map);
   void AskForAttention(Request* request);
   void AddPrompt(const Hypothesis& scored);
-  // Whether the input is a prompt, and no source.
+  // True if the input is a prompt rather than a source.
   bool prompted() const {
     return options_.model->info().design == Design::kDecoder;
   }
@@ -75,7 +81,7 @@ class Generation {
   int64_t response_bytes_ = 0;
   bool show_ids_ = false;
   std::vector<GeneratedText> texts_;  // [hypotheses]
-  std::deque<v1::GenerateResponse> messages_;
+  Messages messages_;
   bool complete_ = false;
 };
 

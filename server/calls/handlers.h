@@ -9,12 +9,13 @@
 
 namespace trivium {
 
-// The calls of the API: a function each makes the handler of one call, which
-// its transport then starts. The request is the call's request message, the
-// responses are its response messages. Context and transport are the call's
-// own; the transport outlives the handler, and `environment` all calls.
+// The calls of the API. Each function makes the handler of one call, which its
+// transport then starts. The request is the call's request message, the
+// responses are its response messages. Context and transport belong to this one
+// call; the transport outlives the handler, and `environment` outlives all
+// calls.
 
-// Calls with one request and one response.
+// One request, one response.
 using NewHandler = std::unique_ptr<Handler>(const Environment& environment,
                                             CallContext context,
                                             Transport* transport);
@@ -38,6 +39,9 @@ NewHandler NewUnloadModel;
 std::unique_ptr<Handler> NewGenerate(const Environment& environment,
                                      CallContext context,
                                      ResponseStream* transport);
+// The same, as one of several that share a client. Its writes also wait for the
+// others', so `transport` must look for stalls.
+decltype(NewGenerate) NewGeneratePart;
 
 // A stream of requests, a stream of responses.
 using NewStreamHandler =

@@ -12,24 +12,24 @@
 
 namespace trivium {
 
-// What the calls to encoders' heads (Classify, Rerank, ClassifyTokens,
-// FillMask, Answer) share.
+// Functions that the calls to encoders' heads share (Classify, Rerank,
+// ClassifyTokens, FillMask, Answer).
 
-// FAILED_PRECONDITION unless the model has a head of one of `kinds`, told in
-// terms of `rpc`.
+// FAILED_PRECONDITION unless the model has a head of one of `kinds`; the error
+// names the call, `rpc`.
 absl::Status CheckHead(const ServedModel& model, std::string_view rpc,
                        std::initializer_list<HeadKind> kinds);
 
-// INVALID_ARGUMENT where a message's field is set and not 1 .. `most`.
+// INVALID_ARGUMENT if a message has the field and its value is not 1 .. `most`.
 absl::Status CheckRange(std::string_view field, bool has, uint32_t value,
                         uint32_t most);
 
-// Logits as scores.
+// Returns the scores of logits.
 std::vector<float> ToScores(std::span<const float> logits,
                             HeadInfo::Scores scores);
 
-// The places of the `count` largest values, largest first; of equal ones the
-// earlier.
+// Returns the indices of the `count` largest values, largest first; of equal
+// values the earlier one comes first.
 std::vector<int> LargestFirst(std::span<const float> values, size_t count);
 
 }  // namespace trivium

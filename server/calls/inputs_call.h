@@ -10,25 +10,26 @@
 
 namespace trivium {
 
-// A unary call of an encoder whose message has `inputs` and may say `truncate`
-// and where (Encode, Classify, ClassifyTokens, FillMask): each input becomes a
-// request, and its result one of the response's `results`.
+// A unary call of an encoder's head whose message has `inputs`, `truncate` and
+// `truncation_direction` (Classify, ClassifyTokens, FillMask). Each input
+// becomes a request, and its result one of the response's `results`.
 template <typename RequestMessage, typename ResponseMessage>
 class InputsCall : public UnaryCall {
  public:
   using UnaryCall::UnaryCall;
 
  protected:
-  // Says in `request` what is wanted of the encoded input i, and checks it.
+  // Sets in `request` which outputs the call needs of the encoded input i,
+  // after checking the input.
   virtual absl::Status Want(int i, const PreparedInput& input,
                             Request* request) = 0;
 
-  // Takes the message and finds its model.
+  // Parses the message and finds its model.
   absl::Status OpenRequest() {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     options_.model = &model();
     options_.limits = &environment().limits;
-    options_.wanted = [this] { return call().Wanted(); };
+    options_.check_alive = call().alive_check();
     return ConvertTruncation(request_, "", environment(), call().model(),
                              &options_);
   }
@@ -52,7 +53,7 @@ class InputsCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  // The next result, with what all say of their input.
+  // Adds the result of input i, with the fields about the input filled in.
   auto* AddResultOf(int i) {
     auto* result = response_.add_results();
     result->set_token_count(

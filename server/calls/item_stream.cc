@@ -1,19 +1,17 @@
 // TranslateStream and EncodeStream: any number of texts; results as they
-// finish. When things happen; stream_items.h has what is said.
+// finish. Here is when things happen; stream_items.h has what is said.
 //
-// Reads items one by one, submits the requests of each together, and writes
-// results as they come. It is never refused for fullness: while the queue is
-// short of room it holds one item and reads no further, which the client feels
-// as its transport's flow control.
+// The call reads items one by one, submits the requests of each together, and
+// writes results as they come. It is never refused because the queue is full:
+// while the queue is short of room, the call holds one item and reads no
+// further, which the client feels as its transport's flow control.
 //
-// Every event, on whatever thread it comes, changes the state under the lock
-// and asks NextLocked what to do now; Do then does it without the lock. One
-// event is told to finish the call, after all else is over: nothing is then
-// read and not judged, at the batcher, or being written. So whoever was told
-// to process, submit or write may use the call until it has changed the state
-// once more; the others do not touch it after they have unlocked.
-#include <fmt/format.h>
-
+// Every event, on any thread, changes the state under the lock and asks
+// NextLocked what to do now; Do then does it without the lock. Exactly one
+// event is told to finish the call, when nothing is being processed, at the
+// batcher, or being written. So a thread that was told to process, submit or
+// write may use the call until it has changed the state once more; all others
+// do not touch the call after they unlock.
 #include <deque>
 #include <optional>
 #include <utility>
@@ -22,18 +20,20 @@
 #include "server/calls/call.h"
 #include "server/calls/convert/convert.h"
 #include "server/calls/handlers.h"
-#include "server/calls/results_together.h"
+#include "server/calls/outbox.h"
+#include "server/calls/result_collector.h"
 #include "server/calls/stream_items.h"
 
 namespace trivium {
 namespace {
 
-// Items that were read and whose results wait to be written: with so many the
-// stream reads no further. Enough to fill many workers' iterations.
+// The stream reads no further while it has
+// - so many items that were read and whose results are not written yet: enough
+//   to fill many iterations of the workers,
 constexpr size_t kMaxUnanswered = 1024;
-// And with so many bytes of items, which keep their texts until then.
+// - so many bytes of such items, which keep their texts until then,
 constexpr int64_t kMaxItemBytes = 4 << 20;
-// And with so many bytes of results that wait to be written, or are expected.
+// - or so many bytes of results that wait to be written or are expected.
 constexpr int64_t kMaxOutboxBytes = 1 << 20;
 
 class ItemStreamCall final : public Handler {
@@ -45,7 +45,8 @@ class ItemStreamCall final : public Handler {
                  RequestStream* transport)
       : call_(environment, std::move(context), rpc),
         transport_(transport),
-        items_(new_items(&call_)) {}
+        items_(new_items(&call_)),
+        outbox_(call_.held(), environment.limits.stall_timeout) {}
   ~ItemStreamCall() override { environment().calls->Remove(this); }
 
   void Start() override {
@@ -76,7 +77,7 @@ class ItemStreamCall final : public Handler {
     Next next;
     {
       MutexLock lock(&mutex_);
-      writing_ = false;
+      outbox_.EndWrite();
       if (!ok) AbandonLocked(absl::CancelledError("the client went away"));
       next = NextLocked();
     }
@@ -98,13 +99,12 @@ class ItemStreamCall final : public Handler {
     {
       MutexLock lock(&mutex_);
       retry_ = true;
-      const absl::Duration stall = environment().limits.stall_timeout;
+      const absl::Status stall = outbox_.CheckStall(now);
       if (now >= call_.deadline()) {
         AbandonLocked(absl::DeadlineExceededError(
             "the stream's time is over; open another one for the rest"));
-      } else if (writing_ && now - write_started_ >= stall) {
-        AbandonLocked(absl::CancelledError(fmt::format(
-            "the client took nothing for {}", absl::FormatDuration(stall))));
+      } else if (!stall.ok()) {
+        AbandonLocked(stall);
         transport_->BreakOff();
       }
       next = NextLocked();
@@ -112,7 +112,7 @@ class ItemStreamCall final : public Handler {
     Do(this, std::move(next));
   }
 
-  // What was read is answered, the rest is the client's to send elsewhere.
+  // The stream answers what it has read; the client sends the rest elsewhere.
   void OnDrain() override {
     Next next;
     {
@@ -129,7 +129,7 @@ class ItemStreamCall final : public Handler {
   }
 
  private:
-  // What is to be done without the lock: perhaps a write, and one more thing.
+  // Work to do without the lock: perhaps a write, and at most one more thing.
   struct Next {
     std::unique_ptr<Message> write;
     enum Kind { kNothing, kProcess, kSubmit, kFinish };
@@ -143,7 +143,7 @@ class ItemStreamCall final : public Handler {
     transport_->Finish(call_.Close(status), nullptr);
   }
 
-  // Ends the call without waiting for what it has not said yet.
+  // Drops all that is not written yet; the call ends once the batcher is done.
   void AbandonLocked(const absl::Status& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     call_.cancellation()->Cancel();
@@ -155,8 +155,7 @@ class ItemStreamCall final : public Handler {
       CountItemsLocked(-work.message_bytes);
     }
     again_.clear();
-    outbox_.clear();
-    CountOutboxLocked(-outbox_bytes_);
+    outbox_.Clear();
   }
 
   static int64_t TokensOf(const std::vector<Request>& requests) {
@@ -167,23 +166,13 @@ class ItemStreamCall final : public Handler {
     return tokens;
   }
 
-  // Room for so many tokens, and a quarter of the queue left for calls that
-  // are refused where it is full. An item too big for that is the batcher's
-  // to judge.
+  // True if the queue has room for so many tokens and still leaves a quarter of
+  // it to calls that are refused when it is full. Items too large for that are
+  // left to the batcher.
   bool HasRoom(int64_t tokens) const {
     const int64_t all = call_.max_waiting_tokens();
     const int64_t needed = tokens + all / 4;
     return needed > all || call_.free_waiting_tokens() >= needed;
-  }
-
-  void PushLocked(std::unique_ptr<Message> response)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    CountOutboxLocked(static_cast<int64_t>(response->ByteSizeLong()));
-    outbox_.push_back(std::move(response));
-  }
-  void CountOutboxLocked(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    outbox_bytes_ += bytes;
-    call_.Hold(Held::kOutbox, bytes);
   }
 
   void CountItemsLocked(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -195,17 +184,11 @@ class ItemStreamCall final : public Handler {
     held_.reset();
   }
 
-  // Starts to read if it may; tells what else the caller must do unlocked.
+  // Starts to read if it may; returns what else to do without the lock.
   Next NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Next next;
     if (finished_) return next;
-    if (!writing_ && !outbox_.empty()) {
-      next.write = std::move(outbox_.front());
-      outbox_.pop_front();
-      CountOutboxLocked(-static_cast<int64_t>(next.write->ByteSizeLong()));
-      writing_ = true;
-      write_started_ = environment().clock->Now();
-    }
+    next.write = outbox_.BeginWrite(environment().clock->Now());
     if (!again_.empty() && !submitting_again_ && retry_ &&
         HasRoom(TokensOf(again_.front().requests))) {
       next.kind = Next::kSubmit;
@@ -227,12 +210,12 @@ class ItemStreamCall final : public Handler {
     if (!over && !reading_ && !processing_ && !held_ &&
         in_flight_ + outbox_.size() < kMaxUnanswered &&
         item_bytes_ < kMaxItemBytes &&
-        outbox_bytes_ + in_flight_bytes_ < kMaxOutboxBytes && HasRoom(0)) {
+        outbox_.bytes() + in_flight_bytes_ < kMaxOutboxBytes && HasRoom(0)) {
       reading_ = true;
       transport_->Read();
     }
     if (over && !processing_ && !submitting_again_ && !held_ &&
-        in_flight_ == 0 && !writing_) {
+        in_flight_ == 0 && !outbox_.writing()) {
       finished_ = true;
       next.kind = Next::kFinish;
       next.status = end_;
@@ -240,7 +223,7 @@ class ItemStreamCall final : public Handler {
     return next;
   }
 
-  // Static, because with nothing to do `call` may be gone already.
+  // Static, because `call` may be deleted already if there is nothing to do.
   static void Do(ItemStreamCall* call, Next next) {
     if (next.write) call->transport_->Write(*next.write);
     switch (next.kind) {
@@ -255,7 +238,7 @@ class ItemStreamCall final : public Handler {
     }
   }
 
-  // A message was read; long texts go to the pool.
+  // A message was read. Long texts are tokenized on the pool.
   void Process() {
     StreamItems::Outcome outcome = items_->Read(transport_);
     const int64_t bytes = outcome.message_bytes;
@@ -284,19 +267,20 @@ class ItemStreamCall final : public Handler {
         held_->message_bytes = message_bytes;
       } else {
         CountItemsLocked(-message_bytes);
-        // A start's options stay as long as the stream.
+        // A start's options live as long as the stream.
         const bool start = end_.ok() && !outcome.response;
         if (start) call_.Hold(Held::kRequests, message_bytes);
       }
       if (outcome.response && !abandoned_) {
-        PushLocked(std::move(outcome.response));
+        outbox_.Push(std::move(outcome.response));
       }
       next = NextLocked();
     }
     Do(this, std::move(next));
   }
 
-  // Counted in in_flight_ and processing_, or submitting_again_, already.
+  // The work is already counted in in_flight_, and processing_ or
+  // submitting_again_ is set.
   void Submit(StreamItems::Work work) {
     std::vector<Request> requests = work.requests;
     auto submitted = std::make_shared<StreamItems::Work>();
@@ -304,15 +288,10 @@ class ItemStreamCall final : public Handler {
     submitted->state = work.state;
     submitted->message_bytes = work.message_bytes;
     submitted->response_bytes = work.response_bytes;
-    for (const Request& request : requests) {
-      submitted->models.push_back(request.model);
-    }
-    ObserveTogether(
-        &call_, &requests,
-        [this, submitted](absl::StatusOr<std::vector<RequestResult>> results,
-                          int64_t bytes) {
-          Deliver(submitted, std::move(results), bytes);
-        });
+    CollectResults(&call_, OnFailure::kFinishOthers, &requests,
+                   [this, submitted](absl::StatusOr<CollectedResults> results) {
+                     Deliver(submitted, std::move(results));
+                   });
     const absl::Status status = call_.Submit(
         std::move(requests), [](int) { return std::string("item.input"); });
     Next next;
@@ -329,7 +308,7 @@ class ItemStreamCall final : public Handler {
   void NotTakenLocked(StreamItems::Work work, const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const bool full = absl::IsResourceExhausted(status);
-    // Others were faster: once more at the next tick.
+    // Other calls took the room; retry at the next tick.
     if (full) retry_ = false;
     if (full && work.again && !abandoned_) {
       again_.push_front(std::move(work));
@@ -342,13 +321,13 @@ class ItemStreamCall final : public Handler {
       return;
     }
     CountItemsLocked(-work.message_bytes);
-    if (!full && !abandoned_) PushLocked(items_->Error(work.id, status));
+    if (!full && !abandoned_) outbox_.Push(items_->Error(work.id, status));
   }
 
   // An item's results are there; on a worker.
   void Deliver(std::shared_ptr<StreamItems::Work> work,
-               absl::StatusOr<std::vector<RequestResult>> results,
-               int64_t bytes) {
+               absl::StatusOr<CollectedResults> results) {
+    const int64_t bytes = results.ok() ? results->bytes : 0;
     auto shared = std::make_shared<decltype(results)>(std::move(results));
     call_.RunDelivery(bytes, [this, work, shared, bytes] {
       call_.Hold(Held::kResults, -bytes);
@@ -358,18 +337,19 @@ class ItemStreamCall final : public Handler {
 
   // On the delivery pool.
   void OnResult(StreamItems::Work work,
-                absl::StatusOr<std::vector<RequestResult>> results) {
+                absl::StatusOr<CollectedResults> results) {
     if (results.ok()) {
       MutexLock lock(&mutex_);
-      for (size_t i = 0; i < results->size(); ++i) {
-        call_.AddResult((*results)[i], work.models[i].get());
+      for (size_t i = 0; i < results->results.size(); ++i) {
+        call_.AddResult(results->results[i], results->models[i].get());
       }
     }
     const int64_t expected_bytes = work.response_bytes;
     const int64_t message_bytes = work.message_bytes;
     StreamItems::Outcome outcome;
     if (results.ok()) {
-      outcome = items_->Take(std::move(work), *std::move(results));
+      outcome =
+          items_->HandleResults(std::move(work), std::move(results->results));
     } else {
       outcome.response = items_->Error(work.id, results.status());
     }
@@ -382,7 +362,7 @@ class ItemStreamCall final : public Handler {
         --in_flight_;
         in_flight_bytes_ -= expected_bytes;
         CountItemsLocked(-message_bytes);
-        if (!abandoned_) PushLocked(std::move(outcome.response));
+        if (!abandoned_) outbox_.Push(std::move(outcome.response));
       }
       next = NextLocked();
     }
@@ -391,28 +371,25 @@ class ItemStreamCall final : public Handler {
 
   Call call_;
   RequestStream* const transport_;
-  // Reads and prepares for whoever has processing_.
+  // Read and Prepare are called only by the thread that set processing_.
   const std::unique_ptr<StreamItems> items_;
 
   Mutex mutex_;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool processing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool read_closed_ ABSL_GUARDED_BY(mutex_) = false;  // half-closed, or lost
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;    // nobody reads results
   bool retry_ ABSL_GUARDED_BY(mutex_) = true;         // held_ may be submitted
   absl::Status end_ ABSL_GUARDED_BY(mutex_);          // not OK: read no more
   std::optional<StreamItems::Work> held_ ABSL_GUARDED_BY(mutex_);
-  // To be submitted once more; counted in in_flight_.
+  // Wait to be submitted once more; counted in in_flight_.
   std::deque<StreamItems::Work> again_ ABSL_GUARDED_BY(mutex_);
   bool submitting_again_ ABSL_GUARDED_BY(mutex_) = false;
   size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;         // at the batcher
   int64_t in_flight_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of their responses
   int64_t item_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // read and not answered
-  std::deque<std::unique_ptr<Message>> outbox_ ABSL_GUARDED_BY(mutex_);
-  int64_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Time write_started_ ABSL_GUARDED_BY(mutex_);
+  Outbox outbox_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

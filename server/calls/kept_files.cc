@@ -33,7 +33,7 @@ absl::StatusOr<std::shared_ptr<const std::string>> KeptFiles::Find(
   const auto file = files_.find(std::string(key));
   if (file != files_.end()) return file->second.text;
   return absl::NotFoundError(
-      fmt::format("there is no such file; files are kept for {} at most",
+      fmt::format("there is no such file; files are kept for at most {}",
                   absl::FormatDuration(options_.time)));
 }
 

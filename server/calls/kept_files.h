@@ -16,8 +16,8 @@
 
 namespace trivium {
 
-// Files that one call has made and another fetches, in memory, for a while.
-// Thread-safe.
+// Files that one call has made and that another fetches; kept in memory for a
+// while. Thread-safe.
 //
 //   const std::string key = files.Keep(text);
 //   ... in another call:  files.Find(key)
@@ -32,11 +32,12 @@ class KeptFiles {
   KeptFiles(const Options& options, const Clock* clock)
       : options_(options), clock_(clock) {}
 
-  // The key has 32 hexadecimal digits that nobody can guess. Where there is no
-  // room the oldest go. INVALID_ARGUMENT for a file that has no room alone.
+  // Returns the file's key: 32 hexadecimal digits that nobody can guess. Drops
+  // the oldest files if there is no room. INVALID_ARGUMENT if the file alone is
+  // too large.
   absl::StatusOr<std::string> Keep(std::string file);
 
-  // NOT_FOUND: it never was, or has gone.
+  // NOT_FOUND if the file never existed or is no longer kept.
   absl::StatusOr<std::shared_ptr<const std::string>> Find(std::string_view key);
 
  private:
@@ -45,7 +46,8 @@ class KeptFiles {
     absl::Time until;
   };
 
-  // For so many more; and those whose time is over go.
+  // Drops files whose time is over, and the oldest until so many bytes and
+  // files more fit.
   void MakeRoom(int64_t bytes, size_t files)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -25,7 +25,8 @@ LoadReports::Sample Measure(Metrics* metrics) {
 
 double Part(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// What rose since; what went, as a model may, takes nothing back.
+// The growth of a counter. It may fall, since models are unloaded with their
+// part of it; that counts as 0.
 double Rise(double from, double to) { return std::max(0.0, to - from); }
 
 std::string ToText(const xds::OrcaLoadReport& report) {

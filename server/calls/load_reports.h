@@ -15,42 +15,43 @@
 
 namespace trivium {
 
-// With which answers load is reported.
+// Says which answers carry a report of the load.
 enum class LoadReporting { kOff, kAsked, kAll };
 
-// What clients and proxies ask with, for text, json or bin; of gRPC any value
-// will do.
+// The metadata key by which clients and proxies ask for a report: over HTTP its
+// value is text, json or bin; over gRPC any value will do.
 inline constexpr char kLoadFormatKey[] = "endpoint-load-metrics-format";
 
-// The server's load, beside its answers, for balancers that weigh servers by it
-// (ORCA: gRPC's weighted_round_robin, Envoy's client_side_weighted_round_robin,
-// gateways of inference). Measured once every kInterval, so that it costs an
-// answer next to nothing. Thread-safe.
+// Reports the server's load beside its answers, for balancers that weigh
+// servers by it (ORCA: gRPC's weighted_round_robin, Envoy's
+// client_side_weighted_round_robin, inference gateways). The load is measured
+// once every kInterval, so that it costs an answer next to nothing.
+// Thread-safe.
 class LoadReports {
  public:
   static constexpr absl::Duration kInterval = absl::Seconds(1);
 
-  // What the process has done and what it has.
+  // The counters and gauges of the process at one time.
   struct Sample {
     absl::Time time;
     absl::Duration cpu;  // of all threads, since the process began
     Metrics::Load load;
   };
 
-  // `all`: with every answer, else with those of calls that ask. A thread
-  // measures from now on; `metrics` outlive this.
+  // `all`: every answer has a report, else only those of calls that ask for it.
+  // Starts a thread that measures. `metrics` outlives this.
   LoadReports(bool all, Metrics* metrics);
-  // Tests measure themselves.
+  // For tests, which measure themselves.
   LoadReports(bool all, int cores, const Sample& first);
 
-  // [name, value] of what an answer tells beside its status; nothing where the
-  // call did not ask. `asked`: the value of its kLoadFormatKey, or nothing.
+  // The [name, value] of a trailer or header for an answer; nothing if its call
+  // did not ask. `asked` is the value of its kLoadFormatKey, or empty.
   std::optional<std::pair<std::string, std::string>> ForGrpc(
       std::string_view asked) const;
   std::optional<std::pair<std::string, std::string>> ForHttp(
       std::string_view asked) const;
 
-  // Reports what was between the last sample and this one.
+  // Reports the load between the last sample and this one from now on.
   void Take(const Sample& sample);
 
  private:
@@ -63,10 +64,10 @@ class LoadReports {
   mutable Mutex mutex_;
   Sample last_ ABSL_GUARDED_BY(mutex_);
   Texts texts_ ABSL_GUARDED_BY(mutex_);
-  std::optional<RepeatingThread> measuring_;  // the last
+  std::optional<RepeatingThread> measuring_;  // last, so that it ends first
 };
 
-// The report of what was between two samples.
+// The report of the load between two samples.
 xds::OrcaLoadReport ReportLoad(const LoadReports::Sample& from,
                                const LoadReports::Sample& to, int cores);
 

@@ -12,24 +12,26 @@
 
 namespace trivium {
 
-// Changes which models are served while they are. Orders are carried out one
-// after the other, on a thread that is not the caller's, which then also hears
-// what came of them; each changes all that it has to, or nothing.
+// Changes which models are served while the server runs. Orders are carried out
+// one after the other, on a thread of its own, which also calls `done` with the
+// result. Each order changes all that it has to, or nothing.
 class ModelControl {
  public:
   struct LoadOrder {
-    std::string folder;     // below the folder of all models, relative to it
+    std::string folder;     // relative to the folder of all models
     std::string name = {};  // empty: the folder's own
-    // Unset: the server's.
+    // Unset: the server's default.
     std::optional<Precision> precision = {};
     std::optional<Precision> kv_precision = {};
     std::optional<bool> shortlist = {};
   };
-  // The model that is served from now on, or is no longer. INVALID_ARGUMENT for
-  // a folder that cannot be served, or is not below the folder of all models;
-  // NOT_FOUND; ALREADY_EXISTS; RESOURCE_EXHAUSTED where too many orders wait,
-  // of all clients or of this one, or models are served, or the memory that is
-  // left is less than the model takes; UNAVAILABLE when the server stops.
+  // Hears of the model that is served from now on, or no longer.
+  // - INVALID_ARGUMENT: the folder cannot be served, or is not below the folder
+  //   of all models.
+  // - NOT_FOUND, ALREADY_EXISTS.
+  // - RESOURCE_EXHAUSTED: too many orders wait, of all clients or of this one;
+  //   too many models are served; or too little memory is left for the model.
+  // - UNAVAILABLE: the server stops.
   using Done = std::function<void(const absl::StatusOr<ModelHandle>&)>;
 
   virtual ~ModelControl() = default;

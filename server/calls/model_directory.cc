@@ -15,8 +15,9 @@ absl::StatusOr<size_t> ModelDirectory::IndexOf(const std::string& name) const {
     if (name.empty() || models_[i]->name == name) return i;
     names += (names.empty() ? "" : ", ") + models_[i]->name;
   }
-  return absl::NotFoundError(fmt::format("no model is named '{}'; there is: {}",
-                                         Shorten(name), Shorten(names, 500)));
+  return absl::NotFoundError(
+      fmt::format("no model is named '{}'; there are: {}", Shorten(name),
+                  Shorten(names, 500)));
 }
 
 absl::Status ModelDirectory::Add(ModelHandle model) {
@@ -33,7 +34,8 @@ absl::Status ModelDirectory::Add(ModelHandle model) {
 absl::Status ModelDirectory::Replace(ModelHandle model) {
   MutexLock lock(&mutex_);
   TRIVIUM_ASSIGN_OR_RETURN(const size_t index, IndexOf(model->name));
-  // The old one may end here, which must not be under the lock.
+  // `model` is the old one now. It may end with this function, but then the
+  // lock is free already, as parameters are destroyed last.
   std::swap(models_[index], model);
   return absl::OkStatus();
 }

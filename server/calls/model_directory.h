@@ -12,24 +12,24 @@
 
 namespace trivium {
 
-// The models that calls find by name, in the order in which they came.
+// The models that calls find by name, in the order in which they were added.
 // Thread-safe.
 class ModelDirectory {
  public:
-  // ALREADY_EXISTS: one of that name is there.
+  // ALREADY_EXISTS if there is a model of that name.
   absl::Status Add(ModelHandle model);
-  // In the place of the one of that name; NOT_FOUND.
+  // Replaces the model of that name; NOT_FOUND if there is none.
   absl::Status Replace(ModelHandle model);
-  // Returns it; NOT_FOUND lists what there is.
+  // Returns the removed model. NOT_FOUND lists the models that there are.
   absl::StatusOr<ModelHandle> Remove(const std::string& name);
 
-  // The model of that name, or the first where it is empty; NOT_FOUND lists
-  // what there is.
+  // Returns the model of that name; the first one if the name is empty.
+  // NOT_FOUND lists the models that there are.
   absl::StatusOr<ModelHandle> Find(const std::string& name) const;
   std::vector<ModelHandle> List() const;
 
  private:
-  // Where the model is among models_, or NOT_FOUND.
+  // The model's index in models_, or NOT_FOUND.
   absl::StatusOr<size_t> IndexOf(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -1,6 +1,6 @@
-// LoadModel, ReloadModel and UnloadModel: what the server is to serve. A call
-// waits for its order without a thread, and is answered on that of
-// ModelControl. What a client orders and no longer waits for is done.
+// LoadModel, ReloadModel and UnloadModel: order which models the server serves.
+// A call waits for its order without a thread, and is answered on
+// ModelControl's. An order is carried out even if its client no longer waits.
 #include <fmt/format.h>
 
 #include <utility>
@@ -41,11 +41,11 @@ class OrderCall : public Handler {
   void OnCancel() final {}
 
  protected:
-  // Takes the request and checks it.
+  // Parses the request and checks it.
   virtual absl::Status Take(Transport* transport) = 0;
   virtual void Order(ModelControl* control, ClientId client,
                      ModelControl::Done done) = 0;
-  // Lives as long as the call.
+  // The response, which lives as long as the call.
   virtual const google::protobuf::Message& Response(
       const ServedModel& model) = 0;
 
@@ -62,7 +62,7 @@ constexpr size_t kMaxFolderBytes = 4096;
 absl::Status CheckLength(const char* field, const std::string& text,
                          size_t max_bytes) {
   if (text.size() <= max_bytes) return absl::OkStatus();
-  return InvalidField(field, fmt::format("has {} bytes; at most {} are taken",
+  return InvalidField(field, fmt::format("has {} bytes; it has at most {}",
                                          text.size(), max_bytes));
 }
 
@@ -110,7 +110,7 @@ class LoadModelCall : public OrderCall {
       case v1::PRECISION_INT8:
         return Precision::kInt8;
       default:
-        return InvalidField(field, "is none of this server's");
+        return InvalidField(field, "is not one that this server knows");
     }
   }
 

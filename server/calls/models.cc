@@ -1,4 +1,4 @@
-// ListModels and GetModel: what the server has loaded.
+// ListModels and GetModel: describe the models that the server has loaded.
 #include "base/status.h"
 #include "server/calls/convert/convert.h"
 #include "server/calls/handlers.h"
@@ -21,7 +21,9 @@ class ListModelsCall : public UnaryCall {
   absl::Status Prepare(int, std::vector<Request>*) override {
     return absl::OkStatus();
   }
-  absl::Status Respond(int, RequestResult) override { return absl::OkStatus(); }
+  absl::Status HandleResult(int, RequestResult) override {
+    return absl::OkStatus();
+  }
 
   const google::protobuf::Message& Response() override {
     for (const ModelHandle& model : environment().models.List()) {
@@ -49,7 +51,9 @@ class GetModelCall : public UnaryCall {
   absl::Status Prepare(int, std::vector<Request>*) override {
     return absl::OkStatus();
   }
-  absl::Status Respond(int, RequestResult) override { return absl::OkStatus(); }
+  absl::Status HandleResult(int, RequestResult) override {
+    return absl::OkStatus();
+  }
 
   const google::protobuf::Message& Response() override {
     response_ = ConvertModel(call().model(), environment().limits);

@@ -19,7 +19,7 @@ void PreparedCall::Start() {
   RunNextParts();
 }
 
-// As many parts as are one piece of work for a pool; at least one.
+// Queues one piece of work for the pool: as many parts as fit, at least one.
 void PreparedCall::RunNextParts() {
   int64_t bytes = 0;
   int end = prepared_;
@@ -33,7 +33,7 @@ void PreparedCall::PrepareParts(int end) {
   const absl::Time before = environment().clock->Now();
   absl::Status status;
   while (status.ok() && prepared_ < end) {
-    status = call_.Wanted();
+    status = call_.CheckAlive();
     if (status.ok()) status = Prepare(prepared_++, &requests_);
     if (status.ok()) {
       status = CheckResponseBytes(response_bytes_, environment().limits);
@@ -50,7 +50,7 @@ void PreparedCall::Submit(std::vector<Request> requests) {
   Observe(&requests);
   const absl::Status status = call_.Submit(
       std::move(requests), [this](int request) { return FieldOf(request); });
-  // Once the batcher has taken the requests, this may be deleted already.
+  // Once the batcher has accepted the requests, this may be deleted already.
   if (!status.ok()) Finish(status);
 }
 

@@ -12,15 +12,15 @@ namespace trivium {
 
 // A call with one request message, until its requests are at the batcher:
 //
-//   the transport's thread:  Open, and Prepare when the texts are short
-//   a pool:                  Prepare for long texts, a few parts at a time
+//   the transport's thread:  Open, and Prepare if the texts are short
+//   a pool:                  Prepare of long texts, a few parts at a time
 //
-// then Submit, or AnswerAtOnce where there is nothing to ask a model. What is
-// answered, and when, is for UnaryCall and GenerateCall. Between parts it asks
-// whether the call is still wanted.
+// then Submit, or AnswerAtOnce if a model has nothing to do. UnaryCall and
+// GenerateCall say what is answered, and when. Before each part it checks
+// whether the call is still alive.
 //
-// The handler lives until the transport has finished, and Finish is called
-// once, after the batcher's last word: nothing refers to it afterwards.
+// The handler lives until the transport has finished. Finish is called once,
+// after the batcher's last word, so nothing refers to the call afterwards.
 class PreparedCall : public Handler {
  public:
   PreparedCall(const Environment& environment, CallContext context, Rpc rpc,
@@ -31,30 +31,31 @@ class PreparedCall : public Handler {
   void OnCancel() final { call_.cancellation()->Cancel(); }
 
  protected:
-  // Takes the request and checks what needs no tokenizer.
+  // Parses the request and checks what needs no tokenizer.
   virtual absl::Status Open() = 0;
-  // Whether the batcher will be asked.
+  // False if the call never reaches the batcher, so admission may be skipped.
   virtual bool NeedsBatcher() const { return true; }
-  // What can be prepared one after the other: the inputs, mostly.
+  // The number of parts that are prepared one after the other; mostly, the
+  // inputs.
   virtual int parts() const { return 1; }
   // Bytes that Prepare(part) will tokenize.
   virtual int64_t TextBytes(int part) const { return 0; }
-  // Tokenizes and checks a part, and appends its requests. Where all parts give
-  // none the answer needs no model.
+  // Tokenizes and checks a part, and appends its requests. If no part has any,
+  // the answer needs no model.
   virtual absl::Status Prepare(int part, std::vector<Request>* requests) = 0;
-  // For Prepare: about what the response to the part will take. Together, the
-  // parts' must be within the server's limit, else the call is refused before
-  // more are prepared.
+  // Prepare calls this with an estimate of the bytes of the part's response.
+  // Once their sum is over the server's limit, the call is refused before more
+  // parts are prepared.
   void ExpectResponseBytes(int64_t bytes) { response_bytes_ += bytes; }
-  // The place of a request's input, for the batcher's complaints.
+  // The field of a request's input, for errors of the batcher.
   virtual std::string FieldOf(int request) const;
   // Sets the observers of the requests, just before they are submitted.
   virtual void Observe(std::vector<Request>* requests) = 0;
-  // There are no requests.
+  // Answers a call without requests.
   virtual void AnswerAtOnce() = 0;
 
-  // Gives requests to the batcher, or ends the call. Afterwards this may be
-  // deleted already.
+  // Gives requests to the batcher, or ends the call. This may be deleted when
+  // it returns.
   void Submit(std::vector<Request> requests);
 
   const Environment& environment() const { return call_.environment(); }
@@ -74,7 +75,7 @@ class PreparedCall : public Handler {
 
   Call call_;
   Transport* const transport_;
-  // Of whoever prepares.
+  // Used only by the thread that prepares.
   int prepared_ = 0;  // parts
   int64_t response_bytes_ = 0;
   std::vector<Request> requests_;

@@ -1,4 +1,12 @@
-// Score: how probable given texts are.
+// Score: computes how probable given texts are.
+//
+// The decoder reads context and target in one pass, as a prefix, and at each
+// position of the target it is asked for the log-probability of the next token;
+// nothing is searched. With an encoder, the text is the source, and the context
+// is what every translation begins with. Without one, text and target are
+// tokenized together, since how a text is cut depends on what is before it, and
+// a token that has bytes of both belongs to the target. The result is made
+// before the model is asked, and log-probabilities are filled in afterwards.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +23,11 @@
 namespace trivium {
 namespace {
 
-// About what a ScoredToken with a short piece, and an alternative, take on the
-// wire.
+// About how many bytes a ScoredToken with a short piece takes on the wire, and
+// an alternative.
 constexpr int64_t kScoredTokenBytes = 40;
 constexpr int64_t kAlternativeBytes = 24;
-// A token that is given costs about as much as so many bytes of a text.
+// Reading a given token id costs about as much as so many bytes of a text.
 constexpr int64_t kIdBytes = 4;
 
 int CountCodePoints(std::string_view text) {
@@ -33,10 +41,10 @@ class ScoreCall final : public UnaryCall {
   using UnaryCall::UnaryCall;
 
  private:
-  // What the decoder reads before the target, and the target.
+  // The tokens of an input.
   struct Parts {
-    std::vector<int32_t> source;   // of encoder-decoder models
-    std::vector<int32_t> context;  // of the decoder
+    std::vector<int32_t> source;   // for the encoder, if there is one
+    std::vector<int32_t> context;  // the decoder reads it before the target
     std::vector<Token> target;
   };
 
@@ -54,7 +62,7 @@ class ScoreCall final : public UnaryCall {
                              ConvertDirection(request_, "", model()));
     options_.model = &model();
     options_.limits = &limits;
-    options_.wanted = [this] { return call().Wanted(); };
+    options_.check_alive = call().alive_check();
     const int top = static_cast<int>(
         std::min<uint32_t>(request_.top_logprobs(), INT32_MAX));
     if (top > limits.max_top_logprobs) {
@@ -102,7 +110,7 @@ class ScoreCall final : public UnaryCall {
     return Add(part, path, parts, requests);
   }
 
-  // The result but for its log-probabilities, and the request for these.
+  // Adds the result, without its log-probabilities, and the request for these.
   absl::Status Add(int part, const std::string& path, const Parts& parts,
                    std::vector<Request>* requests) {
     const int most = model().info().max_target_tokens;
@@ -111,7 +119,7 @@ class ScoreCall final : public UnaryCall {
     request.prefix = parts.context;
     request.salt = request_.cache_salt();
     for (const Token& token : parts.target) request.prefix.push_back(token.id);
-    // The last token is not read.
+    // The decoder does not read the last token.
     if (request.prefix.size() > static_cast<size_t>(most) + 1) {
       return TooMany(path);
     }
@@ -135,7 +143,7 @@ class ScoreCall final : public UnaryCall {
       added->set_char_end(token.char_end);
     }
     ExpectResponseBytes(bytes);
-    // It is made already, and waits for the model.
+    // The result waits for the model from now on.
     call().Hold(Held::kResults, bytes);
     if (result->token_count() == 0) return absl::OkStatus();
     request.scoring =
@@ -163,7 +171,8 @@ class ScoreCall final : public UnaryCall {
       TRIVIUM_ASSIGN_OR_RETURN(parts.target, TargetIds(in, path));
       return parts;
     }
-    // The language that a translation begins with is no choice of the model.
+    // A forced first token (the language of a translation) is not the model's
+    // choice, so it is not scored.
     if (const auto first = options_.direction.forced_first_id) {
       parts.context.push_back(*first);
     }
@@ -196,7 +205,7 @@ class ScoreCall final : public UnaryCall {
     TRIVIUM_ASSIGN_OR_RETURN(
         std::vector<Token> tokens,
         Tokens(in.text() + in.target(), path, TextSide::kSource, true));
-    // An end token that the tokenizer adds is no part of the text.
+    // An end token that the tokenizer adds is not part of the text.
     while (!tokens.empty() && tokens.back().text_index < 0) tokens.pop_back();
     const int bytes = static_cast<int>(in.text().size());
     const int chars = CountCodePoints(in.text());
@@ -230,16 +239,16 @@ class ScoreCall final : public UnaryCall {
     EncodeOptions options;
     options.side = side;
     options.add_special_tokens = add_special_tokens;
-    // One more is refused.
+    // One more token than may be read, so that a longer text is noticed.
     options.most_tokens = model().info().max_target_tokens + 1;
-    options.wanted = options_.wanted;
-    return model().tokenizer()->Tokenize(text, options);
+    options.check_alive = options_.check_alive;
+    return AboutText(model().tokenizer()->Tokenize(text, options), path);
   }
 
   absl::Status TooMany(const std::string& path) const {
     return InvalidField(
         path, fmt::format("has more than {} tokens with what stands before "
-                          "them, which are all that the model reads",
+                          "them, and the model reads no more; send less",
                           model().info().max_target_tokens + 1));
   }
 
@@ -266,11 +275,11 @@ class ScoreCall final : public UnaryCall {
     return token;
   }
 
-  absl::Status Respond(int index, RequestResult result) override {
+  absl::Status HandleResult(int index, RequestResult result) override {
     v1::ScoreResult* out = response_.mutable_results(part_of_request_[index]);
     const Hypothesis& scored = *result.scored;
     out->set_total_logprob(scored.log_probability);
-    // The first token of all has nothing before it.
+    // Without a context, the first token has no probability.
     const size_t first = out->tokens_size() - scored.ids.size();
     for (size_t i = 0; tokens() && i < scored.ids.size(); ++i) {
       v1::ScoredToken* token = out->mutable_tokens(static_cast<int>(first + i));

@@ -14,12 +14,13 @@
 namespace trivium {
 namespace {
 
-// Ids come back with results, so they are kept while an item waits.
+// Bounded, since results repeat an item's id, so it is kept while the item
+// waits.
 constexpr size_t kMaxIdBytes = 256;
 
-// What is different of the two calls: how the start says what is wanted, and
-// what an item gives, in one round of requests or several; without requests,
-// which only Translating knows, of a blank text.
+// Each of these two has what is particular to one of the calls: what its start
+// says, and how an item becomes requests, in one round or several, and then a
+// result. Only Translating has items without requests, which are blank texts.
 struct Translating {
   using Message = v1::TranslateStreamRequest;
   using Response = v1::TranslateStreamResponse;
@@ -31,10 +32,10 @@ struct Translating {
     TRIVIUM_RETURN_IF_ERROR(call->FindAllowedModel(start.model()));
     TRIVIUM_ASSIGN_OR_RETURN(
         RoutedTranslation translation,
-        RoutedTranslation::Create(
-            call, /*named=*/!start.model().empty(), start.options(),
-            "start.options", [call] { return call->Wanted(); },
-            /*on_model=*/nullptr));
+        RoutedTranslation::Create(call, /*named=*/!start.model().empty(),
+                                  start.options(), "start.options",
+                                  call->alive_check(),
+                                  /*on_model=*/nullptr));
     TRIVIUM_RETURN_IF_ERROR(translation.ReadPatternsAndTerms());
     return translation;
   }
@@ -68,7 +69,7 @@ struct Embedding {
       return InvalidField("start.inputs", "are for items; leave them out here");
     }
     return EncodeWork::Create(call->environment(), call->model(), start,
-                              "start.", [call] { return call->Wanted(); });
+                              "start.", call->alive_check());
   }
   static int64_t StartBytes(const v1::EncodeRequest&) { return 0; }
   static std::vector<Request> TakeRequests(Item* item) {
@@ -126,7 +127,8 @@ class TypedItems final : public StreamItems {
     return outcome;
   }
 
-  Outcome Take(Work work, std::vector<RequestResult> results) const override {
+  Outcome HandleResults(Work work,
+                        std::vector<RequestResult> results) const override {
     for (RequestResult& result : results) {
       const absl::Status status =
           Kind::Take(*work_, std::move(result), &ItemOf(work));
@@ -176,7 +178,7 @@ class TypedItems final : public StreamItems {
     return outcome;
   }
 
-  // What the item asks of the model now, or its response.
+  // Returns the item's next requests, or else its response.
   Outcome Next(Work work) const {
     Outcome outcome;
     work.requests = Kind::TakeRequests(&ItemOf(work));
@@ -208,7 +210,7 @@ class TypedItems final : public StreamItems {
   }
 
   Call* const call_;
-  std::optional<typename Kind::Work> work_;  // once the start was read
+  std::optional<typename Kind::Work> work_;  // set by the start
 };
 
 }  // namespace

@@ -14,20 +14,21 @@
 
 namespace trivium {
 
-// What a call says that reads a start and then items (TranslateStream,
-// EncodeStream), apart from when: its messages read and its responses made.
-// Reading and preparing are for one thread at a time; Take and Error are
-// thread-safe once the start was prepared, for items that differ.
+// The content of a call that reads a start and then items (TranslateStream,
+// EncodeStream): reads its messages and makes its responses. When they come is
+// item_stream.cc's business. Read, and the `prepare` that it returns, are for
+// one thread at a time. Once the start was prepared, HandleResults and Error
+// are thread-safe for different items.
 class StreamItems {
  public:
   using Message = google::protobuf::Message;
 
   virtual ~StreamItems() = default;
 
-  // One that is ready for the batcher, for the first time, or again where the
+  // An item that is ready for the batcher: for the first time, or again if the
   // results of its requests call for more.
   struct Work {
-    // What a kind of items knows of one that is prepared.
+    // Data about a prepared item; each kind of stream has its own.
     struct State {
       virtual ~State() = default;
     };
@@ -35,30 +36,29 @@ class StreamItems {
     std::shared_ptr<State> state;
     std::vector<Request> requests;  // at least one
     int64_t message_bytes = 0;      // of the item, as it was read
-    int64_t response_bytes = 0;     // about, of what grows without text
+    int64_t response_bytes = 0;     // estimate of what is not text
     bool again = false;
-    // Of requests that were submitted; null where they have the call's.
-    std::vector<ModelHandle> models = {};
   };
 
-  // What comes of a message: one of these, or nothing (a good start).
+  // The outcome of a message: one of these, or nothing for a good start.
   struct Outcome {
-    // What is still to be done, which tokenizes texts of so many bytes.
+    // The rest of the work, which tokenizes so many bytes of text.
     std::function<Outcome()> prepare;
     int64_t text_bytes = 0;
     int64_t message_bytes = 0;  // of the message that was read
     std::optional<Work> work;   // to submit
-    // To write: the item is done, has failed, or was blank.
+    // Set if the item is done, has failed, or was blank.
     std::unique_ptr<Message> response;
     absl::Status end;  // not OK: the stream ends with it
   };
 
-  // Takes a message that was read.
+  // Parses the message that the transport has read.
   virtual Outcome Read(RequestStream* transport) = 0;
 
-  // Takes the results of work's requests, which may be moved: a response, or
-  // more work.
-  virtual Outcome Take(Work work, std::vector<RequestResult> results) const = 0;
+  // Handles the results of work's requests (which themselves may be moved
+  // from). Returns a response or more work.
+  virtual Outcome HandleResults(Work work,
+                                std::vector<RequestResult> results) const = 0;
   virtual std::unique_ptr<Message> Error(const std::string& id,
                                          const absl::Status& status) const = 0;
 };

@@ -31,7 +31,7 @@ absl::StatusOr<TokenCounts> TokenCounts::Of(
   EncodeOptions options;
   options.add_special_tokens = false;
   options.with_tokens = true;
-  options.wanted = wanted;
+  options.check_alive = wanted;
   TokenCounts counts;
   for (size_t at = span.begin; at < span.end && counts.all() <= most;) {
     if (wanted) TRIVIUM_RETURN_IF_ERROR(wanted());

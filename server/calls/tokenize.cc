@@ -1,4 +1,5 @@
-// Tokenize: texts to ids with their places. Detokenize: ids to texts.
+// Tokenize: makes ids of texts, with their places. Detokenize: makes texts of
+// ids.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,12 +13,13 @@
 namespace trivium {
 namespace {
 
-// The least that a token takes on the wire beside its piece: any (with its id,
-// its piece's size and where it ends), and one that is not the text's first.
+// The fewest bytes that a token takes on the wire besides its piece: any token
+// (its id, its piece's size and where it ends), and one that is not the first
+// of its text.
 constexpr int64_t kTokenBytes = 8;
 constexpr int64_t kLaterTokenBytes = 14;
-// Of ids that become text, or tokens that are told, between two looks at the
-// call.
+// Ids that are decoded, or tokens that are converted, between two checks that
+// the call is alive.
 constexpr int kIdsAtOnce = 4096;
 
 class TokenizeCall : public UnaryCall {
@@ -34,7 +36,7 @@ class TokenizeCall : public UnaryCall {
           "tokenized");
     }
     if (!request_.texts().empty() && !request_.pairs().empty()) {
-      return InvalidField("pairs", "and texts are given; give one of the two");
+      return InvalidField("pairs", "and texts are both set; set one of them");
     }
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(parts(), pairs() ? "pairs" : "texts", limits));
@@ -73,16 +75,18 @@ class TokenizeCall : public UnaryCall {
     options.side = request_.target() ? TextSide::kTarget : TextSide::kSource;
     options.add_special_tokens =
         !request_.has_add_special_tokens() || request_.add_special_tokens();
-    // More cannot be told.
+    // More tokens do not fit into the response.
     options.most_tokens =
         environment().limits.max_response_bytes / kLaterTokenBytes;
-    options.wanted = [this] { return call().Wanted(); };
+    options.check_alive = call().alive_check();
     const Tokenizer& tokenizer = *model().tokenizer();
     TRIVIUM_ASSIGN_OR_RETURN(
         const std::vector<Token> tokens,
-        pairs() ? tokenizer.TokenizePair(request_.pairs(part).first(),
-                                         request_.pairs(part).second(), options)
-                : tokenizer.Tokenize(request_.texts(part), options));
+        AboutText(pairs() ? tokenizer.TokenizePair(
+                                request_.pairs(part).first(),
+                                request_.pairs(part).second(), options)
+                          : tokenizer.Tokenize(request_.texts(part), options),
+                  fmt::format("{}[{}]", pairs() ? "pairs" : "texts", part)));
     for (const Token& token : tokens) {
       response_bytes_ += kTokenBytes + static_cast<int64_t>(token.piece.size());
     }
@@ -91,7 +95,7 @@ class TokenizeCall : public UnaryCall {
     v1::TokenizedText* result = response_.add_results();
     for (const Token& token : tokens) {
       if (result->tokens_size() % kIdsAtOnce == 0) {
-        TRIVIUM_RETURN_IF_ERROR(call().Wanted());
+        TRIVIUM_RETURN_IF_ERROR(call().CheckAlive());
       }
       v1::Token* added = result->add_tokens();
       *added = ConvertToken(token);
@@ -105,7 +109,7 @@ class TokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int, RequestResult) override {
+  absl::Status HandleResult(int, RequestResult) override {
     return absl::OkStatus();  // no request, no result
   }
   const google::protobuf::Message& Response() override {
@@ -127,8 +131,8 @@ class DetokenizeCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     if (model().tokenizer() == nullptr) {
       return absl::FailedPreconditionError(
-          "the model's folder has no tokenizer, so the text of ids is not "
-          "known");
+          "the model's folder has no tokenizer, so it cannot make texts of "
+          "ids");
     }
     return CheckInputCount(request_.inputs_size(), "inputs",
                            environment().limits);
@@ -137,7 +141,7 @@ class DetokenizeCall : public UnaryCall {
   bool NeedsBatcher() const override { return false; }
 
   int parts() const override { return request_.inputs_size(); }
-  // About, of the text that is made.
+  // About how many bytes of text are made.
   int64_t TextBytes(int part) const override {
     return 4 * int64_t{request_.inputs(part).ids_size()};
   }
@@ -148,12 +152,13 @@ class DetokenizeCall : public UnaryCall {
         const std::vector<int32_t> ids,
         CheckIds(request_.inputs(part).ids(), FieldOf(part),
                  tokenizer.vocabulary_size(TextSide::kTarget)));
-    // Pieces are longer than their ids: what is too much is not made.
+    // Pieces are longer than their ids, so the text's size is checked as it
+    // grows.
     const std::unique_ptr<StreamingDecoder> decoder =
         tokenizer.NewStreamingDecoder();
     std::string* text = response_.add_texts();
     for (size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
-      TRIVIUM_RETURN_IF_ERROR(call().Wanted());
+      TRIVIUM_RETURN_IF_ERROR(call().CheckAlive());
       const size_t end = std::min(ids.size(), begin + kIdsAtOnce);
       for (size_t i = begin; i < end; ++i) *text += decoder->Push(ids[i]);
       TRIVIUM_RETURN_IF_ERROR(CheckResponseSize(
@@ -165,7 +170,7 @@ class DetokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status Respond(int, RequestResult) override {
+  absl::Status HandleResult(int, RequestResult) override {
     return absl::OkStatus();  // no request, no result
   }
   const google::protobuf::Message& Response() override {

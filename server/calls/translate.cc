@@ -1,4 +1,4 @@
-// Translate: texts to texts in another language.
+// Translate: translates texts into another language.
 #include <fmt/format.h>
 
 #include <utility>
@@ -24,15 +24,14 @@ class TranslateCall : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(
         CheckInputCount(request_.inputs_size(), "inputs", limits));
     TRIVIUM_ASSIGN_OR_RETURN(
-        translation_,
-        RoutedTranslation::Create(
-            &call(), /*named=*/!request_.model().empty(), request_.options(),
-            "options", [this] { return call().Wanted(); },
-            [this] { return call().CheckAdmission(); }));
+        translation_, RoutedTranslation::Create(
+                          &call(), /*named=*/!request_.model().empty(),
+                          request_.options(), "options", call().alive_check(),
+                          [this] { return call().CheckAdmission(); }));
     return absl::OkStatus();
   }
 
-  // Else the call is foreseen as soon as its first text tells the model.
+  // Otherwise admission is checked once the first text has chosen the model.
   bool NeedsBatcher() const override { return translation_->same_for_all(); }
   int parts() const override { return request_.inputs_size(); }
   int64_t TextBytes(int part) const override {
@@ -77,7 +76,7 @@ class TranslateCall : public UnaryCall {
     return Path(input_of_request_[request]);
   }
 
-  absl::Status Respond(int request, RequestResult result) override {
+  absl::Status HandleResult(int request, RequestResult result) override {
     const int input = input_of_request_[request];
     TRIVIUM_RETURN_IF_ERROR(
         translation_->Take(&items_[input], std::move(result)));
@@ -91,8 +90,9 @@ class TranslateCall : public UnaryCall {
         translation_->Result(std::move(items_[input]));
   }
 
-  // Of as many inputs as together have what a call may have; of one at least.
-  std::vector<Request> More() override {
+  // Takes the requests of as many inputs as fit into one round: together at
+  // most max_inputs requests, but at least one input.
+  std::vector<Request> NextRequests() override {
     std::vector<Request> more;
     input_of_request_.clear();
     const auto most = static_cast<size_t>(environment().limits.max_inputs);
@@ -112,7 +112,7 @@ class TranslateCall : public UnaryCall {
   v1::TranslateResponse response_;
   std::optional<RoutedTranslation> translation_;
   std::vector<RoutedTranslation::Item> items_;  // [inputs] that are prepared
-  std::vector<int> input_of_request_;  // of those that were submitted last
+  std::vector<int> input_of_request_;  // of the requests submitted last
 };
 
 }  // namespace

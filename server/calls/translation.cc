@@ -204,7 +204,7 @@ absl::Status Translation::ReadGlossary(const v1::TranslateOptions& options,
   TRIVIUM_ASSIGN_OR_RETURN(
       Terminology glossary,
       Terminology::Create(options.glossary(), path + ".glossary", language,
-                          *model_, input_options_.wanted));
+                          *model_, input_options_.check_alive));
   glossary_ = std::make_shared<Terminology>(std::move(glossary));
   input_options_.tokens = true;
   return absl::OkStatus();
@@ -236,7 +236,7 @@ absl::StatusOr<Translation> Translation::Create(
   TRIVIUM_RETURN_IF_ERROR(
       ConvertTruncation(options, path + ".", environment, served, &input));
   input.decodes = true;
-  input.wanted = std::move(wanted);
+  input.check_alive = std::move(wanted);
   result.tokens_ = options.tokens();
   TRIVIUM_RETURN_IF_ERROR(result.ReadSplit(options, path));
   TRIVIUM_RETURN_IF_ERROR(result.ReadFormat(options, path));

@@ -14,7 +14,7 @@ absl::StatusOr<std::vector<TextSpan>> Translation::Kept(
   if (!protection_) return std::vector<TextSpan>();
   const std::string& text = item.text.text;
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<TextSpan> found,
-                           protection_->Find(text, input_options_.wanted));
+                           protection_->Find(text, input_options_.check_alive));
   if (!item.markup) return found;
   // What is not translated is apart from what is protected, which ends where a
   // line does.
@@ -69,8 +69,8 @@ absl::Status Translation::PutMarkup(const Item& item,
   const Markup& markup = *item.markup;
   const Markup::Sentence sentence = markup.In(part.span);
   for (int i = 0; i < result->hypotheses_size(); ++i) {
-    if (input_options_.wanted) {
-      TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
+    if (input_options_.check_alive) {
+      TRIVIUM_RETURN_IF_ERROR(input_options_.check_alive());
     }
     if (goes_on_) break;  // who reads it wants words
     v1::Hypothesis& hypothesis = *result->mutable_hypotheses(i);

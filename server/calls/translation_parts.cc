@@ -197,7 +197,7 @@ absl::Status Translation::FindTermsAndWords(const std::string& read,
     TRIVIUM_ASSIGN_OR_RETURN(
         asked->terms,
         glossary_->TermsOf(item.text.text, span, part.kept, tokens,
-                           /*all=*/!in_pieces, input_options_.wanted));
+                           /*all=*/!in_pieces, input_options_.check_alive));
     aligns = aligns || (goes_on_ && asked->terms.uses > 0);
   }
   if (!words_) asked->input.tokens.clear();
@@ -300,21 +300,23 @@ absl::Status Translation::Take(Item* item, RequestResult result) const {
     made.clear_sentences();
     TRIVIUM_ASSIGN_OR_RETURN(
         losses, protection_->CheckPieces(read, read_part, pieces.results,
-                                         input_options_.wanted, &made));
+                                         input_options_.check_alive, &made));
     item->pieces.erase(asked.part);
   } else if (!read_part.kept.empty()) {
     std::vector<std::vector<Restored::Place>> places;
     TRIVIUM_ASSIGN_OR_RETURN(
-        losses, protection_->Restore(read, read_part, asked.style,
-                                     input_options_.wanted, &made, &places));
+        losses,
+        protection_->Restore(read, read_part, asked.style,
+                             input_options_.check_alive, &made, &places));
     for (size_t i = 0; i < places.size(); ++i) {
       alignments[i] = WithRestored(std::move(alignments[i]), places[i], kept);
     }
   }
   if (item->pivot) item->pivot->PlaceUnkept(asked.part, &made);
   if (glossary_ && !goes_on_) {
-    TRIVIUM_RETURN_IF_ERROR(glossary_->Report(
-        item->text.text, part.span, part.kept, input_options_.wanted, &made));
+    TRIVIUM_RETURN_IF_ERROR(
+        glossary_->Report(item->text.text, part.span, part.kept,
+                          input_options_.check_alive, &made));
   }
   if (checks_) {
     checks_->LookAtTexts(part.span.Of(item->text.text), part.span, &made);

@@ -76,7 +76,7 @@ absl::Status Translation::PrepareSentences(const v1::Input& input,
 absl::StatusOr<std::vector<TextSpan>> Translation::Sentences(
     const Item& item) const {
   const std::string& text = item.text.text;
-  if (splitter_) return splitter_->Split(text, input_options_.wanted);
+  if (splitter_) return splitter_->Split(text, input_options_.check_alive);
   // Of a text with markup each line.
   std::vector<TextSpan> whole;
   for (size_t begin = 0; begin < text.size();) {
@@ -111,7 +111,8 @@ absl::Status Translation::AddSentence(const v1::Input& input, TextSpan span,
                                       const std::vector<TextSpan>& kept,
                                       const TokenCounts* counts,
                                       Item* item) const {
-  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
+  if (input_options_.check_alive)
+    TRIVIUM_RETURN_IF_ERROR(input_options_.check_alive());
   TRIVIUM_RETURN_IF_ERROR(CheckCount(item->requests.size() + 1, item->path,
                                      *input_options_.limits));
   const std::string& text = item->text.text;
@@ -170,9 +171,10 @@ absl::StatusOr<TokenCounts> Translation::CountTokens(TextSpan span,
   const auto most =
       static_cast<size_t>((1 + 1.0 / kPartOfUnsure) * limits.max_inputs *
                           model_->info().max_source_tokens);
-  TRIVIUM_ASSIGN_OR_RETURN(TokenCounts counts,
-                           TokenCounts::Of(*model_->tokenizer(), item.text.text,
-                                           span, most, input_options_.wanted));
+  TRIVIUM_ASSIGN_OR_RETURN(
+      TokenCounts counts,
+      TokenCounts::Of(*model_->tokenizer(), item.text.text, span, most,
+                      input_options_.check_alive));
   if (counts.all() > most) return TooManySentences(item.path, limits);
   return counts;
 }
@@ -182,7 +184,8 @@ absl::Status Translation::AddHalves(const v1::Input& input, TextSpan span,
                                     const std::vector<TextSpan>& kept,
                                     const TokenCounts* counts,
                                     Item* item) const {
-  if (input_options_.wanted) TRIVIUM_RETURN_IF_ERROR(input_options_.wanted());
+  if (input_options_.check_alive)
+    TRIVIUM_RETURN_IF_ERROR(input_options_.check_alive());
   for (const TextSpan half :
        {TextSpan{span.begin, middle}, TextSpan{middle, span.end}}) {
     TRIVIUM_RETURN_IF_ERROR(

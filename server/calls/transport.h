@@ -10,82 +10,85 @@
 
 namespace trivium {
 
-// The two sides of a call. A Handler does what the call asks; a Transport
-// carries its messages: gRPC's and HTTP's are in server/transports, and an
-// adapter's handler is the transport of the handler that it runs. A transport
-// makes a handler for each call, keeps it until Finish has done its work, and
-// tells it what happens; the handler asks the transport to read and write.
+// The two sides of a call. A Handler does what the call asks. A Transport
+// carries its messages: over gRPC (server/transports/grpc), over HTTP
+// (server/transports/http), within a process (library/), or from another
+// handler, for an adapter that turns its request into one of ours. A transport
+// makes a handler for each call, keeps it until Finish is done, and tells it
+// what happens; the handler asks the transport to read and write.
+//
+//   Transport                         Handler
+//             -> Start
+//   Take      <-
+//   Write     <-
+//             -> OnWritten
+//   Finish    <-
 //
 // Neither side waits for the other: a function of Transport starts something
-// and returns; what comes of it is told later through the Handler, never from
-// inside the function that started it. Handlers call a transport from any
-// thread.
+// and returns. The Handler hears of its end later, never from inside the
+// function that started it. Handlers call a transport from any thread.
 
-// How a call ended.
+// The end of a call.
 struct Ending {
   absl::Status status;     // its payloads are google.rpc's details
-  std::string request_id;  // clients are told it with every ending
+  std::string request_id;  // told to the client with every ending
 };
 
-// What a transport does for every call.
+// Carries a call with one response.
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Moves the request message that has come into `request`.
-  // INVALID_ARGUMENT if it is too large or does not parse; of a stream's item
-  // `request` then still has the id, where it can be told, so that the item
-  // can fail alone.
+  // Parses the request message that has come into `request`. INVALID_ARGUMENT
+  // if it is too large or does not parse. Even then, an item of a stream has
+  // its id if that can be read, so that the item can fail alone.
   virtual absl::Status Take(google::protobuf::Message* request) = 0;
 
-  // Ends the call, once; of the transport nothing may be asked afterwards but
-  // BreakOff.
-  // `last`: the response, or a stream's last; null for none.
+  // Ends the call, once. Afterwards only BreakOff may be called. `last` is the
+  // response, or the last one of a stream; null: none.
   virtual void Finish(const Ending& ending,
                       const google::protobuf::Message* last) = 0;
 };
 
-// A transport of calls that are answered with a stream of responses.
+// Carries a call that is answered with a stream of responses.
 class ResponseStream : public Transport {
  public:
-  // Sends a response. The next one, and Finish, only after OnWritten: so the
-  // client's pace is felt.
+  // Sends a response. The next Write, and Finish, wait for OnWritten, so the
+  // handler goes at the client's pace.
   virtual void Write(const google::protobuf::Message& response) = 0;
-  // Gives up a client that takes nothing: a write under way soon ends.
+  // Gives up a client that takes nothing, so that a write under way soon ends.
   virtual void BreakOff() = 0;
-  // True if the transport finds out by itself that its client takes nothing.
-  // Then a write may wait for more than the client, and the handler must not
-  // call BreakOff because one takes long.
-  virtual bool notices_stalls() const { return false; }
 };
 
-// A transport of calls that also read a stream of requests.
+// Carries a call that also reads a stream of requests.
 class RequestStream : public ResponseStream {
  public:
-  // Waits for the next request; OnRead tells when it can be taken.
+  // Waits for the next request. Once OnRead has told of it, Take parses it.
   virtual void Read() = 0;
 };
 
-// The server's side of a call: as handlers.h makes them.
+// The server's side of a call. handlers.h makes them.
 class Handler {
  public:
   virtual ~Handler() = default;
 
-  // Once, first.
+  // Called once, before all others.
   virtual void Start() = 0;
-  // The client does not want the answer any more.
+  // The client no longer waits for the answer.
   virtual void OnCancel() = 0;
 
-  // RequestStream::Read has ended: a request may be taken, or there are no
-  // more of them.
+  // RequestStream::Read has ended. If `ok`, Take parses the request; else no
+  // more requests come.
   virtual void OnRead(bool ok) {}
-  // ResponseStream::Write has ended; `ok` is false if the client is gone.
+  // ResponseStream::Write has ended. `ok` is false if the client is gone.
   virtual void OnWritten(bool ok) {}
 
-  // From the CallRegistry, for streams. They must not block nor call the
-  // registry. Time has passed:
+  // Called by the CallRegistry, for the streams that it knows. They must
+  // neither block nor call the registry.
+  //
+  // Some time has passed (CallRegistry's tick).
   virtual void OnTick(absl::Time now) {}
-  // The server is stopping: finish what runs and end.
+  // The server is stopping: the stream finishes what it has read and ends.
   virtual void OnDrain() {}
 };
 

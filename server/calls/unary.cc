@@ -1,7 +1,6 @@
-// A unary call's threads. Observers run on workers, or inside Submit for what
-// is known already: they only put a result into its place. Whoever brings the
-// last one sends the call to the delivery pool, and there it ends; nobody
-// touches it after that.
+// Threads. Results are collected on workers, or inside Submit for what the
+// batcher knows already. The thread that brings the last one queues the call on
+// the delivery pool, where it ends; nobody touches the call after that.
 #include "server/calls/unary.h"
 
 #include <utility>
@@ -9,82 +8,53 @@
 #include "server/calls/convert/convert.h"
 
 namespace trivium {
-// Hears of one request and passes it on to its call.
-class UnaryCall::Slot : public RequestObserver {
- public:
-  Slot(UnaryCall* call, int index) : call_(call), index_(index) {}
-  void OnDone(absl::StatusOr<RequestResult> result) override {
-    call_->OnResult(index_, std::move(result));
-  }
-
- private:
-  UnaryCall* const call_;
-  const int index_;
-};
 
 void UnaryCall::Observe(std::vector<Request>* requests) {
-  MutexLock lock(&mutex_);
-  missing_ = requests->size();
-  results_.resize(requests->size());
-  models_.clear();
-  for (const Request& request : *requests) models_.push_back(request.model);
-  for (size_t i = 0; i < requests->size(); ++i) {
-    (*requests)[i].observer = std::make_shared<Slot>(this, static_cast<int>(i));
-  }
+  CollectResults(&call(), OnFailure::kCancelCall, requests,
+                 [this](absl::StatusOr<CollectedResults> collected) {
+                   OnResults(std::move(collected));
+                 });
 }
 
-void UnaryCall::OnResult(int index, absl::StatusOr<RequestResult> result) {
-  // Until the call ends: the response that is made of it stays as long.
-  if (result.ok()) call().Hold(Held::kResults, MessageBytes(*result));
-  {
-    MutexLock lock(&mutex_);
-    if (result.ok()) {
-      results_[index] = *std::move(result);
-    } else if (error_.ok()) {
-      // All or nothing: what the others would still compute is of no use.
-      error_ = result.status();
-      call().cancellation()->Cancel();
-    }
-    if (--missing_ > 0) return;
+void UnaryCall::OnResults(absl::StatusOr<CollectedResults> collected) {
+  if (!collected.ok()) {
+    call().RunDelivery(0,
+                       [this, status = collected.status()] { Finish(status); });
+    return;
   }
-  RunNextResponses();
+  // Their bytes stay counted until the call ends, as the response made of them
+  // lives as long.
+  collected_ = *std::move(collected);
+  handled_ = 0;
+  HandleNextResults();
 }
 
-// As many results as are one piece of work for a pool; at least one.
-void UnaryCall::RunNextResponses() {
-  if (answered_.empty()) {
-    MutexLock lock(&mutex_);
-    answered_ = std::move(results_);
-  }
+// Queues one piece of work for the pool: as many results as fit, at least one.
+void UnaryCall::HandleNextResults() {
+  const std::vector<RequestResult>& results = collected_.results;
   int64_t bytes = 0;
-  size_t end = responded_;
+  size_t end = handled_;
   do {
-    bytes += MessageBytes(answered_[end++]);
-  } while (end < answered_.size() &&
-           bytes + MessageBytes(answered_[end]) <= WorkPool::kPieceBytes);
-  call().RunDelivery(bytes, [this, end] { RespondTo(end); });
+    bytes += MessageBytes(results[end++]);
+  } while (end < results.size() &&
+           bytes + MessageBytes(results[end]) <= WorkPool::kPieceBytes);
+  call().RunDelivery(bytes, [this, end] { HandleResults(end); });
 }
 
-void UnaryCall::RespondTo(size_t end) {
-  absl::Status status;
-  {
-    MutexLock lock(&mutex_);
-    status = error_;
+void UnaryCall::HandleResults(size_t end) {
+  for (; handled_ < end; ++handled_) {
+    absl::Status status = call().CheckAlive();
+    if (status.ok()) {
+      RequestResult result = std::move(collected_.results[handled_]);
+      call().AddResult(result, collected_.models[handled_].get());
+      status = HandleResult(static_cast<int>(handled_), std::move(result));
+    }
+    if (!status.ok()) return Finish(status);
   }
-  while (status.ok() && responded_ < end) {
-    status = call().Wanted();
-    if (!status.ok()) break;
-    RequestResult result = std::move(answered_[responded_]);
-    call().AddResult(result, models_[responded_].get());
-    status = Respond(static_cast<int>(responded_++), std::move(result));
-  }
-  if (!status.ok()) return Finish(status);
-  if (responded_ < answered_.size()) return RunNextResponses();
-  answered_.clear();
-  responded_ = 0;
-  std::vector<Request> more = More();
-  if (more.empty()) return Complete();
-  Submit(std::move(more));
+  if (handled_ < collected_.results.size()) return HandleNextResults();
+  std::vector<Request> next = NextRequests();
+  if (next.empty()) return Complete();
+  Submit(std::move(next));
 }
 
 void UnaryCall::Complete() {

@@ -5,31 +5,36 @@
 
 #include "absl/status/statusor.h"
 #include "server/calls/prepared_call.h"
+#include "server/calls/result_collector.h"
 
 namespace trivium {
 
-// A call with one response, all or nothing. A handler derives from it and says
-// how to open, prepare and respond; the rest of the order is
+// A call with one response, all or nothing: the first request that fails ends
+// it and cancels the others. A handler derives from it and says how to open the
+// call, prepare its requests, handle their results and make the response. Once
+// the requests are submitted,
 //
-//   workers:  the results come in
-//   a pool:   once all are there, Respond to each, a few at a time; where they
-//             call for more requests (More), the same with those; Response
+//   workers:  bring the results
+//   a pool:   when all are there, HandleResult of each, a few at a time; if
+//             NextRequests then has any, they are submitted in a new round;
+//             else Response
 //
-// Between results it asks whether the call is still wanted.
+// Before each result it checks whether the call is still alive.
 class UnaryCall : public PreparedCall {
  public:
   using PreparedCall::PreparedCall;
 
  protected:
-  // Makes what the response says of the result of request i, of those that were
-  // submitted last; in their order. An error ends the call.
-  virtual absl::Status Respond(int request, RequestResult result) = 0;
-  // What is to be asked next, when all results are taken; mostly nothing.
-  virtual std::vector<Request> More() { return {}; }
+  // Makes the response's part of the result of request `request` among those
+  // submitted last. Called in their order; an error ends the call.
+  virtual absl::Status HandleResult(int request, RequestResult result) = 0;
+  // The requests of the next round, once all results are handled; none for
+  // most calls.
+  virtual std::vector<Request> NextRequests() { return {}; }
   // The whole response, which lives as long as the call.
   virtual const google::protobuf::Message& Response() = 0;
 
-  // `response` with what the call took and which model answered.
+  // Returns `response`, with its timings and model filled in.
   template <typename Response>
   const google::protobuf::Message& WithTimings(Response* response) const {
     *response->mutable_timings() = call().timings();
@@ -38,27 +43,17 @@ class UnaryCall : public PreparedCall {
   }
 
  private:
-  class Slot;
-
   void Observe(std::vector<Request>* requests) final;
   void AnswerAtOnce() final { Complete(); }
-  void OnResult(int index, absl::StatusOr<RequestResult> result);
-  void RunNextResponses();
-  void RespondTo(size_t end);
+  void OnResults(absl::StatusOr<CollectedResults> collected);
+  void HandleNextResults();
+  void HandleResults(size_t end);
   void Complete();
 
-  Mutex mutex_;
-  std::vector<RequestResult> results_ ABSL_GUARDED_BY(mutex_);
-  size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status error_ ABSL_GUARDED_BY(mutex_);  // the first
-
-  // Of whoever submits, then of the pool's thread that responds: of requests
-  // that were submitted last, null where they have the call's.
-  std::vector<ModelHandle> models_;
-
-  // Of the pool's thread that responds.
-  std::vector<RequestResult> answered_;
-  size_t responded_ = 0;  // of them
+  // Written by the thread that brings the last result, then used only by the
+  // pool's thread that handles results.
+  CollectedResults collected_;
+  size_t handled_ = 0;  // of collected_.results
 };
 
 }  // namespace trivium

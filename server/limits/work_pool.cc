@@ -121,7 +121,7 @@ void WorkPool::RunOthers(const void* call) {
   }
 }
 
-void WorkPool::GiveWay() {
+void WorkPool::Yield() {
   const Doing outer = std::exchange(doing, {});
   if (outer.pool != nullptr) outer.pool->RunOthers(outer.call);
   doing = outer;

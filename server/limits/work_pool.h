@@ -20,9 +20,9 @@ namespace trivium {
 // within a call; between calls, the one that was served least is next. Calls
 // hand over long work in pieces (kPieceBytes), each of which queues the next
 // one. So a short text waits for at most one piece on each thread, whatever
-// else is queued. Work that cannot be cut calls GiveWay. Work is never removed
-// from the queue: the work of a cancelled call asks Call::Wanted and ends at
-// once.
+// else is queued. Work that cannot be cut calls Yield. Work is never removed
+// from the queue: the work of a cancelled call asks Call::CheckAlive and ends
+// at once.
 //
 // The queue needs no limit: each call bounds the work that it queues.
 // Thread-safe. The destructor does the queued work before it returns.
@@ -47,7 +47,7 @@ class WorkPool {
   // Called by long work again and again, with no lock held. On a pool's thread,
   // it does up to kPieceBytes of others' short work whose turn has come. Does
   // nothing on other threads, or inside the work that it does.
-  static void GiveWay();
+  static void Yield();
 
  private:
   struct Work {

@@ -48,7 +48,7 @@ TEST_F(HeadModelsTest, TokenizesPairsWithTheTextOfEachToken) {
   EXPECT_EQ(told, "[CLS]:0- a:00 ##b:00 [SEP]:0- c:11 [SEP]:1- ");
   request.add_texts("ab");
   EXPECT_THAT(std::string(client_->Tokenize(request).status().message()),
-              HasSubstr("pairs: and texts are given"));
+              HasSubstr("pairs: and texts are both set"));
 }
 
 // Models without languages refuse them instead of ignoring them.

@@ -51,10 +51,7 @@ class PuppetTokenizer : public Tokenizer {
   absl::StatusOr<Encoding> Encode(std::string_view text,
                                   const EncodeOptions& options) const override {
     if (heard) heard(text);
-    if (options.wanted) {
-      const absl::Status wanted = options.wanted();
-      if (!wanted.ok()) return wanted;
-    }
+    if (absl::Status alive = options.check_alive(); !alive.ok()) return alive;
     const size_t added = options.prefix_ids.size() + options.suffix_ids.size() +
                          (options.add_special_tokens ? 1 : 0);
     const size_t room =

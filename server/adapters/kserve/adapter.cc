@@ -38,7 +38,8 @@ absl::Status Adapter::Take(Message* request) {
   return absl::OkStatus();
 }
 
-// On another thread than the inner handler's, which has not returned yet.
+// OnWritten comes on another thread, since the inner handler has not returned
+// from Write yet.
 void Adapter::Write(const Message& response) {
   Hear(response);
   environment_.delivery->Run(this, 0, [this] { inner_->OnWritten(true); });
@@ -52,9 +53,9 @@ void Adapter::Finish(const Ending& ending, const Message* last) {
 
 absl::Status CheckKserveVersion(const std::string& version) {
   if (version.empty() || version == kKserveVersion) return absl::OkStatus();
-  return absl::NotFoundError(
-      fmt::format("there is no version '{}' of a model; name none, or '{}'",
-                  Shorten(version), kKserveVersion));
+  return absl::NotFoundError(fmt::format(
+      "there is no version '{}' of a model; leave it out, or name '{}'",
+      Shorten(version), kKserveVersion));
 }
 
 }  // namespace trivium

@@ -15,9 +15,9 @@
 
 namespace trivium {
 
-// A call of ours that answers a foreign one.
+// The call of ours that answers a foreign one.
 struct InnerCall {
-  // One of the two.
+  // Exactly one of the two is set.
   NewHandler* unary = nullptr;
   decltype(NewGenerate)* stream = nullptr;
   std::unique_ptr<google::protobuf::Message> request;
@@ -29,15 +29,16 @@ InnerCall Unary(NewHandler* handler, Request request) {
           .request = std::make_unique<Request>(std::move(request))};
 }
 
-// A foreign call: a handler for its transport, and the transport of the inner
-// call's handler. Its functions are called one at a time.
+// A foreign call: the handler for its own transport, and at the same time the
+// transport of the inner call's handler. Its functions are called one at a
+// time.
 //
-//   Begin(transport)   // takes the foreign request: which call of ours is it?
-//   Hear(response)...  // of a stream
+//   Begin(transport)       // parses the foreign request, returns the inner
+//   call Hear(response)...      // the responses of an inner call that streams
 //   Answer(&status, last)
 class Adapter : public Handler, public ResponseStream {
  public:
-  // `rpc`: what the call counts as where it becomes none of ours.
+  // A call whose Begin fails is counted as `rpc`.
   Adapter(const Environment& environment, CallContext context, Rpc rpc,
           Transport* transport)
       : environment_(environment),
@@ -52,14 +53,15 @@ class Adapter : public Handler, public ResponseStream {
   void Write(const google::protobuf::Message& response) final;
   void Finish(const Ending& ending,
               const google::protobuf::Message* last) final;
-  // Nothing of a write is ever under way for long.
+  // No write takes long, as responses stay in this process.
   void BreakOff() final {}
 
  protected:
   virtual absl::StatusOr<InnerCall> Begin(Transport* transport) = 0;
   virtual void Hear(const google::protobuf::Message& response) {}
-  // The foreign response, which lives as long as the call. `last`: the inner
-  // call's response, or null, where `status` is an error, which may be mended.
+  // Returns the foreign response, which lives as long as the call. `last` is
+  // the inner call's response; null if `status` is an error. `status` may be
+  // replaced.
   virtual const google::protobuf::Message* Answer(
       absl::Status* status, const google::protobuf::Message* last) = 0;
 
@@ -67,7 +69,7 @@ class Adapter : public Handler, public ResponseStream {
 
  private:
   const Environment& environment_;
-  CallContext context_;  // until one of the last two has it
+  CallContext context_;  // moved to failed_ or inner_
   const Rpc rpc_;
   Transport* const transport_;
   std::unique_ptr<google::protobuf::Message> request_;  // the inner call's
@@ -78,16 +80,16 @@ class Adapter : public Handler, public ResponseStream {
   std::atomic<bool> cancelled_ = false;
 };
 
-// A handler of a class of such calls.
+// Makes the handler of a foreign call, an Adapter of class Call.
 template <typename Call>
 std::unique_ptr<Handler> NewAdapter(const Environment& environment,
                                     CallContext context, Transport* transport) {
   return std::make_unique<Call>(environment, std::move(context), transport);
 }
 
-// There is one version of each model.
+// The only version of each model.
 inline constexpr char kKserveVersion[] = "1";
-// NOT_FOUND for another.
+// NOT_FOUND for another version; OK if it is empty.
 absl::Status CheckKserveVersion(const std::string& version);
 
 }  // namespace trivium

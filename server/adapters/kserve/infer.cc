@@ -1,4 +1,4 @@
-// ModelInfer: texts to what the model makes of them.
+// ModelInfer: sends texts to a model and returns its output.
 #include <memory>
 #include <utility>
 #include <vector>

@@ -78,7 +78,7 @@ absl::StatusOr<InnerCall> AskGenerate(const std::string& model,
       .request = std::make_unique<v1::GenerateRequest>(std::move(request))};
 }
 
-// The first that a model does.
+// In the order of preference: a model's kind is the first call that it serves.
 const std::vector<InferKind>& Kinds() {
   static const auto* const kinds = new std::vector<InferKind>{
       {"Classify",
@@ -114,7 +114,7 @@ const InferKind& KindOf(const v1::Model& model) {
       return kind;
     }
   }
-  return Kinds().back();  // whose handler tells that the model does not do it
+  return Kinds().back();  // its handler says that the model does not serve it
 }
 
 void GeneratedAnswer::Hear(const Message& message) {

@@ -14,22 +14,22 @@
 
 namespace trivium {
 
-// A call of ours as ModelInfer.
+// A call of ours that ModelInfer may be.
 struct InferKind {
   std::string_view call;  // "Encode"
-  // The call for these texts, without options.
+  // Makes the call for these texts, without options.
   absl::StatusOr<InnerCall> (*ask)(const std::string& model,
                                    std::vector<std::string> texts);
-  // What of a response goes into `outputs`; null: of a stream.
+  // Adds a response to `outputs`; null for a call that streams.
   void (*tell)(const google::protobuf::Message& response,
                OutputTensors* outputs);
   std::vector<TensorInfo> outputs;
 };
 
-// What ModelInfer is for a model.
+// Returns the call that ModelInfer is for a model.
 const InferKind& KindOf(const v1::Model& model);
 
-// The text that Generate has made, or INVALID_ARGUMENT where it is too long.
+// Collects the text that Generate makes; INVALID_ARGUMENT if it is too long.
 class GeneratedAnswer {
  public:
   explicit GeneratedAnswer(int64_t max_bytes) : max_bytes_(max_bytes) {}

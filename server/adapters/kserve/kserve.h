@@ -7,13 +7,13 @@
 
 namespace trivium {
 
-// The calls of KServe's Open Inference Protocol, version 2 (proto/kserve):
-// each is one of ours in its clothes. Its request becomes a request of ours,
-// which the handler of that call answers; so limits, deadlines, refusals,
-// cancellation, metrics and logs are the same, and errors name our fields.
+// The calls of KServe's Open Inference Protocol, version 2 (proto/kserve). The
+// request of each becomes a request of ours, which our call's handler answers.
+// So limits, deadlines, refusals, cancellation, metrics and logs are the same,
+// and errors name our fields.
 //
-// ModelInfer has one input, "text", of BYTES [n] or [n, 1], and is the first of
-// these that the model does:
+// ModelInfer has one input, "text", of BYTES [n] or [n, 1]. It is the first of
+// these calls that the model serves:
 //
 //   Classify    "label" BYTES [n, labels], "score" FP32 [n, labels]
 //   Translate   "text" BYTES [n]
@@ -27,7 +27,8 @@ struct KserveMethod {
 };
 std::vector<KserveMethod> KserveMethods();
 
-// Parts of them: of servers and models, and of models as a repository.
+// Parts of KserveMethods: those about the server and its models, and those
+// about the models as a repository.
 std::vector<KserveMethod> KserveServerMethods();
 std::vector<KserveMethod> KserveRepositoryMethods();
 

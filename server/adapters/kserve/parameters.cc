@@ -23,8 +23,8 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using inference::InferParameter;
 
-// What the request has by other ways, and what asks for results that have no
-// place in the answer.
+// Fields that are no options: the foreign request sets them in other ways, or
+// they ask for results that have no place in the answer.
 constexpr const char* kNoOptions[] = {
     "model",          "tokens",       "token_vectors", "embedding_format",
     "num_hypotheses", "top_logprobs", "trace",         "sentences",
@@ -40,7 +40,7 @@ bool IsOption(const FieldDescriptor& field) {
              : field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
 }
 
-// Messages of options, which are looked into.
+// True for a message whose fields are options, too.
 bool HasOptions(const FieldDescriptor& field) {
   return field.name() == "options" || field.name() == "decoding";
 }
@@ -53,7 +53,8 @@ void AddNames(const Descriptor& message, std::vector<std::string>* names) {
   }
 }
 
-// Null, or the option's field, and in `message` the message that has it.
+// Returns the option's field, and in `message` the message that has it; null if
+// there is no such option.
 const FieldDescriptor* Find(const std::string& name, Message** message) {
   const Descriptor& type = *(*message)->GetDescriptor();
   const FieldDescriptor* const own = type.FindFieldByName(name);
@@ -71,7 +72,8 @@ const FieldDescriptor* Find(const std::string& name, Message** message) {
   return nullptr;
 }
 
-// A whole number of T; false where it is none.
+// Sets `out` to a whole number; returns false if the value is not one of type
+// T.
 template <typename T>
 bool Whole(const InferParameter& value, T* out) {
   if (value.has_uint64_param()) {
@@ -89,7 +91,7 @@ bool Whole(const InferParameter& value, T* out) {
                                           std::numeric_limits<T>::lowest()));
 }
 
-// What the value must be; null: it is, and is set.
+// Sets the field and returns null; or returns what the value must be.
 const char* SetNumber(const InferParameter& value, const FieldDescriptor* field,
                       Message* message) {
   const Reflection& set = *message->GetReflection();

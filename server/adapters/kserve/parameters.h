@@ -12,10 +12,10 @@
 namespace trivium {
 
 // Sets options of a call's request by their names, wherever they are in it:
-// "beam_size" is options.decoding.beam_size of Translate. Numbers, booleans,
-// texts and enumerations by name ("POOLING_CLS"); one text for a list of them.
-// INVALID_ARGUMENT for other names, also of options whose results would have no
-// place in the answer, and for values of another type.
+// "beam_size" is options.decoding.beam_size of Translate. Values are numbers,
+// booleans, texts and names of enumerations ("POOLING_CLS"); a list of texts
+// gets one text. INVALID_ARGUMENT for unknown names, for options whose results
+// would have no place in the answer, and for values of another type.
 absl::Status SetOptions(const google::protobuf::Map<
                             std::string, inference::InferParameter>& parameters,
                         google::protobuf::Message* request);

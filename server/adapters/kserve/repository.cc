@@ -1,4 +1,4 @@
-// The models that are served, as a repository: ListModels, LoadModel,
+// The served models as a repository: its calls are ListModels, LoadModel,
 // ReloadModel and UnloadModel.
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using google::protobuf::Message;
 
-// Takes the request, which may name no repository: there is one, without a
+// Parses the request. It must not name a repository, since the only one has no
 // name.
 template <typename Request>
 absl::Status TakeRequest(Transport* transport, Request* request) {
@@ -73,7 +73,7 @@ class RepositoryIndex : public Adapter {
   inference::RepositoryIndexResponse response_;
 };
 
-// Of a model that is served: ReloadModel.
+// LoadModel; or ReloadModel, if the model is served already.
 class RepositoryModelLoad : public Adapter {
  public:
   RepositoryModelLoad(const Environment& environment, CallContext context,
@@ -115,7 +115,7 @@ class RepositoryModelUnload : public Adapter {
     inference::RepositoryModelUnloadRequest request;
     TRIVIUM_RETURN_IF_ERROR(TakeRequest(transport, &request));
     TRIVIUM_RETURN_IF_ERROR(CheckModelName(request));
-    // tritonclient always says it. No model here depends on another.
+    // tritonclient always sends it. No model here depends on another.
     TRIVIUM_RETURN_IF_ERROR(CheckParameters(request, "unload_dependents"));
     v1::UnloadModelRequest unload;
     unload.set_name(request.model_name());

@@ -1,4 +1,4 @@
-// What a server and its models are: each call is ListModels or GetModel.
+// Describes the server and its models: each call is ListModels or GetModel.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 using google::protobuf::Message;
 
-// Of the server: its request says nothing.
+// A call about the server, whose request is empty.
 template <typename Request, typename Response>
 class ServerCall : public Adapter {
  public:
@@ -34,7 +34,8 @@ class ServerCall : public Adapter {
     return Unary(NewListModels, v1::ListModelsRequest());
   }
 
-  // Whoever asks, as gRPC's health, may know; also while the server stops.
+  // Anybody may ask, as for gRPC's health, also while the server stops; unless
+  // health needs a token.
   void Tell(absl::Status* status) const {
     if (environment().open_health || !absl::IsUnauthenticated(*status)) {
       *status = absl::OkStatus();
@@ -85,7 +86,7 @@ class ServerMetadata : public ServerCall<inference::ServerMetadataRequest,
   }
 };
 
-// Of one model: its request has `name` and `version`.
+// A call about one model, whose request has `name` and `version`.
 template <typename Request, typename Response>
 class ModelCall : public Adapter {
  public:
@@ -173,7 +174,7 @@ class ModelStatistics : public Adapter {
     out->set_ns(static_cast<uint64_t>(std::llround(total.seconds * 1e9)));
   }
 
-  // Of those that the inner call tells of: no others are this client's.
+  // Only models that the inner call lists, as the client may see no others.
   const Message* Answer(absl::Status* status, const Message* last) override {
     if (!status->ok()) return nullptr;
     if (!all_) {

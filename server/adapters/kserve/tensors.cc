@@ -1,4 +1,5 @@
-// The raw form is little-endian, as the machines are that this runs on.
+// The raw form of tensors is little-endian, like the machines that this runs
+// on.
 #include "server/adapters/kserve/tensors.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr char kInput[] = "text";
 
-// [n] or [n, 1], n of 1 to `most`.
+// Returns n of a shape [n] or [n, 1], in 1 .. `most`.
 absl::StatusOr<int> CountOf(const Input& input, int most) {
   const auto& shape = input.shape();
   const bool flat =
@@ -118,7 +119,8 @@ absl::StatusOr<std::vector<std::string>> TakeTexts(ModelInferRequest* request,
       request->raw_input_contents().empty()
           ? TakeContents(input, count)
           : SplitRaw(request->raw_input_contents(0), count));
-  // Its bytes are not held twice; that there were some says how to answer.
+  // Frees the raw bytes, but leaves the empty elements: that there are some
+  // says how to answer.
   for (std::string& raw : *request->mutable_raw_input_contents()) {
     std::string().swap(raw);
   }

@@ -11,40 +11,40 @@
 
 namespace trivium {
 
-// An output as ModelMetadata tells it.
+// An output, as ModelMetadata describes it.
 struct TensorInfo {
   const char* name;
   const char* datatype;
   std::vector<int64_t> shape;  // -1: of any size
 };
 
-// The elements of the one input, "text", which are moved out of the request:
-// at least one and at most `max_texts`, all UTF-8. INVALID_ARGUMENT names what
-// is wrong with the tensor.
+// Moves the elements of the one input, "text", out of the request: at least one
+// and at most `max_texts`, all UTF-8. INVALID_ARGUMENT says what is wrong with
+// the tensor.
 absl::StatusOr<std::vector<std::string>> TakeTexts(
     inference::ModelInferRequest* request, int max_texts);
 
-// INVALID_ARGUMENT where the request asks for outputs that are none of these,
-// or for more than that they come.
+// INVALID_ARGUMENT if the request asks for other outputs than these, or sets
+// parameters of an output.
 absl::Status CheckOutputs(const inference::ModelInferRequest& request,
                           std::span<const TensorInfo> outputs);
 
-// Adds those outputs to a response that the request wants, as it has its own
-// input: raw, or as contents.
+// Adds the outputs that the request asks for to a response, in the form of the
+// request's input: raw, or as contents.
 class OutputTensors {
  public:
   OutputTensors(const inference::ModelInferRequest& request,
                 inference::ModelInferResponse* response)
       : request_(request), response_(response) {}
 
-  // Row-major; as many values as the shape says.
+  // `values` are row-major and as many as the shape says.
   void Add(const char* name, const std::vector<int64_t>& shape,
            std::span<const float> values);
   void Add(const char* name, const std::vector<int64_t>& shape,
            std::span<const std::string> values);
 
  private:
-  // Null where nobody wants it.
+  // Returns null if the request does not ask for this output.
   inference::ModelInferResponse::InferOutputTensor* New(
       const char* name, const char* datatype,
       const std::vector<int64_t>& shape);

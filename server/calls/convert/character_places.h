@@ -11,12 +11,12 @@
 
 namespace trivium {
 
-// Tells spans of a text, bytes and characters, in their order: each begins
-// where the one before ended, or later, or is that one again. So a text is read
-// once, or may still be written behind the span.
+// Converts spans of a text, which have bytes, to spans of bytes and characters.
+// They come in order: each begins where the one before ended, or later, or is
+// that one again. So the text is read once, and may still grow behind the span.
 class CharacterPlaces {
  public:
-  // `text` up to the span's end, at least.
+  // `text` reaches at least to the span's end.
   v1::SentencePair::Span Next(std::string_view text, TextSpan span) {
     if (span == last_) return place_;
     last_ = span;
@@ -42,8 +42,8 @@ class CharacterPlaces {
   v1::SentencePair::Span place_;
 };
 
-// Fills in the characters of spans whose bytes are there: the sources of what
-// was found of a text, in its order.
+// Fills in the characters of the source spans of `all`, whose bytes are set.
+// They are in the order of the text.
 template <typename Found>
 void PlaceSources(std::string_view text, Found* all) {
   CharacterPlaces places;

@@ -1,9 +1,9 @@
-// Conversations to ids.
+// Converts conversations to ids.
 //
-// A chat becomes the JSON that Transformers' apply_chat_template is given, the
-// model's template makes text of it, and the tokenizer ids. Nothing here looks
-// into what people wrote: which characters are the template's own is known
-// until the tokenizer has read them (model/chat_template.h).
+// A chat becomes the JSON that Transformers' apply_chat_template reads. The
+// model's template makes text of it, and the tokenizer makes ids. Nothing here
+// interprets what people wrote: each character keeps whether the template wrote
+// it until the tokenizer has read it (model/chat_template.h).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// A rendering looks names up one after the other.
+// The most variables of a chat, since rendering looks names up one by one.
 constexpr int kMaxVariables = 64;
 
 std::string Quoted(const std::string& text) {
@@ -29,7 +29,7 @@ std::string Quoted(const std::string& text) {
                          json::error_handler_t::replace);
 }
 
-// The members of a JSON object, as they are added.
+// Writes a JSON object member by member.
 class ObjectText {
  public:
   void Add(const std::string& name, std::string_view value) {
@@ -45,8 +45,8 @@ class ObjectText {
   std::string text_ = "{";
 };
 
-// Kept as it is written: the order of names and the digits of numbers are the
-// model's to read.
+// Checks that the text is a JSON object. It is used as it is written, because
+// the model reads the order of its names and the digits of its numbers.
 absl::Status CheckObject(const std::string& text, const std::string& path) {
   if (text.find('{') == text.find_first_not_of(" \t\r\n") &&
       json::accept(text)) {
@@ -120,7 +120,7 @@ absl::StatusOr<std::string> Messages(const v1::Chat& in,
   return messages + "]";
 }
 
-// Empty: none.
+// Returns empty text if there are none.
 absl::StatusOr<std::string> Tools(const v1::Chat& in, const std::string& path) {
   if (in.tools().empty()) return std::string();
   for (int i = 0; i < in.tools_size(); ++i) {
@@ -133,7 +133,7 @@ absl::StatusOr<std::string> Tools(const v1::Chat& in, const std::string& path) {
 absl::StatusOr<std::string> ToJson(const google::protobuf::Struct& in,
                                    const std::string& path);
 
-// As deep as messages may be nested.
+// Recurses as deeply as protobuf lets messages be nested.
 absl::StatusOr<std::string> ToJson(const google::protobuf::Value& in,
                                    const std::string& path) {
   using google::protobuf::Value;
@@ -173,7 +173,7 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Value& in,
 
 absl::StatusOr<std::string> ToJson(const google::protobuf::Struct& in,
                                    const std::string& path) {
-  // A map has no order of its own.
+  // A protobuf map has no order of its own.
   std::map<std::string_view, const google::protobuf::Value*> sorted;
   for (const auto& [name, value] : in.fields()) sorted[name] = &value;
   ObjectText object;
@@ -199,13 +199,6 @@ absl::Status CheckVariables(const google::protobuf::Struct& in,
     }
   }
   return absl::OkStatus();
-}
-
-// What the template, or reading what it made, said of the request.
-absl::Status AboutChat(const absl::Status& status, const std::string& path) {
-  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)
-             ? InvalidField(path, std::string(status.message()))
-             : status;
 }
 
 absl::StatusOr<const ChatTemplate*> FindTemplate(const v1::Chat& in,
@@ -263,15 +256,15 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
   input.most_bytes = static_cast<size_t>(options.limits->max_text_bytes);
   input.now = now;
   input.zone = absl::LocalTimeZone();
-  input.wanted = options.wanted;
+  input.check_alive = options.check_alive;
 
   const int most = model.info().max_target_tokens - 1;
   EncodeOptions encode;
   encode.most_tokens = most;
-  encode.wanted = options.wanted;
+  encode.check_alive = options.check_alive;
   absl::StatusOr<Encoding> encoding =
       chat->Encode(input, *model.tokenizer(), encode);
-  if (!encoding.ok()) return AboutChat(encoding.status(), path);
+  if (!encoding.ok()) return AboutText(encoding.status(), path);
   TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
       *encoding, path, most, "send fewer messages, or shorter ones"));
   PreparedInput out;

@@ -2,7 +2,6 @@
 #define TRIVIUM_SERVER_CALLS_CONVERT_CONVERT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/alive_check.h"
 #include "server/batching/request.h"
 #include "server/limits/request_limits.h"
 #include "server/observability/metrics.h"
@@ -22,22 +22,24 @@ namespace trivium {
 
 struct Environment;
 
-// The messages of the API to and from the types of the batcher and the model.
-// `path` is a message's place in its call ("inputs[3]", "options.decoding");
-// errors name the field below it in a google.rpc.BadRequest.
+// Converts the messages of the API to the types of the batcher and the model,
+// and back. `path` is a message's place in its call ("inputs[3]",
+// "options.decoding"); errors name the field below it in a
+// google.rpc.BadRequest.
 
-// How to decode all the inputs of a call: the request's options over the
-// folder's over the documented defaults.
+// The decoding options for all inputs of a call. The request's go before the
+// model folder's, and these before the documented defaults.
 struct CallDecoding {
   DecodingOptions options;
-  // Unset in the request: each input gets the default for its length.
+  // True if the request does not set it, so each input gets the default for its
+  // length.
   bool default_max_new_tokens = false;
   std::vector<std::string> stop;
-  std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
+  std::shared_ptr<const StopMatcher> matcher;  // null if `stop` is empty
 };
 
-// A request's forced first token is there, but not the direction's or the
-// folder's (ForInput).
+// The result has the request's forced first token. Those of the direction and
+// of the folder are left to ForInput.
 absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
                                              const std::string& path,
                                              const Direction& direction,
@@ -47,14 +49,14 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
 // An input that is ready for the model.
 struct PreparedInput {
   EncoderInput source;
-  std::vector<int32_t> prefix;  // what the decoder reads first
-  bool has_target = false;      // a target prefix is the end of it
+  std::vector<int32_t> prefix;  // tokens that the decoder reads first
+  bool has_target = false;      // `prefix` ends with a target prefix
   int truncated = 0;            // tokens cut from the text
-  // Blank text: the answer is empty text, without any work of the model.
+  // True for blank text, whose answer is empty text without work of the model.
   bool blank = false;
-  // With InputOptions::divides: nothing else is set.
+  // Only with InputOptions::divides. If true, nothing else is set.
   bool too_long = false;
-  // [source.ids] of a text, where InputOptions::tokens asks for them.
+  // [source.ids], for a text and if InputOptions::tokens is set.
   std::vector<Token> tokens;
 };
 
@@ -64,23 +66,23 @@ struct InputOptions {
   Direction direction;
   bool truncate = false;
   bool truncate_left = false;
-  // Hear of texts that are cut, if set.
+  // Count the texts that are cut; null: nothing does.
   Metrics* metrics = nullptr;
   const ServedModel* served = nullptr;
-  // What texts begin with, behind the direction's prefix, not pairs or ids;
-  // what a template for pairs is told.
+  // Put before texts (not pairs or ids), after the direction's prefix. A
+  // template for pairs gets it as it is.
   std::string prompt;
-  bool decodes = false;  // whether a target prefix makes sense
+  bool decodes = false;  // a target prefix is allowed
   bool tokens = false;   // fill PreparedInput::tokens
-  // Tell of what is longer than the model reads, and is not cut, by
-  // PreparedInput::too_long instead of an error.
+  // The caller divides texts that are longer than the model reads: they set
+  // PreparedInput::too_long, which is not an error.
   bool divides = false;
-  // Asked again and again while a long text is tokenized.
-  std::function<absl::Status()> wanted = nullptr;
+  // Called while a long text is read.
+  AliveCheck check_alive;
 };
 
-// Whether texts are cut, and where: what a message says of it, over the
-// server's flag. `path`: of the message's fields, "start.", or nothing.
+// Sets whether texts are cut, and where. The message goes before the server's
+// flag. `path` is the place of the message's fields, "start." or nothing.
 absl::Status ConvertTruncation(std::optional<bool> truncate,
                                v1::TruncationDirection direction,
                                const std::string& path,
@@ -97,8 +99,9 @@ absl::Status ConvertTruncation(const Message& in, const std::string& path,
       in.truncation_direction(), path, environment, served, options);
 }
 
-// What a message's texts begin with: its prompt, the folder's of that name, or
-// the folder's usual one; unset are those that the message does not have.
+// Returns the prompt that is put before a message's texts: its own, the
+// folder's of the name that it gives, or the folder's default. What the message
+// does not have is unset.
 absl::StatusOr<std::string> ConvertPrompt(
     std::optional<std::string_view> prompt,
     std::optional<std::string_view> prompt_name, const std::string& path,
@@ -119,18 +122,19 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
                                            const std::string& path,
                                            const InputOptions& options);
 
-// A conversation, for a decoder alone; `now` is for templates that write the
-// date.
+// Prepares a conversation, for models without an encoder. `now` is for
+// templates that write the date.
 absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
                                           const std::string& path,
                                           absl::Time now,
                                           const InputOptions& options);
 
-// The first text of an encoder's pairs, tokenized once for all of them. A
-// model's template for pairs reads both texts of each, with options.prompt.
+// The first text of an encoder's pairs, tokenized once for all of them. If the
+// model has a template for pairs, that reads both texts of each pair instead,
+// with options.prompt.
 struct FirstOfPairs {
   std::string_view text;
-  FirstText tokens;  // without a template
+  FirstText tokens;  // if the model has no template for pairs
 };
 absl::StatusOr<FirstOfPairs> ConvertFirst(const std::string& text,
                                           const std::string& path,
@@ -140,7 +144,8 @@ absl::StatusOr<PreparedInput> ConvertSecond(const FirstOfPairs& first,
                                             const std::string& path,
                                             const InputOptions& options);
 
-// At least one, and at most what a call may carry.
+// INVALID_ARGUMENT unless `count` is at least 1 and at most what a call may
+// have.
 absl::Status CheckInputCount(int count, const std::string& path,
                              const RequestLimits& limits);
 
@@ -151,36 +156,50 @@ absl::Status CheckSalt(const std::string& salt);
 absl::Status CheckTextBytes(size_t bytes, const std::string& path,
                             const RequestLimits& limits);
 
-// That, and FAILED_PRECONDITION where the model reads no texts.
+// The same, and FAILED_PRECONDITION if the model has no tokenizer.
 absl::Status CheckText(const std::string& text, const std::string& path,
                        const InputOptions& options);
 
-// What an encoder reads of an encoding.
+// The error of tokenizing the text of the field `path`, or of rendering it by a
+// template. Both have limits that a text may exceed; as a retry never helps,
+// these errors become INVALID_ARGUMENT about the field. Others stay as they
+// are.
+absl::Status AboutText(const absl::Status& status, const std::string& path);
+template <typename T>
+absl::StatusOr<T> AboutText(absl::StatusOr<T> read, const std::string& path) {
+  if (read.ok()) return read;
+  return AboutText(read.status(), path);
+}
+
+// Returns the input of an encoder that an encoding has.
 EncoderInput ToSource(Encoding encoding, const ModelInfo& info);
-// Tells the metrics of an input that was cut.
+// Counts the input in the metrics if it was cut.
 void CountTruncated(const PreparedInput& input, const InputOptions& options);
 
 inline constexpr char kShorten[] = "send shorter text, or set truncate";
 
-// INVALID_ARGUMENT with `advice` for more tokens than the model reads, or none.
+// INVALID_ARGUMENT if the encoding has more tokens than `limit`, with `advice`,
+// or none.
 absl::Status CheckTokenCount(const Encoding& encoding, const std::string& path,
                              int limit, const char* advice);
 
-// The ids of a message, which are the model's: errors name `path`.ids[i].
+// Returns the ids of a message. INVALID_ARGUMENT names the first one that is
+// not in the vocabulary, `path`.ids[i].
 absl::StatusOr<std::vector<int32_t>> CheckIds(
     const google::protobuf::RepeatedField<uint32_t>& in,
     const std::string& path, int vocabulary);
 
-// Bytes of texts as their tokenizing costs: where normalization makes far more
-// of a character, of what it makes. Many are tokenized on a pool.
+// The cost of tokenizing texts, in bytes. A character of which normalization
+// makes far more counts as what becomes of it. Texts with many bytes are
+// tokenized on a pool.
 int64_t TextBytes(std::string_view text);
 int64_t TextBytes(const v1::Input& in);
-// Of patterns and the glossary.
+// The cost of reading the patterns and the glossary.
 int64_t TextBytes(const v1::TranslateOptions& in);
 
-// Options for one input: max_new_tokens resolved (`source_tokens` decides the
-// default where `per_source`, as for translations) and checked against what the
-// model has left after the prefix.
+// Returns the options for one input. max_new_tokens is resolved and checked
+// against the room that the model has after the prefix. Its default depends on
+// the number of source tokens if `per_source` is set, as for translations.
 absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const PreparedInput& input,
                                          const Direction& direction,
@@ -188,46 +207,50 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
                                          const std::string& path,
                                          const Model& model);
 
-// Which attention maps a call asks for, and which of their rows it is sent:
-// maps are computed whole.
+// The attention maps that a call asks for. They are computed whole; `rows` says
+// which of their rows are sent.
 struct MapSelection {
   AttentionSelection maps;
   std::vector<int> rows;  // queries, ascending; empty: all
 };
 
-// Layers and heads are checked against the stack's sizes; rows cannot be yet.
+// Checks layers and heads against the stack's sizes. The number of rows is not
+// known yet.
 absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
                                               const std::string& path,
                                               int layers, int heads);
 
-// Of a decoder's attention to its own tokens, which not every decoder has.
+// The same for a decoder's attention to its own tokens. INVALID_ARGUMENT if the
+// decoder has a recurrence instead.
 absl::StatusOr<MapSelection> ConvertDecoderSelection(
     const v1::AttentionSelection& in, const std::string& path,
     const ModelInfo& info);
 
-// Bytes of the weights that a selection gives for one pair of lengths. Rows
-// that are computed but not sent count for a sixteenth: they take memory.
+// Returns the bytes of the weights that a selection gives for one pair of
+// lengths. Rows that are computed but not sent take memory, so they count for a
+// sixteenth.
 int64_t AttentionBytes(const MapSelection& selection, int layers, int heads,
                        int64_t queries, int64_t keys);
 
-// INVALID_ARGUMENT with the size when a response of about `bytes` is over the
-// limit; asked before anything is computed.
+// INVALID_ARGUMENT, with the size, if a response of about `bytes` would be over
+// the limit. For use before anything is computed.
 absl::Status CheckResponseBytes(int64_t bytes, const RequestLimits& limits);
 
-// INVALID_ARGUMENT, too, when a response that is made, or as much of it as is,
-// is over the limit.
+// INVALID_ARGUMENT if a response, or the part of it that is made already, is
+// over the limit.
 absl::Status CheckResponseSize(int64_t bytes, const RequestLimits& limits);
 absl::Status CheckResponseSize(const google::protobuf::Message& response,
                                const RequestLimits& limits);
 
-// Languages, or a task instead. The folder's forced first token is in it, too.
+// Resolves languages, or a task instead. The direction has the folder's forced
+// first token, too.
 absl::StatusOr<Direction> ConvertDirection(
     std::optional<std::string_view> source,
     std::optional<std::string_view> target,
     std::optional<std::string_view> task, const std::string& path,
     const Model& model);
 
-// Those of a message that may name them; `path` ends with a dot, or is empty.
+// The same for the fields of a message; `path` ends with a dot, or is empty.
 template <typename Message>
 absl::StatusOr<Direction> ConvertDirection(const Message& in,
                                            const std::string& path,
@@ -244,19 +267,19 @@ absl::StatusOr<Direction> ConvertDirection(const Message& in,
                           task, path, model);
 }
 
-// What a request's decoding options go over.
+// Returns the options that hold where a request sets none.
 const DecodingOptions& DecodingDefaults(const Direction& direction,
                                         const Model& model);
 
-// What an answer shows of a hypothesis.
+// Says what an answer shows of a hypothesis.
 struct HypothesisView {
   const Tokenizer* tokenizer = nullptr;  // may be null: no text, no pieces
   const std::vector<std::string>* stop = nullptr;
-  std::span<const int32_t> stop_ids = {};  // which the text does not have
+  std::span<const int32_t> stop_ids = {};  // left out of the text
   bool tokens = false;                     // ids and pieces
 };
 
-// About what a message of the result will have; for pools, which are fair in
+// Estimates the bytes of a result's message, for the pools, which are fair in
 // bytes.
 int64_t MessageBytes(const RequestResult& result);
 
@@ -267,16 +290,17 @@ v1::TokenLogprobs ConvertLogprobs(int32_t token, float logprob,
                                   const std::vector<TokenLogprob>& top,
                                   const Tokenizer* tokenizer);
 v1::Token ConvertToken(const Token& in);
-// The chosen rows; those that the map does not have are left out.
+// Converts the chosen rows; those that the map does not have are left out.
 v1::Attention ConvertAttention(const AttentionMap& in,
                                const std::vector<int>& rows);
-// About what a search's trace takes on the wire; 0 where it is not asked for.
+// Estimates the bytes of a search's trace on the wire; 0 if it is not asked
+// for.
 int64_t TraceBytes(const DecodingOptions& options);
 v1::BeamTrace ConvertTrace(const BeamTrace& in, const Tokenizer* tokenizer);
 google::protobuf::Duration ConvertDuration(absl::Duration duration);
 v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits);
 
-// The pieces of source ids; nothing without a tokenizer.
+// Adds the pieces of ids; nothing if there is no tokenizer.
 template <typename Pieces>
 void AddPieces(const std::vector<int32_t>& ids, const Tokenizer* tokenizer,
                TextSide side, Pieces* pieces) {

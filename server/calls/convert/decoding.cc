@@ -1,4 +1,4 @@
-// How to decode: a request's options over the model's.
+// Reads and checks the decoding options of requests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace trivium {
 namespace {
 
-// Ids that a request may ban, all sequences together: each is looked at for
-// every token.
+// The most ids in all banned sequences of a request. The search looks at each
+// of them for every token.
 constexpr int kMaxBannedIds = 4096;
 
 // Reads the fields of one message and keeps the first error, so that a list
@@ -34,7 +34,7 @@ class FieldReader {
     *out = static_cast<int>(value);
   }
 
-  // In (low, high], or [low, high] if `closed`.
+  // The number must be in (low, high], or [low, high] if `closed`.
   void Number(const char* name, bool has, float value, float low, float high,
               bool closed, float* out) {
     if (!has || !status_.ok()) return;
@@ -93,9 +93,9 @@ void ReadEarlyStopping(const v1::DecodingOptions& in, FieldReader* reader,
   }
 }
 
-// Tokens are drawn where `sample` says so, or a temperature over 0. At 0 the
-// best token is taken: that is what draws come to as the temperature falls,
-// whatever top_k, top_p and seed are.
+// Tokens are drawn if `sample` or a temperature over 0 says so. At temperature
+// 0 the best token is chosen, whatever top_k, top_p and seed are: draws come to
+// that as the temperature falls.
 void ReadSampling(const v1::DecodingOptions& in, int vocabulary,
                   FieldReader* reader, DecodingOptions* out) {
   if (in.has_sample()) out->sample = in.sample();
@@ -121,7 +121,7 @@ void ReadSampling(const v1::DecodingOptions& in, int vocabulary,
   needs_draws("min_p", in.has_min_p());
   needs_draws("typical_p", in.has_typical_p());
   needs_draws("seed", in.has_seed());
-  // More than there are is all of them, as in Transformers.
+  // A larger number than the vocabulary allows all tokens, as in Transformers.
   reader->Integer("top_k", in.has_top_k(), in.top_k(), 0, UINT32_MAX,
                   &out->top_k);
   if (in.top_k() >= static_cast<uint32_t>(vocabulary)) out->top_k = 0;
@@ -150,12 +150,12 @@ void ReadBias(const v1::DecodingOptions& in, int vocabulary,
     reader->Number(name.c_str(), true, bias, -kMaxLogitBias, kMaxLogitBias,
                    true, &out_bias);
   }
-  // A map tells no order, and errors would depend on it.
+  // A map has no order, on which errors must not depend.
   std::sort(out->logit_bias.begin(), out->logit_bias.end());
 }
 
-// What ends a text: the model's end tokens, unless they are ignored, and the
-// request's own.
+// Reads which tokens end a text: the model's, unless the request ignores them,
+// and the request's own.
 void ReadEnds(const v1::DecodingOptions& in, int vocabulary,
               FieldReader* reader, DecodingOptions* out) {
   if (in.ignore_eos()) out->end_ids.clear();
@@ -263,7 +263,7 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
   FieldReader reader(path);
 
   ReadSampling(in, vocabulary, &reader, &out);
-  // A folder's beams are for searching; drawing takes one hypothesis each.
+  // A folder's beam size is for beam search; draws have one beam each.
   if (out.sample) out.beam_size = 1;
   reader.Integer("beam_size", in.has_beam_size(), in.beam_size(), 1,
                  limits.max_beam_size, &out.beam_size);
@@ -272,7 +272,7 @@ absl::StatusOr<CallDecoding> ConvertDecoding(const v1::DecodingOptions& in,
                 "must be 1 where tokens are drawn; set temperature to 0, or "
                 "sample to false, to search with beams");
   }
-  // A folder may tell to return more than a request's beam can give.
+  // A folder may ask for more hypotheses than the request's beam can give.
   out.hypotheses = std::min(out.hypotheses,
                             out.sample ? limits.max_beam_size : out.beam_size);
   reader.Integer("num_hypotheses", in.has_num_hypotheses(), in.num_hypotheses(),
@@ -315,8 +315,8 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
   const int most = std::max(folders, model.decoding_defaults().max_new_tokens);
   const int left_of_all =
       model.info().max_target_tokens - static_cast<int>(input.prefix.size());
-  // A folder that bounds translations knows how long they may be; one that
-  // bounds what follows a prompt only has a default.
+  // With an encoder, the folder's number is a bound, as translations have a
+  // natural length. For what follows a prompt it is only a default.
   const int left = model.info().design == Design::kDecoder
                        ? left_of_all
                        : std::min(most, left_of_all);
@@ -330,7 +330,7 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
     const int source = static_cast<int>(input.source.ids.size());
     options.max_new_tokens =
         std::min(per_source ? 3 * source + 32 : folders, left);
-    // A request's minimum is a wish for length that the default must grant.
+    // The default must not be below the request's minimum.
     options.max_new_tokens = std::min(
         left, std::max(options.max_new_tokens, options.min_new_tokens));
   }
@@ -343,7 +343,7 @@ absl::StatusOr<DecodingOptions> ForInput(const CallDecoding& decoding,
   options.min_new_tokens =
       std::min(options.min_new_tokens, options.max_new_tokens);
   if (options.looks_at_source()) options.source_ids = input.source.ids;
-  // After a target prefix it is in the prefix.
+  // With a target prefix, the forced token is in the prefix already.
   if (!options.forced_first_id && !input.has_target) {
     options.forced_first_id = direction.forced_first_id;
   }

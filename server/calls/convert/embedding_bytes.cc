@@ -31,7 +31,7 @@ std::string ToInt8(const std::vector<float>& embedding, float* scale) {
   std::string bytes;
   bytes.reserve(embedding.size());
   for (const float value : embedding) {
-    // A scale that is too small to be a number is that of zeros.
+    // A scale that underflows is that of an embedding of zeros.
     const float byte = *scale > 0 ? std::nearbyint(value / *scale) : 0;
     bytes.push_back(static_cast<char>(
         static_cast<int8_t>(std::clamp(byte, -127.f, 127.f))));
@@ -65,7 +65,7 @@ uint16_t ToHalf(float value) {
     // Subnormal: multiples of 2^-24. 0x400 is the smallest normal one.
     return sign | static_cast<uint16_t>(std::nearbyint(size * 0x1p24f));
   }
-  // 13 of the 23 bits of the fraction go; 112 is the difference of the biases.
+  // Drops 13 of the fraction's 23 bits; 112 is the difference of the biases.
   uint32_t rounded = std::bit_cast<uint32_t>(size);
   rounded += 0xfff + ((rounded >> 13) & 1);
   return sign | static_cast<uint16_t>((rounded >> 13) - (112u << 10));

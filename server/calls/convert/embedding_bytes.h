@@ -8,12 +8,12 @@
 
 namespace trivium {
 
-// Puts an embedding into a result as the format says.
+// Puts an embedding into a result in the given format.
 void SetEmbedding(const std::vector<float>& embedding,
                   v1::EmbeddingFormat format, v1::EncodeResult* out);
 
-// The half-precision number (IEEE 754 binary16) nearest to `value`, of two the
-// even one; what is too large is infinite.
+// Returns the half-precision number (IEEE 754 binary16) nearest to `value`; of
+// two equally near ones the even one. Too large values become infinite.
 uint16_t ToHalf(float value);
 
 }  // namespace trivium

@@ -17,29 +17,29 @@
 
 namespace trivium {
 
-// A text that follows a prompt, while its tokens arrive: what the tokens of
-// both say, without what the prompt's say. A tokenizer that reads the new ones
-// alone would drop a space before the first word, and could not end a
-// character that the prompt began.
+// The text that follows a prompt, while its tokens arrive: the text of both
+// without that of the prompt. A tokenizer that read only the new tokens would
+// drop a space before the first word, and could not complete a character that
+// the prompt began.
 class ContinuedText {
  public:
-  // Without a prompt the new tokens are read alone.
+  // An empty prompt is allowed.
   ContinuedText(const Tokenizer& tokenizer, std::span<const int32_t> prompt)
       : decoder_(tokenizer.NewStreamingDecoder()) {
-    // Nothing that came earlier changes how a token reads.
+    // Earlier tokens never change the text of a token.
     constexpr size_t kContext = 32;
     prompt = prompt.last(std::min(prompt.size(), kContext));
     said_ = tokenizer.Decode(prompt);
     for (const int32_t id : prompt) Skip(decoder_->Push(id));
   }
 
-  // The text that became certain; as StreamingDecoder.
+  // Returns the text that became certain, as StreamingDecoder does.
   std::string Push(int32_t id) { return Skip(decoder_->Push(id)); }
   std::string Finish() { return Skip(decoder_->Finish()); }
 
  private:
-  // Drops the characters that the prompt alone says. Where it ended within
-  // one, it says another than both do.
+  // Drops the characters of the prompt's own text. If the prompt ends within a
+  // character, its last one differs from that of both together.
   std::string Skip(std::string text) {
     size_t same = 0;
     while (same < text.size() && !said_.empty()) {
@@ -57,10 +57,10 @@ class ContinuedText {
   }
 
   std::unique_ptr<StreamingDecoder> decoder_;
-  std::string said_;  // by the prompt, and not yet by the decoder
+  std::string said_;  // the prompt's text that the decoder has yet to give
 };
 
-// What a text says: a stop id ends it and is no part of it.
+// Drops a stop id at the end, which is not part of the text.
 inline std::span<const int32_t> WithoutStopId(
     std::span<const int32_t> ids, std::span<const int32_t> stop_ids) {
   const bool stopped =
@@ -69,8 +69,8 @@ inline std::span<const int32_t> WithoutStopId(
   return ids.first(ids.size() - (stopped ? 1 : 0));
 }
 
-// The bytes of the text that each token says, empty for those that say none.
-// Tokens that say a character together each say it.
+// Returns the bytes of the text that each token makes; empty for a token that
+// makes none. Tokens that make a character together each have its bytes.
 std::vector<TextSpan> SpansOfTokens(std::span<const int32_t> ids,
                                     const Tokenizer& tokenizer);
 
@@ -78,7 +78,7 @@ std::vector<TextSpan> SpansOfTokens(std::span<const int32_t> ids,
 // taken back, cut before the first stop string or id.
 class GeneratedText {
  public:
-  // `tokenizer` may be null: there is no text then. `prompt`: as ContinuedText.
+  // `tokenizer` null: there is no text. `prompt` is ContinuedText's.
   GeneratedText(const Tokenizer* tokenizer, std::span<const int32_t> prompt,
                 std::vector<std::string> stop, std::vector<int32_t> stop_ids)
       : filter_(std::move(stop)), stop_ids_(std::move(stop_ids)) {
@@ -87,7 +87,7 @@ class GeneratedText {
     }
   }
 
-  // The text that became certain.
+  // Returns the text that became certain.
   std::string Push(std::span<const int32_t> ids) {
     std::string text;
     count_ += ids.size();
@@ -98,13 +98,13 @@ class GeneratedText {
     return text;
   }
 
-  // The rest; once.
+  // Returns the rest; called once.
   std::string Finish() {
     if (text_ == nullptr) return "";
     return filter_.Push(text_->Finish()) + filter_.Finish();
   }
 
-  // Tokens pushed.
+  // The number of tokens pushed.
   size_t count() const { return count_; }
 
  private:

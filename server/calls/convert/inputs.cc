@@ -1,4 +1,11 @@
-// Inputs of requests to ids.
+// Converts inputs of requests to ids, and checks them.
+//
+// Cheap checks come first: the bytes of a text, and then its tokens. Of a text
+// that has far more tokens than the model reads, only a beginning is tokenized
+// (EncodeOptions::most_tokens) before it is refused. With an encoder, the input
+// is the source, and the prefix is what the decoder begins with: the model's
+// start tokens, a forced first token if the target prefix does not have it
+// already, and the target prefix. Without an encoder, the input is the prefix.
 #include <fmt/format.h>
 
 #include <utility>
@@ -36,7 +43,7 @@ absl::StatusOr<std::vector<int32_t>> CheckTypes(const v1::InputIds& in,
   return types;
 }
 
-// A model may have a vocabulary for each side; the tokenizer knows both.
+// A model may have a vocabulary for each side; only the tokenizer knows both.
 int VocabularySize(const Model& model, TextSide side) {
   return model.tokenizer() != nullptr &&
                  model.info().design == Design::kEncoderDecoder
@@ -56,21 +63,24 @@ absl::StatusOr<Encoding> EncodeInput(const v1::Input& in,
   encode.truncate_left = options.truncate_left;
   encode.most_tokens = limit;
   encode.with_tokens = options.tokens;
-  encode.wanted = options.wanted;
+  encode.check_alive = options.check_alive;
   const Tokenizer* tokenizer = options.model->tokenizer();
   const std::string prompt = options.direction.text_prefix + options.prompt;
   switch (in.input_case()) {
     case v1::Input::kText:
       TRIVIUM_RETURN_IF_ERROR(CheckText(in.text(), path + ".text", options));
-      return tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
-                               encode);
+      return AboutText(
+          tokenizer->Encode(prompt.empty() ? in.text() : prompt + in.text(),
+                            encode),
+          path + ".text");
     case v1::Input::kPair:
       TRIVIUM_RETURN_IF_ERROR(
           CheckText(in.pair().first(), path + ".pair.first", options));
       TRIVIUM_RETURN_IF_ERROR(
           CheckText(in.pair().second(), path + ".pair.second", options));
-      return tokenizer->EncodePair(in.pair().first(), in.pair().second(),
-                                   encode);
+      return AboutText(
+          tokenizer->EncodePair(in.pair().first(), in.pair().second(), encode),
+          path + ".pair");
     case v1::Input::kIds: {
       Encoding encoding;
       TRIVIUM_ASSIGN_OR_RETURN(
@@ -108,10 +118,11 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   encode.side = TextSide::kTarget;
   encode.add_special_tokens = false;
   encode.most_tokens = most;
-  encode.wanted = options.wanted;
+  encode.check_alive = options.check_alive;
   TRIVIUM_ASSIGN_OR_RETURN(
       Encoding encoding,
-      options.model->tokenizer()->Encode(in.target_prefix(), encode));
+      AboutText(options.model->tokenizer()->Encode(in.target_prefix(), encode),
+                path + ".target_prefix"));
   if (encoding.partial) {
     return CheckTokenCount(encoding, path + ".target_prefix", most,
                            "send a shorter prefix");
@@ -119,7 +130,7 @@ absl::StatusOr<std::vector<int32_t>> TargetPrefix(const v1::Input& in,
   return std::move(encoding.ids);
 }
 
-// What only models with an encoder have a use for.
+// Refuses the parts of an input that only models with an encoder can use.
 absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
   if (in.has_pair()) {
     return InvalidField(path + ".pair",
@@ -138,7 +149,7 @@ absl::Status CheckPrompt(const v1::Input& in, const std::string& path) {
 EncoderInput ToSource(Encoding encoding, const ModelInfo& info) {
   EncoderInput source;
   source.ids = std::move(encoding.ids);
-  // Tokenizers tell segments to models that do not know them, too.
+  // Tokenizers set segments also for models that do not know them.
   if (info.type_vocabulary > 0) source.type_ids = std::move(encoding.type_ids);
   return source;
 }
@@ -157,6 +168,12 @@ absl::Status CheckText(const std::string& text, const std::string& path,
   return CheckTextBytes(text.size(), path, *options.limits);
 }
 
+absl::Status AboutText(const absl::Status& status, const std::string& path) {
+  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)
+             ? InvalidField(path, std::string(status.message()))
+             : status;
+}
+
 absl::Status CheckInputCount(int count, const std::string& path,
                              const RequestLimits& limits) {
   if (count >= 1 && count <= limits.max_inputs) return absl::OkStatus();
@@ -165,7 +182,7 @@ absl::Status CheckInputCount(int count, const std::string& path,
 }
 
 absl::Status CheckSalt(const std::string& salt) {
-  // Every first block that is kept has it.
+  // Every cached first block stores the salt.
   constexpr size_t kMostBytes = 256;
   if (salt.size() <= kMostBytes) return absl::OkStatus();
   return InvalidField("cache_salt",
@@ -212,7 +229,7 @@ absl::StatusOr<std::vector<int32_t>> CheckIds(
 }
 
 int64_t TextBytes(std::string_view text) {
-  // U+FDFA and U+FDFB, of which NFKC makes 18 and 8 characters; of all others
+  // NFKC makes 18 and 8 characters of U+FDFA and U+FDFB. Of all others it makes
   // at most six times their bytes.
   constexpr std::string_view kLigatures = "\xEF\xB7\xBA\xBB";
   constexpr int64_t kMadeOfThem = 33;
@@ -252,9 +269,10 @@ absl::Status ConvertTruncation(std::optional<bool> truncate,
 }
 
 int64_t TextBytes(const v1::TranslateOptions& in) {
-  // Each is a text of its own, in several forms, however short it is.
+  // However short a term is, it is a text of its own, in several forms.
   constexpr int64_t kBytesOfTerm = 32;
-  // Which is compiled, and searched for in each text: milliseconds.
+  // A pattern is compiled and searched for in each text, which takes
+  // milliseconds.
   constexpr int64_t kBytesOfPattern = 4096;
   int64_t bytes = kBytesOfPattern * in.protect().patterns_size();
   for (const v1::GlossaryTerm& term : in.glossary().terms()) {
@@ -287,8 +305,8 @@ absl::StatusOr<PreparedInput> ConvertInput(const v1::Input& in,
   }
   TRIVIUM_ASSIGN_OR_RETURN(std::vector<int32_t> target,
                            TargetPrefix(in, path, options));
-  // Without an encoder a blank prompt is a prompt like others; with a prefix
-  // there is something to continue.
+  // Without an encoder, a blank prompt is a prompt like any other. With a
+  // target prefix there is something to continue.
   out.blank = options.decodes && has_encoder && target.empty() &&
               in.has_text() && IsBlank(in.text());
   out.truncated = encoding.truncated;

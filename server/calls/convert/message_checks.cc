@@ -20,17 +20,17 @@ using google::protobuf::UnknownFieldSet;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// The API's messages are nested less deeply than this, but for the values of a
-// Struct in others.
+// The API's messages are nested less deeply than this, except for the values of
+// a Struct.
 constexpr int kMaxDepth = 8;
-// As deep as protobuf itself reads.
+// The depth to which protobuf itself parses.
 constexpr int kMaxParsedDepth = 100;
-// Of a message that is small in any case.
+// Any message may have so many fields, as it is small in any case.
 constexpr int64_t kFewFields = 1024;
 
-// Takes the fields of a message and of those in it from `left`, and stops where
-// there are more: each may take two bytes, and a hundred in memory. What does
-// not parse is left to the parser.
+// Subtracts the number of fields of a message, and of the messages in it, from
+// `left`; stops when that is below 0. Stops at bytes that do not parse, too,
+// about which the parser complains.
 void CountFields(const Descriptor* descriptor, int depth, CodedInputStream* in,
                  int64_t* left) {
   while (const uint32_t tag = in->ReadTag()) {
@@ -70,8 +70,8 @@ void CountFields(const Descriptor* descriptor, int depth, CodedInputStream* in,
   }
 }
 
-// The path of the first text that is not UTF-8, reading the wire format
-// without the checks of generated code; empty if there is none.
+// Returns the path of the first text that is not UTF-8; empty if there is none.
+// Reads the wire format without the checks of generated code.
 std::string FindBadText(const UnknownFieldSet& fields,
                         const Descriptor* descriptor, int depth) {
   std::map<int, int> counts;  // of repeated fields met so far

@@ -11,24 +11,26 @@
 
 namespace trivium {
 
-// What every transport says of requests that it cannot take.
+// Errors that every transport returns for requests that it refuses or cannot
+// parse.
 
-// INVALID_ARGUMENT for a request of more bytes than the server takes.
+// INVALID_ARGUMENT if a request has more bytes than the server accepts.
 absl::Status CheckRequestBytes(int64_t bytes, int64_t max_bytes);
 
-// A message may have one field, of its own or of messages in it, for each so
-// many bytes: each may take two on the wire, and a hundred in memory.
+// A message may have one field for each so many bytes, counting the fields of
+// messages in it. A field may take two bytes on the wire and a hundred in
+// memory, so unbounded fields would take far more memory than bytes.
 inline constexpr int64_t kMessageBytesAField = 16;
 int64_t MostFields(int64_t bytes);
 bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream* bytes,
                    const google::protobuf::Descriptor& message, int64_t most);
-// INVALID_ARGUMENT where there are more than a message of `max_bytes` may have.
+// INVALID_ARGUMENT if there are more than a message of `max_bytes` may have.
 absl::Status CheckFieldCount(google::protobuf::io::ZeroCopyInputStream* bytes,
                              const google::protobuf::Descriptor& message,
                              int64_t max_bytes);
 
-// INVALID_ARGUMENT for bytes that do not parse as a message: names the field of
-// a text that is not UTF-8, if that is why.
+// Returns why bytes do not parse as a message, as INVALID_ARGUMENT. Names the
+// field of a text that is not UTF-8, if that is why.
 absl::Status WhyNoMessage(const std::string& bytes,
                           const google::protobuf::Descriptor& message);
 

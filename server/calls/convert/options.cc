@@ -1,4 +1,5 @@
-// Options of requests: languages, tasks, attention, the size of the answer.
+// Converts and checks options of requests: languages, tasks, attention, and the
+// size of the answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace trivium {
 namespace {
 
-// No model reads more tokens at once.
+// More tokens than any model reads at once.
 constexpr int kMaxRows = 1 << 24;
 
 absl::StatusOr<const Task*> FindTask(std::string_view name,
@@ -41,8 +42,8 @@ absl::StatusOr<Direction> ResolveLanguages(
       direction.status().code() != absl::StatusCode::kInvalidArgument) {
     return direction;
   }
-  // Where the model does not tell which of the two it could not take: the
-  // target is the one that models choose by, unless the source alone was given.
+  // The message may not say which of the two languages the model refuses. Then
+  // it is the target, by which models choose, unless only the source was given.
   const absl::string_view message = direction.status().message();
   const bool of_source = absl::StartsWith(message, "source_language") ||
                          (source.has_value() && !target.has_value());
@@ -63,7 +64,7 @@ absl::StatusOr<Direction> ConvertDirection(
                              ResolveLanguages(source, target, path, model));
   } else if (source || target) {
     return InvalidField(path + "task",
-                        "is there beside languages; send one of them");
+                        "is set beside languages; send only one of them");
   } else {
     TRIVIUM_ASSIGN_OR_RETURN(direction.task,
                              FindTask(*task, path + "task", model));
@@ -110,7 +111,7 @@ absl::StatusOr<MapSelection> ConvertSelection(const v1::AttentionSelection& in,
     std::sort(out->begin(), out->end());
     if (std::adjacent_find(out->begin(), out->end()) != out->end()) {
       return InvalidField(fmt::format("{}.{}", path, name),
-                          "names one more than once");
+                          "names one of them twice");
     }
     return absl::OkStatus();
   };

@@ -1,4 +1,4 @@
-// Pairs of texts to ids, and prompts.
+// Converts pairs of texts to ids, and finds prompts.
 #include <fmt/format.h>
 
 #include <string>
@@ -19,7 +19,7 @@ EncodeOptions PairOptions(const InputOptions& options) {
   encode.max_tokens = options.truncate ? limit : 0;
   encode.truncate_left = options.truncate_left;
   encode.most_tokens = limit;
-  encode.wanted = options.wanted;
+  encode.check_alive = options.check_alive;
   return encode;
 }
 
@@ -55,9 +55,10 @@ absl::StatusOr<FirstOfPairs> ConvertFirst(const std::string& text,
   FirstOfPairs first;
   first.text = text;
   if (options.model->pair_template() != nullptr) return first;
-  TRIVIUM_ASSIGN_OR_RETURN(
-      first.tokens,
-      options.model->tokenizer()->TokenizeFirst(text, PairOptions(options)));
+  TRIVIUM_ASSIGN_OR_RETURN(first.tokens,
+                           AboutText(options.model->tokenizer()->TokenizeFirst(
+                                         text, PairOptions(options)),
+                                     path));
   return first;
 }
 
@@ -72,11 +73,13 @@ absl::StatusOr<PreparedInput> ConvertSecond(const FirstOfPairs& first,
   const EncodeOptions encode = PairOptions(options);
   TRIVIUM_ASSIGN_OR_RETURN(
       Encoding encoding,
-      pairs == nullptr ? tokenizer.EncodeSecond(first.tokens, text, encode)
-                       : pairs->Encode({.query = first.text,
-                                        .document = text,
-                                        .prompt = options.prompt},
-                                       tokenizer, encode));
+      AboutText(pairs == nullptr
+                    ? tokenizer.EncodeSecond(first.tokens, text, encode)
+                    : pairs->Encode({.query = first.text,
+                                     .document = text,
+                                     .prompt = options.prompt},
+                                    tokenizer, encode),
+                path));
   TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
       encoding, path, model.info().max_source_tokens, kShorten));
   PreparedInput out;

@@ -1,4 +1,4 @@
-// Results and models to messages.
+// Converts results and models to messages.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -61,7 +61,7 @@ int64_t MessageBytes(const RequestResult& result) {
       result.logits.size() + result.encoder_attention.weights.size() +
       floats(result.cross_attention) + floats(result.decoder_attention);
   const auto add = [&values](const Hypothesis& hypothesis) {
-    // An id, its piece and text.
+    // 8 values for an id, its piece and its text.
     values += 8 * hypothesis.ids.size();
     for (const auto& top : hypothesis.top_logprobs) values += 8 * top.size();
   };
@@ -90,7 +90,7 @@ v1::Hypothesis ConvertHypothesis(const Hypothesis& in,
   out.set_total_logprob(in.log_probability);
   out.set_token_count(static_cast<uint32_t>(in.ids.size()));
   out.set_finish_reason(ConvertFinishReason(in.reason));
-  // Without a tokenizer the ids are the answer.
+  // Without a tokenizer, the ids are the answer.
   if (view.tokens || view.tokenizer == nullptr) {
     out.mutable_ids()->Add(in.ids.begin(), in.ids.end());
   }
@@ -252,7 +252,7 @@ v1::Precision ToProto(Precision precision) {
 
 }  // namespace
 
-// The calls that a head serves, and its labels.
+// Adds the calls that a head serves, and its labels.
 static void AddHead(const Model& model, v1::Model* out) {
   const HeadInfo& head = *model.info().head;
   switch (head.kind) {

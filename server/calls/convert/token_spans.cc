@@ -14,7 +14,7 @@ size_t Largest(std::span<const float> values) {
   return std::max_element(values.begin(), values.end()) - values.begin();
 }
 
-// "B-PER" begins a PER, "I-PER" or "PER" goes on with one.
+// "B-PER" begins a PER; "I-PER" and "PER" continue one.
 struct Tag {
   bool begins = false;
   std::string_view name;
@@ -27,7 +27,7 @@ struct Tag {
   }
 };
 
-// What the tokens of a word say together.
+// The label and score of the tokens of a word together.
 std::vector<float> ScoresOfWord(std::span<const ScoredToken> word,
                                 v1::Aggregation aggregation) {
   switch (aggregation) {
@@ -68,7 +68,7 @@ Span Cover(std::span<const ScoredToken> tokens) {
   return span;
 }
 
-// Goes on with `to` up to where `span` ends.
+// Extends `to` up to the end of `span`.
 void Extend(const Span& span, Span* to) {
   to->set_token_end(span.token_end());
   to->set_byte_end(span.byte_end());

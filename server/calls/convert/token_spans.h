@@ -11,23 +11,23 @@
 
 namespace trivium {
 
-// A token of an input and what the model says of it.
+// A token of an input and its scores.
 struct ScoredToken {
   int index = 0;                 // in the input
-  const Token* token = nullptr;  // null: it is of no text
-  bool inside_word = false;      // goes on with the word of the one before
+  const Token* token = nullptr;  // null: the input is ids, not a text
+  bool inside_word = false;      // continues the previous token's word
   std::vector<float> scores;     // [labels]
 };
 
-// Whether a token of `text` goes on with the word of the one before, as
-// Transformers' pipelines tell it: by the length of its piece where the
+// True if a token of `text` continues the word of the token before it. Decides
+// as Transformers' pipelines do: by the length of the token's piece if the
 // tokenizer marks pieces inside words, else by the spaces before it.
 bool IsInsideWord(const Tokenizer& tokenizer, std::string_view text,
                   const Token& token);
 
-// The labels of tokens as spans, as Transformers' token classification
-// pipeline makes them. Tokens whose indices do not follow one another are
-// never in one span.
+// Makes spans of the labels of tokens, as Transformers' token classification
+// pipeline does. Tokens whose indices are not consecutive are never in one
+// span.
 std::vector<v1::TokenClassification::Span> MakeSpans(
     std::span<const ScoredToken> tokens, std::span<const std::string> labels,
     v1::Aggregation aggregation);

@@ -90,7 +90,7 @@ TEST(TemplateLimitsTest, StopsWhenTheResultIsNoLongerWanted) {
   ASSERT_TRUE(parsed.ok());
   Heap heap{Limits{}};
   int asked = 0;
-  heap.set_wanted([&] {
+  heap.set_check_alive([&] {
     return ++asked < 3 ? absl::OkStatus() : absl::CancelledError("enough");
   });
   const auto text =

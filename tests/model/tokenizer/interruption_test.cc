@@ -76,7 +76,7 @@ class InterruptibleTest : public testing::Test {
       int questions = 0;
       int most = -1;  // number of the call that says no
       EncodeOptions options;
-      options.wanted = [&] {
+      options.check_alive = [&] {
         const absl::Duration now = ThreadCpuTime();
         longest = std::max(longest, now - last);
         last = now;
@@ -84,14 +84,14 @@ class InterruptibleTest : public testing::Test {
                                    : absl::OkStatus();
       };
       const absl::Status done = tokenizer.Encode(text, options).status();
-      options.wanted().IgnoreError();  // the time after the last call
+      options.check_alive().IgnoreError();  // the time after the last call
       EXPECT_LT(longest, kMostTime) << text.substr(0, 8) << ", " << done;
       most = questions / 2;
       questions = 0;
       EXPECT_TRUE(absl::IsCancelled(tokenizer.Encode(text, options).status()))
           << text.substr(0, 8);
       EXPECT_EQ(questions, most);
-      options.wanted().IgnoreError();
+      options.check_alive().IgnoreError();
       EXPECT_LT(longest, kMostTime) << text.substr(0, 8) << ", given up";
     }
   }

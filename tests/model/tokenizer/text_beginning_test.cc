@@ -112,7 +112,7 @@ TEST(TextBeginningTest, AsksBeforeEachBeginning) {
   int asked = 0;
   EncodeOptions options;
   options.most_tokens = 1000;
-  options.wanted = [&asked] {
+  options.check_alive = [&asked] {
     return ++asked < 3 ? absl::OkStatus() : absl::CancelledError("gone");
   };
   bool partial = false;

@@ -23,7 +23,7 @@ std::string ErrorOf(const std::string& type, const std::string& body) {
   return fields.ok() ? "" : std::string(fields.status().message());
 }
 
-TEST(FormBodyTest, UrlEncoded) {
+TEST(FormBodyTest, ReadsUrlEncodedForms) {
   const auto fields =
       ParseForm(kEncoded, "q=a+b%2Bc%C3%A4&source=en&&empty=&bare&odd=100%");
   ASSERT_TRUE(fields.ok()) << fields.status();
@@ -37,7 +37,7 @@ TEST(FormBodyTest, UrlEncoded) {
   EXPECT_TRUE(ParseForm(kEncoded, "")->empty());
 }
 
-TEST(FormBodyTest, Multipart) {
+TEST(FormBodyTest, ReadsMultipartForms) {
   const std::string file =
       "content-type: text/html\r\n"
       "content-disposition: form-data; filename=\"a \\\"b\\\"; c.html\"; "
@@ -56,7 +56,7 @@ TEST(FormBodyTest, Multipart) {
   EXPECT_EQ((*fields)[2].value, "");
 }
 
-TEST(FormBodyTest, WhatIsNoFormIsTold) {
+TEST(FormBodyTest, SaysWhyABodyIsNotAForm) {
   EXPECT_THAT(ErrorOf(kEncoded, "q=%FF"), HasSubstr("not UTF-8"));
   std::string many;
   for (int i = 0; i < 100; ++i) many += "a=b&";

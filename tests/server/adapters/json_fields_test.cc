@@ -18,7 +18,7 @@ std::string ErrorOf(const char* value, Read read) {
   return std::string(fields.Done().message());
 }
 
-TEST(JsonFieldsTest, ReadsWhatIsThere) {
+TEST(JsonFieldsTest, ReadsMembersByType) {
   const json object = json::parse(
       R"({"s":"t","b":true,"i":-3,"n":0.5,"l":["a","b"],"null":null})");
   JsonFields fields(object, "");
@@ -33,7 +33,7 @@ TEST(JsonFieldsTest, ReadsWhatIsThere) {
   EXPECT_TRUE(fields.Done().ok()) << fields.Done();
 }
 
-TEST(JsonFieldsTest, WhatWouldBeIgnoredIsAnError) {
+TEST(JsonFieldsTest, AMemberThatWouldBeIgnoredIsAnError) {
   EXPECT_THAT(ErrorOf("1", [](JsonFields*) {}),
               HasSubstr("x.a: is not known here"));
   EXPECT_EQ(ErrorOf("null", [](JsonFields*) {}), "");

@@ -74,7 +74,7 @@ TEST_F(AnswerWindowsTest, LongContextsAreReadInOverlappingWindows) {
   EXPECT_EQ(dense->windows[1].begin, 2);
 }
 
-TEST_F(AnswerWindowsTest, RefusesWhatCannotBeRead) {
+TEST_F(AnswerWindowsTest, RefusesTextsWithoutTokensOrRoom) {
   EXPECT_THAT(std::string(Cut("", "abc", 9, 1).status().message()),
               HasSubstr("question without tokens"));
   EXPECT_THAT(std::string(Cut("q", "", 9, 1).status().message()),
@@ -101,10 +101,10 @@ TEST_F(AnswerWindowsTest, MoreWindowsThanTheLimitAreRefusedUnread) {
       HasSubstr("at least 1000 windows"));
 }
 
-TEST_F(AnswerWindowsTest, AsksWhetherTheCallIsWanted) {
+TEST_F(AnswerWindowsTest, ChecksThatTheCallIsAlive) {
   const auto windows = AnswerWindows::Cut(
       tokenizer_, "q", "abc",
-      {.max_tokens = 9, .overlap = 1, .max_windows = 1, .wanted = [] {
+      {.max_tokens = 9, .overlap = 1, .max_windows = 1, .check_alive = [] {
          return absl::CancelledError("gone");
        }});
   EXPECT_TRUE(absl::IsCancelled(windows.status()));

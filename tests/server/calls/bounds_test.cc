@@ -159,7 +159,7 @@ TEST_F(BoundsTest, ScoredTokensAreCountedBeforeTheyAreMade) {
   handler_->Start();
   EXPECT_EQ(MessageOf(transport_.WaitForFinish()),
             "inputs[0]: has more than 129 tokens with what stands before them, "
-            "which are all that the model reads");
+            "and the model reads no more; send less");
 }
 
 TEST_F(BoundsTest, ScoredTokensAreAccountedWhileTheyWait) {
@@ -413,7 +413,7 @@ TEST_F(BoundsTest, TextsOfAClassifyTokensCallAreTokenizedOnce) {
   transport_.WaitForFinish();
 }
 
-TEST_F(BoundsTest, NothingIsMadeOfResultsThatNobodyWants) {
+TEST_F(BoundsTest, ResultsOfACancelledCallAreNotConverted) {
   AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}});
   v1::ClassifyRequest request;
   request.add_inputs()->set_text("a");

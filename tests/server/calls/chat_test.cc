@@ -357,7 +357,7 @@ TEST_F(ChatHandlerTest, AChatGoesAlone) {
                       [](v1::GenerateRequest* request) {
                         request->mutable_input()->set_text("y");
                       }),
-              StartsWith("chat: is there beside input"));
+              StartsWith("chat: is set beside input"));
   EXPECT_THAT(Refusal(Says("x"), kInvalid,
                       [](v1::GenerateRequest* request) {
                         request->set_truncate(true);

@@ -108,7 +108,7 @@ TEST_F(DirectionTest, TasksAreRefusedByName) {
                         "translation_en_to_de"));
   request.set_task("summarization");
   request.set_target_language("de");
-  EXPECT_THAT(Refusal(request), HasSubstr("task: is there beside languages"));
+  EXPECT_THAT(Refusal(request), HasSubstr("task: is set beside languages"));
   model_.mutable_tasks().clear();
   request.clear_target_language();
   EXPECT_THAT(Refusal(request), HasSubstr("names no tasks"));

@@ -94,7 +94,7 @@ TEST(LoadReportsTest, SpeaksTheFormatsThatBalancersRead) {
   EXPECT_EQ(reports.ForHttp("")->second, json);
 }
 
-TEST(LoadReportsTest, ToThoseWhoAsk) {
+TEST(LoadReportsTest, ReportsOnlyToThoseWhoAsk) {
   const LoadReports reports(/*all=*/false, /*cores=*/4, At(0));
   EXPECT_FALSE(reports.ForGrpc(""));
   EXPECT_TRUE(reports.ForGrpc("text"));

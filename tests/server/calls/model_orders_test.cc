@@ -70,7 +70,7 @@ TEST_F(ModelOrdersTest, LoadSaysAllThatWasAsked) {
   EXPECT_EQ(transport_.Response<v1::Model>(0).name(), "translator");
 }
 
-TEST_F(ModelOrdersTest, WhatIsUnsetIsTheServers) {
+TEST_F(ModelOrdersTest, UnsetOptionsAreTheServersDefaults) {
   v1::LoadModelRequest request;
   request.set_folder("opus");
   Start(&NewLoadModel, request);
@@ -83,7 +83,7 @@ TEST_F(ModelOrdersTest, WhatIsUnsetIsTheServers) {
 }
 
 // A client that went away, or was too late, takes nothing back.
-TEST_F(ModelOrdersTest, AnOrderIsDoneForNobody) {
+TEST_F(ModelOrdersTest, AnOrderIsCarriedOutEvenIfItsClientWent) {
   v1::ReloadModelRequest request;
   request.set_name("translator");
   Start(&NewReloadModel, request);
@@ -127,10 +127,11 @@ TEST_F(ModelOrdersTest, APrecisionMustBeKnown) {
   request.set_folder("opus");
   request.set_precision(static_cast<v1::Precision>(77));
   Start(&NewLoadModel, request);
-  EXPECT_THAT(Error(), HasSubstr("precision: is none of this server's"));
+  EXPECT_THAT(Error(),
+              HasSubstr("precision: is not one that this server knows"));
 }
 
-TEST_F(ModelOrdersTest, AServerMayTakeNone) {
+TEST_F(ModelOrdersTest, AServerMayRefuseAllOrders) {
   environment_.model_control = nullptr;
   v1::ReloadModelRequest request;
   request.set_name("translator");

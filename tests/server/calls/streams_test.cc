@@ -59,7 +59,7 @@ TEST_F(GenerateHandlerTest, SlowClientsGetFewerLongerPieces) {
   EXPECT_TRUE(transport_.Response<v1::GenerateResponse>(3).has_done());
 }
 
-TEST_F(GenerateHandlerTest, WhatWaitsForTheClientIsAccounted) {
+TEST_F(GenerateHandlerTest, CountsTheBytesThatWaitForTheClient) {
   Start();
   Say("a");
   EXPECT_EQ(Text(0), "a");
@@ -110,7 +110,7 @@ TEST_F(GenerateHandlerTest, TimeWithoutAWriteIsNoStall) {
   EXPECT_EQ(MessageOf(transport_.WaitForFinish()), "the engine failed");
 }
 
-TEST_F(GenerateHandlerTest, ClientsThatWentAreForgotten) {
+TEST_F(GenerateHandlerTest, ACallWhoseClientWentIsCancelled) {
   Start();
   Say("a");
   EXPECT_EQ(Text(0), "a");
@@ -175,7 +175,7 @@ TEST_F(TranslateStreamHandlerTest, AnItemOfSeveralSentencesIsOneResult) {
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
 }
 
-TEST_F(TranslateStreamHandlerTest, ASentenceThatFailsIsItsItems) {
+TEST_F(TranslateStreamHandlerTest, AFailedSentenceFailsOnlyItsItem) {
   Open();
   SendItem(10, "One. Two.");
   HalfClose();
@@ -218,7 +218,7 @@ TEST_F(TranslateStreamHandlerTest, ItReadsOnlyWhileThereIsRoom) {
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
 }
 
-TEST_F(TranslateStreamHandlerTest, AnItemThatWasRefusedComesAgain) {
+TEST_F(TranslateStreamHandlerTest, ARefusedItemIsRetried) {
   Open();
   batcher_.Refuse(absl::ResourceExhaustedError("others were faster"));
   SendItem(1, "a");
@@ -253,7 +253,7 @@ TEST_F(TranslateStreamHandlerTest, AnIdThatIsTooLongCannotBeAnswered) {
             "item.id: has 257 bytes; an id has at most 256");
 }
 
-TEST_F(TranslateStreamHandlerTest, WhatIsReadAndNotAnsweredIsBounded) {
+TEST_F(TranslateStreamHandlerTest, ItemsThatWereReadAndNotAnsweredAreBounded) {
   Open();
   // What it holds back is 1024 items.
   for (int i = 0; i < 1024; ++i) SendItem(i, "a");
@@ -319,7 +319,7 @@ TEST_F(TranslateStreamHandlerTest, StalledClientsAreBrokenOff) {
   EXPECT_THAT(MessageOf(ending), HasSubstr("took nothing for 30s"));
 }
 
-TEST_F(TranslateStreamHandlerTest, ItsTimeEnds) {
+TEST_F(TranslateStreamHandlerTest, EndsAtItsDeadline) {
   Open();
   Tick(environment_.limits.default_stream_deadline);
   Tick();

@@ -48,14 +48,14 @@ TEST_F(UnaryTest, CallsWithoutAGoodRequestIdGetOne) {
   EXPECT_EQ(transport_.WaitForFinish().request_id.size(), 32);
 }
 
-TEST_F(UnaryTest, ACallsPriorityIsItsRequests) {
+TEST_F(UnaryTest, RequestsHaveThePriorityOfTheirCall) {
   Start({"one"}, {.priority = "batch"});
   EXPECT_EQ(batcher_.Wait(0).priority, Priority::kBackground);
   batcher_.Answer(0);
   EXPECT_TRUE(transport_.WaitForFinish().status.ok());
 }
 
-TEST_F(UnaryTest, WhatIsNoPriorityIsRefused) {
+TEST_F(UnaryTest, AnUnknownPriorityIsRefused) {
   Start(&NewListModels, v1::ListModelsRequest(), {.priority = "urgent"});
   const Ending ending = transport_.WaitForFinish();
   EXPECT_TRUE(absl::IsInvalidArgument(ending.status)) << ending.status;
@@ -92,7 +92,7 @@ TEST_F(UnaryTest, RefusalsNameTheInputByItsNumber) {
             "inputs[2]: needs too many blocks");
 }
 
-TEST_F(UnaryTest, FullTellsWhenToReturn) {
+TEST_F(UnaryTest, AFullQueueSaysWhenToRetry) {
   batcher_.Refuse(absl::ResourceExhaustedError("full"));
   Start({"a"});
   const Ending ending = transport_.WaitForFinish();
@@ -174,7 +174,7 @@ TEST_F(UnaryTest, AClientThatGivesUpAtItsDeadlineHasMissedIt) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("code=\"DEADLINE_EXCEEDED\""));
 }
 
-TEST_F(UnaryTest, AnAnswerAfterTheDeadlineIsNone) {
+TEST_F(UnaryTest, AnAnswerAfterTheDeadlineIsNotSent) {
   Start({"a"}, {.deadline = clock_.Now() + absl::Seconds(1)});
   clock_.Advance(absl::Seconds(1));
   batcher_.Answer(0);
@@ -189,7 +189,7 @@ TEST_F(UnaryTest, WhoCancelsLongBeforeTheDeadlineDidNotMissIt) {
   EXPECT_TRUE(absl::IsCancelled(transport_.WaitForFinish().status));
 }
 
-TEST_F(UnaryTest, OneFailureIsTheCalls) {
+TEST_F(UnaryTest, OneFailedRequestFailsTheCall) {
   Start({"a", "b"});
   batcher_.Wait(0).observer->OnDone(absl::InternalError("the engine failed"));
   EXPECT_TRUE(batcher_.Wait(1).cancellation->cancelled());

@@ -102,7 +102,7 @@ TEST_F(WorkPoolOrderTest, LongWorkGivesWayToShortWork) {
     Run(kB, 1 << 20);
     for (int i = 0; i < 3; ++i) Run(kC, 1000);
     Run(kA, 1000);
-    WorkPool::GiveWay();
+    WorkPool::Yield();
     done_ += kA;
   });
   EXPECT_EQ(Finish(), "acccaba");
@@ -113,7 +113,7 @@ TEST_F(WorkPoolOrderTest, LongWorkMakesProgressBesideShortWork) {
   pool_->Run(kA, 1 << 20, [&] {
     for (int i = 0; i < 5; ++i) Run(kC, kHalf);
     for (int i = 0; i < 4; ++i) {
-      WorkPool::GiveWay();
+      WorkPool::Yield();
       done_ += kA;
     }
   });
@@ -124,11 +124,11 @@ TEST_F(WorkPoolOrderTest, WorkInsideOtherWorkDoesNotGiveWay) {
   pool_->Run(kA, 1 << 20, [&] {
     pool_->Run(kC, 1000, [&] {
       done_ += kC;
-      WorkPool::GiveWay();
+      WorkPool::Yield();
       done_ += kC;
     });
     Run(kB, 1000);
-    WorkPool::GiveWay();
+    WorkPool::Yield();
     done_ += kA;
   });
   EXPECT_EQ(Finish(), "ccba");
@@ -138,13 +138,13 @@ TEST_F(WorkPoolOrderTest, WorkOfACallServedLessDoesNotGiveWay) {
   Run(kC, 3000);
   Run(kC, 3000);
   pool_->Run(kA, 1000, [&] {
-    WorkPool::GiveWay();
+    WorkPool::Yield();
     done_ += kA;
   });
   EXPECT_EQ(Finish(), "cac");
 }
 
-TEST(WorkPoolTest, GiveWayDoesNothingOnOtherThreads) { WorkPool::GiveWay(); }
+TEST(WorkPoolTest, YieldDoesNothingOnOtherThreads) { WorkPool::Yield(); }
 
 }  // namespace
 }  // namespace trivium

@@ -134,7 +134,7 @@ TEST_F(KserveTest, EncodesToVectors) {
                                   expected.results(1).embedding(1)));
 }
 
-TEST_F(KserveTest, ClassifiesAndGivesWhatIsWanted) {
+TEST_F(KserveTest, ClassifiesAndReturnsTheOutputsAskedFor) {
   batcher_->set_logits([](const Request&) {
     return std::vector<float>{0, std::log(3.0f)};
   });
@@ -241,7 +241,7 @@ TEST_F(KserveTest, SaysWhatIsWrongWithAParameter) {
             "options.decoding.beam_size");
 }
 
-TEST_F(KserveTest, IsRefusedAndCancelledAsOurs) {
+TEST_F(KserveTest, IsRefusedAndCancelledLikeOurCalls) {
   ModelInferRequest request = Ask("none", {"a"});
   EXPECT_EQ(Infer(request).error_code(), grpc::NOT_FOUND);
   request.set_model_name("translator");
@@ -275,7 +275,7 @@ TEST_F(KserveTest, IsRefusedAndCancelledAsOurs) {
   batcher_->Release();
 }
 
-TEST_F(KserveTest, WhatIsNoMessageIsToldSo) {
+TEST_F(KserveTest, SaysThatBytesAreNotAMessage) {
   const grpc::Status status =
       SendBytes("/inference.GRPCInferenceService/ModelInfer", "\x07");
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);

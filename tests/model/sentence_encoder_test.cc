@@ -156,7 +156,7 @@ TEST_F(SentenceEncoderTest, ErrorsNameWhatIsNotSupported) {
   EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument, "module"));
   WriteModules(Module("Pooling", "1_Pooling"));
   EXPECT_THAT(Problem(),
-              IsError(StatusCode::kInvalidArgument, "1_Pooling/config.json"));
+              IsError(StatusCode::kNotFound, "1_Pooling/config.json"));
   Write("1_Pooling/config.json", R"({"word_embedding_dimension": 3})");
   EXPECT_THAT(Problem(), IsError(StatusCode::kInvalidArgument,
                                  "word_embedding_dimension"));

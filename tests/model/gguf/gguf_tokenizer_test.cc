@@ -132,14 +132,14 @@ TEST(GgufTokenizerTest, MakesTheMergesOfTransformers) {
 
 TEST(GgufTokenizerTest, NamesUnsupportedValues) {
   EXPECT_THAT(Error({{"tokenizer.ggml.model", "bert"}}, "llama"),
-              IsError(StatusCode::kInvalidArgument, "bert"));
+              IsError(StatusCode::kUnimplemented, "bert"));
   EXPECT_THAT(Error(Gpt2("kimi-k2"), "llama"),
-              IsError(StatusCode::kInvalidArgument, "kimi-k2"));
+              IsError(StatusCode::kUnimplemented, "kimi-k2"));
   json metadata = Gpt2("gpt-2");
   metadata.erase("tokenizer.ggml.pre");
   EXPECT_EQ(Error(metadata, "gpt2"), absl::OkStatus());
   EXPECT_THAT(Error(metadata, "llama"),
-              IsError(StatusCode::kInvalidArgument, "pre"));
+              IsError(StatusCode::kUnimplemented, "pre"));
 }
 
 TEST(GgufTokenizerTest, NamesTheBrokenValue) {

@@ -135,7 +135,7 @@ TEST_F(ByteLevelTest, AddsTheBeginTokenIfConfigured) {
 
 TEST_F(ByteLevelTest, NamesAMissingFile) {
   folder_.Remove("vocab.json");
-  EXPECT_THAT(ErrorOf(), IsError(StatusCode::kInvalidArgument, "vocab.json"));
+  EXPECT_THAT(ErrorOf(), IsError(StatusCode::kNotFound, "vocab.json"));
 }
 
 TEST_F(ByteLevelTest, NamesABrokenFile) {

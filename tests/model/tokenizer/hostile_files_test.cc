@@ -184,7 +184,7 @@ TEST_F(HostileFilesTest, RefusesReplacementsThatGrowWithoutLimit) {
   const auto replace =
       LoadWith("normalizer", {{"type", "Sequence"}, {"normalizers", steps}});
   EXPECT_THAT(replace->Encode("a", {}).status(),
-              IsError(StatusCode::kInvalidArgument, "128"));
+              IsError(StatusCode::kResourceExhausted, "128"));
   EXPECT_TRUE(replace->Encode("b", {}).ok());
   Json json = {
       {"model", {{"type", "WordPiece"}, {"vocab", {{"[UNK]", 0}, {"a", 1}}}}},

@@ -33,13 +33,12 @@ TEST(TokenizerFactoryTest, NamesTheMissingFile) {
   for (const char* name : {"source.spm", "target.spm", "vocab.json"}) {
     const TokenizerFolder folder;
     folder.Remove(name);
-    EXPECT_THAT(ErrorOf(folder), IsError(StatusCode::kInvalidArgument, name));
+    EXPECT_THAT(ErrorOf(folder), IsError(StatusCode::kNotFound, name));
   }
   const TokenizerFolder folder;
   folder.Remove("source.spm");
   folder.Remove("target.spm");
-  EXPECT_THAT(ErrorOf(folder),
-              IsError(StatusCode::kInvalidArgument, "source.spm"));
+  EXPECT_THAT(ErrorOf(folder), IsError(StatusCode::kNotFound, "source.spm"));
 }
 
 TEST(TokenizerFactoryTest, NamesAnUnknownTokenizer) {
@@ -137,15 +136,17 @@ TEST(TokenizerFactoryTest, NamesABrokenFile) {
            {"vocab.json", "{\"</s>\": 0}", "<unk>"},
            {"tokenizer_config.json", "[]", "tokenizer_config.json"},
            {"tokenizer_config.json", "{\"separate_vocabs\": 1}",
-            "separate_vocabs"},
-           {"tokenizer_config.json", "{\"separate_vocabs\": true}",
-            "target_vocab.json"}}) {
+            "separate_vocabs"}}) {
     const TokenizerFolder folder;
     folder.Write(broken.file, broken.contents);
     EXPECT_THAT(ErrorOf(folder),
                 IsError(StatusCode::kInvalidArgument, broken.place))
         << broken.contents;
   }
+  const TokenizerFolder folder;
+  folder.Write("tokenizer_config.json", "{\"separate_vocabs\": true}");
+  EXPECT_THAT(ErrorOf(folder),
+              IsError(StatusCode::kNotFound, "target_vocab.json"));
 }
 
 TEST(TokenizerFactoryTest, RefusesDeepJson) {

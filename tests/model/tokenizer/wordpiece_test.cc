@@ -217,7 +217,7 @@ TEST_F(WordPieceTest, NamesABrokenFile) {
   folder_.Write("vocab.txt", "");
   EXPECT_THAT(ErrorOf(), IsError(StatusCode::kInvalidArgument, "pieces"));
   folder_.Write("vocab.txt", "a\nb\n");
-  EXPECT_THAT(ErrorOf(), IsError(StatusCode::kInvalidArgument, "[UNK]"));
+  EXPECT_THAT(ErrorOf(), IsError(StatusCode::kInvalidArgument, "[CLS]"));
   folder_.Write("vocab.txt", kVocabulary);
   folder_.Write("special_tokens_map.json", "[1]");
   EXPECT_THAT(ErrorOf(),

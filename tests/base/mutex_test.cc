@@ -22,7 +22,12 @@ TEST(CondVarTest, ASignalEndsAnInfiniteTimeout) {
   CondVar changed;
   bool done = false;
   std::thread signaller([&] {
-    absl::SleepFor(absl::Milliseconds(20));
+    // The mutex is free while the other thread waits. It can wake up in
+    // between only if its timeout ends.
+    for (int i = 0; i < 1000; ++i) {
+      { MutexLock lock(&mutex); }
+      std::this_thread::yield();
+    }
     MutexLock lock(&mutex);
     done = true;
     changed.SignalAll();

@@ -1,5 +1,3 @@
-#include "model/kernels/attention.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/kernels/attention.h"
 
 namespace trivium {
 namespace {

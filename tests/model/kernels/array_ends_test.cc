@@ -47,12 +47,12 @@ class AtTheEnd {
 
 using Floats = AtTheEnd<float>;
 
-TEST(BoundsDeathTest, Guards) {
+TEST(BoundsDeathTest, AccessBeyondTheEndDies) {
   Floats floats(3);
   EXPECT_DEATH(floats.get()[3] = 0, "");
 }
 
-TEST(BoundsTest, Rows) {
+TEST(BoundsTest, RowKernelsStayWithinTheirArrays) {
   for (int n = 1; n <= kMost; ++n) {
     SCOPED_TRACE(n);
     Floats x(n), other(n), factors(n), beta(n), y(n), z(n);
@@ -98,7 +98,7 @@ TEST(BoundsTest, Rows) {
   }
 }
 
-TEST(BoundsTest, Products) {
+TEST(BoundsTest, ProductsStayWithinTheirArrays) {
   constexpr int kRows = 3, kK = 5;
   for (int n = 1; n <= kMost; ++n) {
     SCOPED_TRACE(n);
@@ -121,7 +121,7 @@ TEST(BoundsTest, Products) {
   }
 }
 
-TEST(BoundsTest, Attention) {
+TEST(BoundsTest, AttentionStaysWithinItsArrays) {
   constexpr int kKeys = 5, kQueries = 3;
   for (const KvType type : {KvType::kF32, KvType::kBf16, KvType::kInt8}) {
     for (int size = 1; size <= kMost; ++size) {

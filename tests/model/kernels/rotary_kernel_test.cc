@@ -1,10 +1,9 @@
-#include "model/kernels/rotary.h"
-
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/kernels/rotary.h"
 
 namespace trivium {
 namespace {

@@ -1,11 +1,10 @@
-#include "model/engine.h"
-
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/engine.h"
 #include "model/kernels/attention.h"
 #include "model/transformer/transformer.h"
 #include "model/transformer/transformer_engine.h"

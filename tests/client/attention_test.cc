@@ -13,6 +13,7 @@
 #include "tests/client/fake_server.h"
 #include "tests/client/page_data.h"
 #include "tests/client/run_command.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -156,20 +157,19 @@ TEST_F(AttentionTest, SendsLanguagesWithBothCalls) {
 }
 
 TEST_F(AttentionTest, RefusesMapsThatTheModelLacks) {
-  EXPECT_THAT(Run({"--layer", "3", "a"}).err,
-              HasSubstr("there is no layer 3: the model has layers 0 to 2"));
-  EXPECT_THAT(Run({"--head", "9", "a"}).err, HasSubstr("no head 9"));
-  EXPECT_THAT(Run({"--row", "5", "a"}).err, HasSubstr("rows"));
-  EXPECT_THAT(Run({"a", "b"}).err, HasSubstr("takes one text"));
+  EXPECT_THAT(Run({"--layer", "3", "a"}).err, ErrorAt("layer 3"));
+  EXPECT_THAT(Run({"--head", "9", "a"}).err, ErrorAt("head 9"));
+  EXPECT_THAT(Run({"--row", "5", "a"}).err, ErrorAt("rows"));
+  EXPECT_THAT(Run({"a", "b"}).err, ErrorAt("one text"));
   EXPECT_EQ(Run({"--kind", "other", "a"}).code, kExitUsage);
-  EXPECT_THAT(Run({"--ids", "--second", "b", "1 2"}).err, HasSubstr("--ids"));
+  EXPECT_THAT(Run({"--ids", "--second", "b", "1 2"}).err, ErrorAt("--ids"));
   EXPECT_EQ(Run({"bad"}).code, kExitFailed);
   server_.design = v1::DESIGN_ENCODER;
-  EXPECT_THAT(Run({"--kind", "cross", "a"}).err, HasSubstr("no decoder"));
+  EXPECT_THAT(Run({"--kind", "cross", "a"}).err, ErrorAt("kind encoder"));
   EXPECT_THAT(Run({"--max-new-tokens", "3", "a"}).err,
-              HasSubstr("--max-new-tokens limits what a decoder writes"));
+              ErrorAt("--max-new-tokens"));
   server_.design = v1::DESIGN_DECODER;
-  EXPECT_THAT(Run({"--kind", "encoder", "a"}).err, HasSubstr("no encoder"));
+  EXPECT_THAT(Run({"--kind", "encoder", "a"}).err, ErrorAt("kind decoder"));
 }
 
 TEST_F(AttentionTest, ReportsAFileThatCannotBeWritten) {
@@ -177,7 +177,7 @@ TEST_F(AttentionTest, ReportsAFileThatCannotBeWritten) {
   page_path_ = "/nowhere/a.html";
   const CommandRun run = Run({"a"});
   EXPECT_EQ(run.code, kExitIo);
-  EXPECT_THAT(run.err, HasSubstr("cannot write /nowhere/a.html"));
+  EXPECT_THAT(run.err, ErrorAt("/nowhere/a.html"));
 }
 
 TEST_F(AttentionTest, ShowsHostileTextsAsText) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/integration/server_process.h"
+#include "tests/support/error_texts.h"
 #include "tests/support/http_get.h"
 
 namespace trivium {
@@ -107,12 +108,11 @@ TEST_F(ModelsTest, LoadsAndUnloadsFromTheCommandLine) {
   const ProcessResult loaded = run({"--load", "one", "--name", "two"});
   EXPECT_EQ(loaded.exit_code, 0) << loaded.err;
   EXPECT_THAT(loaded.out, HasSubstr("two\tmarian"));
-  EXPECT_THAT(run({"--load", "one", "--name", "two"}).err,
-              HasSubstr("named 'two' exists already"));
+  EXPECT_THAT(run({"--load", "one", "--name", "two"}).err, ErrorAt("'two'"));
   EXPECT_EQ(run({"--reload", "two"}).exit_code, 0);
   EXPECT_EQ(run({"--unload", "two"}).exit_code, 0);
-  EXPECT_THAT(run({"--unload", "two"}).err, HasSubstr("no model is named"));
-  EXPECT_THAT(run({"--load", "../one"}).err, HasSubstr("not below"));
+  EXPECT_THAT(run({"--unload", "two"}).err, ErrorAt("'two'"));
+  EXPECT_THAT(run({"--load", "../one"}).err, ErrorAt("'../one'"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/cpu_limits.h"
 #include "base/thread.h"
 #include "library/engine.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -79,10 +80,8 @@ TEST_F(LocalEngineTest, AnswersAsAServer) {
 TEST_F(LocalEngineTest, RefusesAsAServer) {
   v1::TranslateRequest request = ToGerman("A house.");
   request.mutable_options()->mutable_decoding()->set_beam_size(17);
-  const absl::Status status = engine_->Translate(request).status();
-  EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("options.decoding.beam_size"));
+  EXPECT_THAT(engine_->Translate(request),
+              IsError(Code::kInvalidArgument, "options.decoding.beam_size"));
   request.set_model("another");
   EXPECT_EQ(engine_->Translate(request).status().code(), Code::kNotFound);
 }
@@ -156,23 +155,23 @@ TEST_F(LocalEngineTest, AStoppedCallIsCancelled) {
 TEST(LocalEngineOptionsTest, InvalidOptionsAreErrors) {
   LocalEngine::Options options = Small();
   options.models.push_back(options.models[0]);
-  EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
-              HasSubstr("two are named 'embedded'"));
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "'embedded'"));
   options.models = {};
-  EXPECT_EQ(LocalEngine::Create(options).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "models"));
   options = Small();
   options.models[0].precision = "f33";
-  EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
-              HasSubstr("model 'embedded': "));
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "'f33'"));
   options = Small();
   options.workers = -1;
-  EXPECT_EQ(LocalEngine::Create(options).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "workers"));
   options = Small();
   options.kv_cache_bytes = -1;
-  EXPECT_THAT(std::string(LocalEngine::Create(options).status().message()),
-              HasSubstr("kv_cache_bytes is -1"));
+  EXPECT_THAT(LocalEngine::Create(options),
+              IsError(Code::kInvalidArgument, "kv_cache_bytes"));
 }
 
 TEST(LocalEngineOptionsTest, DefaultsAreThoseOfTheServer) {

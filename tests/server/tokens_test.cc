@@ -10,9 +10,11 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "kserve/open_inference.grpc.pb.h"
+#include "nlohmann/json.hpp"
 #include "server/limits/access.h"
 #include "server/startup.h"
 #include "tests/server/transports/grpc/rpc_fixture.h"
+#include "tests/support/error_texts.h"
 #include "tests/support/http_get.h"
 
 namespace trivium {
@@ -111,7 +113,7 @@ TEST_F(TokensTest, HttpNeedsOne) {
   const HttpResult none = Post("");
   EXPECT_EQ(none.status, 401);
   EXPECT_THAT(none.headers, HasSubstr("WWW-Authenticate: Bearer"));
-  EXPECT_THAT(none.body, HasSubstr("unauthenticated"));
+  EXPECT_EQ(nlohmann::json::parse(none.body)["code"], "unauthenticated");
   EXPECT_EQ(Post("Authorization: Bearer wrong\r\n").status, 401);
   EXPECT_EQ(HttpGet(server_->http_port(), "/v1/models").status, 401);
   EXPECT_EQ(
@@ -195,9 +197,8 @@ TEST_F(TokensTest, ATokenHasItsModels) {
   EXPECT_EQ(models.models(0).name(), "encoder");
   const grpc::Status status = Translate(kLimited);
   EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
-  EXPECT_THAT(
-      status.error_message(),
-      HasSubstr("does not allow model 'translator'; it allows encoder"));
+  EXPECT_THAT(status.error_message(),
+              testing::AllOf(ErrorAt("'translator'"), ErrorAt("encoder")));
 }
 
 TEST_F(TokensTest, KservesStatisticsAreOfItsModels) {
@@ -266,15 +267,15 @@ TEST(TokensFlagsTest, TheKeyOfClientsIsTheToken) {
   Options options;
   options.tokens_file = "tokens.json";
   options.limits.client_key_header = "x-api-key";
-  EXPECT_THAT(std::string(StartServer(options).status().message()),
-              HasSubstr("--client-key-header"));
+  EXPECT_THAT(StartServer(options), IsError(absl::StatusCode::kInvalidArgument,
+                                            "--client-key-header"));
 }
 
 TEST(TokensFlagsTest, HealthWantsATokenOfTheFile) {
   Options options;
   options.open_health = false;
-  EXPECT_THAT(std::string(StartServer(options).status().message()),
-              HasSubstr("--health token needs --tokens-file"));
+  EXPECT_THAT(StartServer(options),
+              IsError(absl::StatusCode::kInvalidArgument, "--health"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/model/weights/weight_files.h"
+#include "tests/support/error_texts.h"
 
 namespace trivium {
 namespace {
@@ -150,12 +151,12 @@ TEST(PlanTest, TheCacheHoldsALongestSequenceWhereMemoryAllows) {
 TEST(PlanTest, RefusesWhatServingRefuses) {
   Options options = Of({"tests/golden/bert.base"});
   options.prefix_cache_bytes = 2 << 20;
-  EXPECT_THAT(std::string(MakePlan(options, kShort).status().message()),
-              HasSubstr("--prefix-cache-bytes"));
   EXPECT_THAT(
-      std::string(
-          MakePlan(Of({"nowhere=/no/such"}), kShort).status().message()),
-      HasSubstr("model 'nowhere': /no/such"));
+      MakePlan(options, kShort),
+      IsError(absl::StatusCode::kInvalidArgument, "--prefix-cache-bytes"));
+  EXPECT_THAT(
+      MakePlan(Of({"nowhere=/no/such"}), kShort),
+      IsError(absl::StatusCode::kInvalidArgument, "'nowhere': /no/such"));
 }
 
 }  // namespace
